@@ -1,0 +1,182 @@
+"""What the HTTP API says and takes; typed for the dashboard from the same models."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from attract.schema.base import Count, Name, Text, WireModel
+from attract.schema.game import GameDescription, GameReference
+
+RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
+
+
+class GameEntry(WireModel):
+    """One game that can be trained here: bundled, or a module under the served project directory."""
+
+    name: Name
+    """Bundled name or path relative to the project directory."""
+    title: Text
+    bundled: bool
+    error: Text | None = None
+
+
+class StartRun(WireModel):
+    """Body of `POST /api/runs`. `settings` is a nested mapping of the run settings; unknown keys are refused."""
+
+    game: Name
+    settings: dict[str, Any] = {}
+    run_id: Name | None = None
+
+
+class Problem(WireModel):
+    """Body of every 4xx and 5xx answer."""
+
+    error: Text
+    fix: Text | None = None
+
+
+class WorkerView(WireModel):
+    """One worker as the dashboard shows it."""
+
+    worker_id: Count
+    host_id: str
+    worker_index: Count
+    state: Literal["joining", "waiting", "playing", "gone"]
+    num_instances: Count
+    lease_id: Count | None
+    policy_version: Count | None
+    steps_per_second: float
+    collected_steps: Count
+    episodes: Count
+    last_heard_seconds: float
+
+
+class HostView(WireModel):
+    """One browser page."""
+
+    host_id: str
+    tier: Literal["local", "invited", "public"]
+    user_agent: Text
+    hidden: bool
+    workers: list[WorkerView]
+
+
+class FleetView(WireModel):
+    """The fleet now."""
+
+    hosts: list[HostView]
+    steps_per_second: float
+    leases_open: Count
+    leases_lapsed: Count
+    blocks_refused: Count
+
+
+class GameReport(WireModel):
+    """A readable report of a game that broke."""
+
+    kind: str
+    name: Text
+    text: Text
+    stack: Text | None
+    host_id: str | None = None
+    worker_index: int | None = None
+    slot_id: int | None = None
+    instance_id: int | None = None
+    episode: int | None = None
+    tick: int | None = None
+    seed: str | None = None
+    """16 hex digits."""
+    count: Count = 1
+
+
+class EvaluationView(WireModel):
+    """Result of an evaluation."""
+
+    policy_version: Count
+    episodes: Count
+    return_mean: float
+    return_std: float
+    length_mean: float
+    deterministic: bool
+
+
+class RunView(WireModel):
+    """One run, active or past."""
+
+    run_id: Name
+    game: Name
+    state: RunState
+    created: Text
+    """UTC, ISO 8601: a label, nothing is decided by it."""
+    seed: Count
+    policy_version: Count
+    agent_steps: Count
+    collected_steps: Count
+    updates: Count
+    episodes: Count
+    elapsed_seconds: float
+    steps_per_second: float
+    episode_return_mean: float | None
+    goal: float | None
+    total_steps: Count | None
+    error: Text | None = None
+    reports: list[GameReport] = []
+    evaluation: EvaluationView | None = None
+    description: GameDescription | None = None
+    game_reference: GameReference | None = None
+    settings: dict[str, Any] = {}
+
+
+class MetricSeries(WireModel):
+    """One metric, downsampled at the server to at most `max_points`."""
+
+    name: Name
+    agent_steps: list[float]
+    seconds: list[float]
+    """Since the start of the run, same length."""
+    values: list[float]
+    low: list[float]
+    """Smallest value of each bucket."""
+    high: list[float]
+
+
+class MetricsView(WireModel):
+    """Body of `GET /api/runs/{id}/metrics`."""
+
+    run_id: Name
+    names: list[Name]
+    """All metric names of this run."""
+    series: list[MetricSeries]
+
+
+class MetricsRow(WireModel):
+    """Server-sent event `metrics`: the row of one update."""
+
+    update: Count
+    agent_steps: Count
+    seconds: float
+    values: dict[str, float]
+
+
+class JoinLink(WireModel):
+    """Body of `POST /api/join`: a link by which a host may join, its token in the fragment."""
+
+    url: Text
+    tier: Literal["local", "invited"]
+    expires_seconds: Annotated[float, Field(gt=0)]
+
+
+class Session(WireModel):
+    """Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a Strict cookie."""
+
+    token: Annotated[str, Field(max_length=200)]
+
+
+class ServerInfo(WireModel):
+    """Body of `GET /api/info`."""
+
+    version: str
+    build: str
+    active_run: Name | None
+    lan: bool
+    role: Literal["admin", "viewer"]

@@ -1,0 +1,25 @@
+"""The base of everything that crosses a process boundary: immutable, closed, described."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+
+class WireModel(BaseModel):
+    """Immutable record; unknown keys are refused, defaults are always written out."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_serialization_defaults_required=True,
+        ser_json_inf_nan="constants",
+    )
+
+
+WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
+"""Raw bytes: MessagePack `bin` on the wire, `Uint8Array` in TypeScript, not checked by the JSON validators."""
+
+UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Name = Annotated[str, Field(min_length=1, max_length=120)]
+Text = Annotated[str, Field(max_length=20_000)]

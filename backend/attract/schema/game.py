@@ -1,0 +1,58 @@
+"""The game description: what a trainer must know of a game, as data that the game's own code produces."""
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from attract.schema.base import Name, Text, WireModel
+from attract.schema.spaces import ActionSpace, ObservationSpace
+
+Reduction = Literal["last", "sum", "mean", "max"]
+
+
+class ParameterRange(WireModel):
+    """A game parameter that curricula and randomisation may set."""
+
+    default: float
+    low: float
+    high: float
+
+
+class GameDescription(WireModel):
+    """What `describe(definition)` of the SDK returns; one per game module content hash."""
+
+    contract_version: Literal[1] = 1
+    id: Name
+    tick_seconds: Annotated[float, Field(gt=0, le=10)]
+    seconds_per_step: Annotated[float, Field(gt=0, le=600)]
+    ticks_per_step: Annotated[int, Field(ge=1, le=60_000)]
+    max_seconds: float | None
+    max_steps: Annotated[int, Field(ge=1)] | None
+    num_agents: Annotated[int, Field(ge=1, le=64)] = 1
+    observation: ObservationSpace
+    action: ActionSpace
+    action_mask: bool = False
+    keys: dict[str, float | list[float]] = {}
+    idle_action: float | list[float] | None = None
+    parameters: dict[str, ParameterRange] = {}
+    metrics: dict[str, Reduction] = {}
+    reward_terms: dict[str, float] = {}
+    has_draw: bool = False
+
+    @model_validator(mode="after")
+    def _whole_ticks(self) -> Self:
+        ratio = self.seconds_per_step / self.tick_seconds
+        if abs(ratio - self.ticks_per_step) > 1e-6 or not math.isfinite(ratio):
+            raise ValueError(
+                f"T1: seconds_per_step / tick_seconds is {ratio:g}, ticks_per_step says {self.ticks_per_step}"
+            )
+        return self
+
+
+class GameReference(WireModel):
+    """Where a host finds the module of a run's game; `url` is relative to the page's base."""
+
+    name: Name
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    url: Text

@@ -1,0 +1,157 @@
+"""Messages between the gateway and the learner process: length-prefixed MessagePack over a socket pair."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from attract.schema.base import Count, Name, Text, WireBytes, WireModel
+from attract.schema.game import GameDescription
+from attract.schema.messages import Version
+
+
+class Counters(WireModel):
+    """Rule T4; saved with every checkpoint, owned by the gateway."""
+
+    collected_steps: Count = 0
+    agent_steps: Count = 0
+    ticks: Count = 0
+    episodes: Count = 0
+    global_episode_index: Count = 0
+    updates: Count = 0
+
+
+# --- gateway to learner -------------------------------------------------------------------------------------------
+
+
+class Begin(WireModel):
+    """First message: everything the learner needs to build its policy and open the store."""
+
+    type: Literal["begin"] = "begin"
+    run_id: Name
+    run_dir: Text
+    store_path: Text
+    description: GameDescription
+    policy: dict[str, Any]
+    """PolicySettings as a mapping."""
+    ppo: dict[str, Any]
+    """PpoSettings as a mapping."""
+    seed: Count
+    device: Text = "auto"
+    num_threads: Annotated[int, Field(ge=0)] = 0
+    """0: chosen by the learner."""
+    max_policy_lag: Annotated[int, Field(ge=0)] = 1
+    schedule_steps: Count | None = None
+    """P10: what schedules are a function of; None: constant."""
+    resume: bool = False
+    """Go on from the newest valid checkpoint of `run_dir`."""
+    initialize_from: Text | None = None
+    """Checkpoint folder of another run whose weights and normaliser start this one."""
+
+
+class Warmup(WireModel):
+    """Set the observation statistics from these rows (random play, uncounted), then publish version 0 (rule P7)."""
+
+    type: Literal["warmup"] = "warmup"
+    rows: list[int]
+
+
+class Train(WireModel):
+    """One update on these store rows, in the order that rule C8 fixes."""
+
+    type: Literal["train"] = "train"
+    batch_id: Count
+    rows: list[int]
+    verify_rows: list[int]
+    """Rows whose log-probabilities and values are recomputed and compared (rule C7)."""
+    trust_all: bool
+    """True for local hosts: only `verify_rows` are recomputed. False: all are, and the recomputed numbers are used."""
+    counters: Counters
+    """As they stand once this batch is committed."""
+    curriculum: dict[str, Any] = {}
+
+
+class Export(WireModel):
+    """Write policy.onnx and policy.json of a version into a folder."""
+
+    type: Literal["export"] = "export"
+    out_dir: Text
+    policy_version: Version | None = None
+    summary: dict[str, Any] = {}
+
+
+class Shutdown(WireModel):
+    """Finish what is being written, then exit 0."""
+
+    type: Literal["shutdown"] = "shutdown"
+
+
+# --- learner to gateway -------------------------------------------------------------------------------------------
+
+
+class Ready(WireModel):
+    """The policy exists. A fresh run waits for `warmup` if `needs_warmup`; else `onnx` is the current version."""
+
+    type: Literal["ready"] = "ready"
+    policy_version: Version
+    needs_warmup: bool
+    onnx: WireBytes
+    weights_sha256: str
+    num_parameters: Count
+    device: Text
+    counters: Counters
+    curriculum: dict[str, Any] = {}
+
+
+class Published(WireModel):
+    """A version is durable (checkpoint renamed and synced, rule D1) and may be announced."""
+
+    type: Literal["published"] = "published"
+    batch_id: Count | None
+    """None for version 0."""
+    policy_version: Version
+    onnx: WireBytes
+    checkpoint: Text
+    """Folder relative to the run directory."""
+    weights_sha256: str
+    metrics: dict[str, float]
+    """`train/*` and `time/*` names, plus rollout statistics only the learner knows."""
+    valid_steps: Count = 0
+    rejected: list["RejectedRow"] = []
+
+
+class RejectedRow(WireModel):
+    """A row left out of the update by rule C7."""
+
+    row: int
+    largest_difference: float
+
+
+class Dropped(WireModel):
+    """An update was rolled back (rule P8); the rows are free."""
+
+    type: Literal["dropped"] = "dropped"
+    batch_id: Count
+    reason: Text
+    consecutive: Count
+
+
+class Exported(WireModel):
+    """Files are written."""
+
+    type: Literal["exported"] = "exported"
+    policy_version: Version
+    out_dir: Text
+
+
+class Failed(WireModel):
+    """The learner cannot go on."""
+
+    type: Literal["failed"] = "failed"
+    text: Text
+    stack: Text
+
+
+ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
+FromLearner = Annotated[Ready | Published | Dropped | Exported | Failed, Field(discriminator="type")]
+TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)
+FROM_LEARNER: TypeAdapter[FromLearner] = TypeAdapter(FromLearner)

@@ -1,0 +1,388 @@
+"""Every message on a websocket, by direction; `PROTOCOL.md` tells when each is sent."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from attract.schema.base import Count, Name, Text, UInt32, WireBytes, WireModel
+from attract.schema.game import GameDescription, GameReference
+
+DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
+Purpose = Literal["train", "evaluate", "watch", "record"]
+EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
+Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class Tensor(WireModel):
+    """Little-endian array in C order; booleans travel as uint8."""
+
+    dtype: DType
+    shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 24)]], Field(max_length=6)]
+    data: WireBytes
+
+
+class Seed(WireModel):
+    """64 bits, as the two words of a Philox key (rule C5)."""
+
+    low: UInt32
+    high: UInt32
+
+
+# --- from the browser ---------------------------------------------------------------------------------------------
+
+
+class Device(WireModel):
+    """What a host says of itself; shown, never trusted."""
+
+    user_agent: Text = ""
+    hardware_concurrency: Annotated[int, Field(ge=0, le=4096)] = 0
+
+
+class Hello(WireModel):
+    """First message on every socket, within 3 s."""
+
+    type: Literal["hello"] = "hello"
+    protocol_version: int
+    build: Name
+    role: Literal["host", "worker"]
+    token: Annotated[str, Field(max_length=200)] | None = None
+    host_id: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    worker_index: Annotated[int, Field(ge=0, le=1023)] | None = None
+    """Workers only: position in the host, 0-based."""
+    worker_key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    """Workers only: secret of one worker's life; the same key on a new socket is the same worker with its games."""
+    max_workers: Annotated[int, Field(ge=0, le=1024)] | None = None
+    """Hosts only: how many workers it is willing to run."""
+    run_id: Name | None = None
+    """Workers only: the run of the assignment it was created for."""
+    device: Device = Device()
+
+
+class GameDescribed(WireModel):
+    """Host: the module was loaded in a worker; this is what it says of itself."""
+
+    type: Literal["game_described"] = "game_described"
+    run_id: Name
+    sha256: str
+    description: GameDescription
+
+
+class GameFailed(WireModel):
+    """Host or worker: the game threw, hung, or returned something unusable."""
+
+    type: Literal["game_failed"] = "game_failed"
+    run_id: Name
+    kind: Literal["load", "throw", "hang", "shape", "nan", "invalid", "crash"]
+    name: Text
+    """The error's class name."""
+    text: Text
+    stack: Text | None
+    """Source-mapped where possible; a hang has none."""
+    worker_index: int | None = None
+    lease_id: Count | None = None
+    slot_id: Count | None = None
+    instance_id: Count | None = None
+    episode: Count | None = None
+    tick: Count | None = None
+    seed: Seed | None = None
+
+
+class HostStatus(WireModel):
+    """Host: a worker was created or ended; the count now running."""
+
+    type: Literal["host_status"] = "host_status"
+    run_id: Name | None
+    num_workers: Annotated[int, Field(ge=0, le=1024)]
+    hidden: bool = False
+
+
+class PolicyAck(WireModel):
+    """Worker: the session of this version exists and has run once, or could not be made (`error`)."""
+
+    type: Literal["policy_ack"] = "policy_ack"
+    run_id: Name
+    policy_id: Name
+    policy_version: Version
+    create_ms: float
+    error: Text | None = None
+
+
+class Progress(WireModel):
+    """Worker: alive and playing; at least every 5 s while it holds a lease (rule C3)."""
+
+    type: Literal["progress"] = "progress"
+    run_id: Name
+    lease_id: Count
+    steps: Count
+    """Steps per slot played under this lease so far (evaluation: steps of the longest episode)."""
+
+
+class EpisodeResult(WireModel):
+    """One finished (or cut) episode of one instance."""
+
+    instance_id: Count
+    episode: Count
+    """Episode number of this instance, 0-based: with the run seed it names the random stream."""
+    step: Count
+    """Step in the segment (train) at which it ended; 0 for evaluation."""
+    returns: Annotated[list[float], Field(min_length=1, max_length=64)]
+    """Raw undiscounted return per agent."""
+    length_steps: Count
+    length_ticks: Count
+    end_reason: EndReason
+    metrics: dict[str, float] = {}
+    reward_terms: dict[str, float] = {}
+
+
+class FinalObservations(WireModel):
+    """Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8)."""
+
+    step: Tensor
+    """[n] int32, step in the segment."""
+    column: Tensor
+    """[n] int32, column in the block."""
+    observation: dict[str, Tensor]
+    """[n, ...] each."""
+    value: Tensor
+    """[n] float32, V(final observation) under the acting version."""
+    recurrent_state: dict[str, Tensor] = {}
+
+
+class Block(WireModel):
+    """k slots' segments of one segment index of one lease; tensors are [horizon, k, ...]."""
+
+    type: Literal["block"] = "block"
+    run_id: Name
+    lease_id: Count
+    segment_index: Count
+    block_index: Count
+    """0-based within the lease, in the order sent."""
+    policy_id: Name = "main"
+    policy_version: Version
+    slot_id: Tensor
+    """[k] int32."""
+    first_step: Tensor
+    """[k] int32, the slot's own step counter at the segment's first step."""
+    observation: dict[str, Tensor]
+    """Keys sorted; a plain box is `obs`."""
+    action: Tensor
+    """[horizon, k] int32, or [horizon, k, components] int32 / float32."""
+    log_prob: Tensor
+    value: Tensor
+    reward: Tensor
+    """float32, raw."""
+    terminated: Tensor
+    truncated: Tensor
+    valid: Tensor
+    executed_ticks: Tensor
+    """uint16."""
+    action_mask: Tensor | None = None
+    recurrent_state: dict[str, Tensor] = {}
+    """[k, ...] at the segment's first step."""
+    bootstrap_observation: dict[str, Tensor]
+    """[k, ...], the observation after the last step (after a reset: the new episode's)."""
+    bootstrap_value: Tensor
+    """[k] float32, rule E4."""
+    final_observations: FinalObservations | None = None
+    episodes: list[EpisodeResult] = []
+
+
+class RolloutClose(WireModel):
+    """Worker: every block of the lease has been sent."""
+
+    type: Literal["rollout_close"] = "rollout_close"
+    run_id: Name
+    lease_id: Count
+    num_blocks: Count
+    slot_id: Tensor
+    """[slots] int32."""
+    bootstrap_value: Tensor
+    """[slots] float32, rule E4: the `lastValue` of each slot."""
+    play_seconds: float
+    inference_seconds: float
+    game_seconds: float
+    wait_seconds: float
+    """Time between the end of the lease before and the start of this one."""
+
+
+class EvaluationResult(WireModel):
+    """Worker: an `evaluate` lease is done; one result per episode asked for, in that order."""
+
+    type: Literal["evaluation_result"] = "evaluation_result"
+    run_id: Name
+    lease_id: Count
+    policy_version: Version
+    episodes: list[EpisodeResult]
+    play_seconds: float
+
+
+class Goodbye(WireModel):
+    """The page is going away on purpose: leases lapse at once."""
+
+    type: Literal["goodbye"] = "goodbye"
+
+
+# --- from the server ----------------------------------------------------------------------------------------------
+
+
+class Refused(WireModel):
+    """Last message before the server closes: why, and what mends it."""
+
+    type: Literal["refused"] = "refused"
+    code: Literal[
+        "protocol_version", "build", "token", "role", "run", "duplicate", "full", "malformed", "too_large", "timeout", "stopped"
+    ]
+    reason: Text
+    fix: Text
+    close_code: Annotated[int, Field(ge=1000, le=4999)]
+
+
+class WelcomeHost(WireModel):
+    """The host is known; its tier decides what it may do."""
+
+    type: Literal["welcome_host"] = "welcome_host"
+    host_id: str
+    tier: Literal["local", "invited", "public"]
+
+
+class Assignment(WireModel):
+    """Host: run (or go on running) this many workers of this run's game; `run_id` None means none."""
+
+    type: Literal["assignment"] = "assignment"
+    run_id: Name | None
+    game: GameReference | None
+    num_workers: Annotated[int, Field(ge=0, le=1024)]
+    describe: bool = False
+    """Load the game once and answer `game_described` before starting workers."""
+    silence_seconds: float = 5.0
+    """End a worker that has not been heard for this long while it holds a lease."""
+
+
+class WelcomeWorker(WireModel):
+    """The worker has a seat in the run."""
+
+    type: Literal["welcome_worker"] = "welcome_worker"
+    run_id: Name
+    worker_id: Count
+    game: GameReference
+    description: GameDescription
+    instance_ids: Annotated[list[Count], Field(min_length=1, max_length=8192)]
+    seed: Seed
+    """The run seed, key of the `game`, `parameters` and `action` streams of training."""
+    horizon: Annotated[int, Field(ge=1, le=65_536)]
+    max_frame_bytes: Annotated[int, Field(ge=1024)]
+    progress_seconds: float = 2.0
+
+
+class ParameterDistribution(WireModel):
+    """How a game parameter is drawn at each `start()`, from stream `parameters`."""
+
+    kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
+    values: Annotated[list[float], Field(min_length=1, max_length=64)]
+    """constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high, low, high, ...]."""
+
+
+class Seat(WireModel):
+    """Who controls one agent of the game."""
+
+    policy_id: Name = "main"
+    policy_version: Version = 0
+    script: Literal["random"] | None = None
+    """A scripted controller instead of the policy; `random` draws uniformly from stream `action`."""
+    deterministic: bool = False
+    learns: bool = True
+
+
+class EpisodeOrder(WireModel):
+    """One evaluation episode: its own random streams, fresh instance."""
+
+    index: Count
+    """Evaluation episode number: stands in for the instance (and slot) in the streams of the lease's seed, episode 0."""
+
+
+class Lease(WireModel):
+    """The order for one rollout; single use (rules C1, C3)."""
+
+    type: Literal["lease"] = "lease"
+    run_id: Name
+    lease_id: Count
+    purpose: Purpose
+    seats: Annotated[list[Seat], Field(min_length=1, max_length=64)]
+    """One per agent of the game."""
+    game_sha256: str
+    seed: Seed
+    """`train` and `record`: the run seed. `evaluate`: the evaluation's."""
+    num_segments: Annotated[int, Field(ge=0, le=65_536)]
+    """Segments per slot; the lease is `num_segments * horizon` steps of each slot. 0 for `evaluate`."""
+    episodes: list[EpisodeOrder] = []
+    """`evaluate` only."""
+    max_episode_steps: Annotated[int, Field(ge=1)] | None = None
+    """`evaluate` only: stop an episode that does not end."""
+    desync_steps: Count = 0
+    """Rule E7; 0 is off. Counts only in an instance's first episode."""
+    parameters: dict[str, ParameterDistribution] = {}
+    lesson_id: str | None = None
+
+
+class Policy(WireModel):
+    """A version of a policy: the ONNX model with its weights and normalisation."""
+
+    type: Literal["policy"] = "policy"
+    run_id: Name
+    policy_id: Name = "main"
+    policy_version: Version
+    onnx: WireBytes
+
+
+class BlockAck(WireModel):
+    """A block was dealt with: committed, or thrown away for a reason (rule C1)."""
+
+    type: Literal["block_ack"] = "block_ack"
+    run_id: Name
+    lease_id: Count
+    block_index: Count
+    accepted: bool
+    reason: Text | None = None
+
+
+class LeaseVoid(WireModel):
+    """Drop what is left of this lease: it lapsed, or is no longer wanted."""
+
+    type: Literal["lease_void"] = "lease_void"
+    run_id: Name
+    lease_id: Count
+    reason: Text
+
+
+class RunEnded(WireModel):
+    """The run is over: workers end, the host waits for the next assignment."""
+
+    type: Literal["run_ended"] = "run_ended"
+    run_id: Name
+    reason: Text
+
+
+FromHost = Annotated[
+    Hello | GameDescribed | GameFailed | HostStatus | Goodbye,
+    Field(discriminator="type"),
+]
+FromWorker = Annotated[
+    Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Goodbye,
+    Field(discriminator="type"),
+]
+ToHost = Annotated[Refused | WelcomeHost | Assignment | RunEnded, Field(discriminator="type")]
+ToWorker = Annotated[
+    Refused | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded,
+    Field(discriminator="type"),
+]
+FromBrowser = Annotated[
+    Hello | GameDescribed | GameFailed | HostStatus | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Goodbye,
+    Field(discriminator="type"),
+]
+ToBrowser = Annotated[
+    Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded,
+    Field(discriminator="type"),
+]
+
+FROM_BROWSER: TypeAdapter[FromBrowser] = TypeAdapter(FromBrowser)
+TO_BROWSER: TypeAdapter[ToBrowser] = TypeAdapter(ToBrowser)
