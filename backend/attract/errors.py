@@ -1,0 +1,115 @@
+"""Every exception of ours; each has fields, and its text is built from them.
+
+    AttractError                    exit code 1
+    ├── ConfigurationError          exit code 2: wrong use, refused at start-up, names what works
+    ├── GameError                   a game threw, hung or returned something unusable
+    ├── ProtocolError               a peer broke the wire's rules
+    ├── PolicyError                 a network or its ONNX graph is not what it should be
+    ├── CheckpointError             a checkpoint is missing, incomplete or not ours
+    └── LearnerError                an update or the learner's process failed
+        └── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
+
+A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of these.
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class AttractError(Exception):
+    """Something outside our code is not as it must be; the command line prints it without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigurationError(AttractError):
+    """A setting, flag or file cannot work; says what was given and what would work instead."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problem: str, *, setting: str | None = None, fix: str | None = None) -> None:
+        self.problem = problem
+        self.setting = setting
+        self.fix = fix
+        text = problem if setting is None else f"{setting}: {problem}"
+        super().__init__(text if fix is None else f"{text}\n  {fix}")
+
+
+class GameError(AttractError):
+    """A game could not be loaded or played; `stack` is source-mapped, a hang has none."""
+
+    def __init__(
+        self,
+        kind: str,
+        text: str,
+        *,
+        name: str = "Error",
+        stack: str | None = None,
+        slot_id: int | None = None,
+        seed: tuple[int, int] | None = None,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.text = text
+        self.stack = stack
+        self.slot_id = slot_id
+        self.seed = seed
+        where = "" if slot_id is None else f" in slot {slot_id}"
+        which = "" if seed is None else f" (seed {seed[0]:08x}{seed[1]:08x}, low word first)"
+        trace = "\n  no stack: the game never came back" if stack is None else f"\n{stack}"
+        super().__init__(f"the game failed ({kind}){where}{which}: {name}: {text}{trace}")
+
+
+class ProtocolError(AttractError):
+    """A peer sent what the protocol does not allow; the socket is closed with `close_code`."""
+
+    def __init__(
+        self, reason: str, *, code: str = "malformed", close_code: int = 4000, fix: str = ""
+    ) -> None:
+        self.reason = reason
+        self.code = code
+        self.close_code = close_code
+        self.fix = fix
+        super().__init__(f"{code} ({close_code}): {reason}" + (f"; {fix}" if fix else ""))
+
+
+class PolicyError(AttractError):
+    """A network, its state or its ONNX graph does not fit the game or each other."""
+
+    def __init__(self, problem: str, *, expected: str | None = None, got: str | None = None) -> None:
+        self.problem = problem
+        self.expected = expected
+        self.got = got
+        compared = "" if expected is None else f": expected {expected}, got {got}"
+        super().__init__(problem + compared)
+
+
+class CheckpointError(AttractError):
+    """A checkpoint cannot be read; `path` names it."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"checkpoint {path}: {problem}")
+
+
+class LearnerError(AttractError):
+    """The learner's process or an update failed."""
+
+
+class NonFiniteUpdateError(LearnerError):
+    """Rule P8: a loss, gradient or weight was not finite; weights and optimizer are as they were before."""
+
+    def __init__(self, what: str, *, epoch: int | None = None, minibatch: int | None = None) -> None:
+        self.what = what
+        self.epoch = epoch
+        self.minibatch = minibatch
+        where = "" if epoch is None else f" in epoch {epoch}, minibatch {minibatch}"
+        super().__init__(f"P8: {what} was not finite{where}; the update was undone and its batch dropped")
+
+
+def nearest_name(name: str, valid: Iterable[str]) -> str | None:
+    """The valid name most like `name`, or None when none is close; for "did you mean" in messages."""
+    close = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
+    return close[0] if close else None

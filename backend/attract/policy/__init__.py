@@ -1,0 +1,1 @@
+"""Networks per space, their ONNX export, patching and parity check."""

@@ -1,0 +1,126 @@
+"""Settings as frozen classes, one per concern: built at the composition roots, passed in, never read globally."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from attract.errors import ConfigurationError, nearest_name
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[int, Field(ge=1)]
+ScheduleName = Literal["constant", "linear"]
+
+
+class Settings(BaseModel):
+    """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    section: ClassVar[str] = ""
+    """How the section is called in YAML and on the command line, for messages."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        names = set(cls.model_fields)
+        for key in cast("Mapping[str, Any]", data):
+            if key not in names:
+                full = f"{cls.section}.{key}" if cls.section else key
+                near = nearest_name(key, names)
+                fix = f"did you mean {near!r}?" if near else f"valid names: {', '.join(sorted(names))}"
+                raise ConfigurationError("there is no such setting", setting=full, fix=fix)
+        return cast("Any", data)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """Settings from plain data (YAML, flags, environment).
+
+        Raises: ConfigurationError: for unknown names and for values that cannot work, naming each.
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            problems: list[str] = []
+            for detail in error.errors(include_url=False):
+                path = ".".join(str(part) for part in (cls.section, *detail["loc"]) if part != "")
+                message = detail["msg"].removeprefix("Value error, ")
+                problems.append(f"{path}: {message} (got {detail['input']!r})" if detail["loc"] else message)
+            raise ConfigurationError("; ".join(problems)) from None
+
+
+class PolicySettings(Settings):
+    """The network; which kind is used follows from the observation space."""
+
+    section: ClassVar[str] = "policy"
+
+    hidden_sizes: tuple[Positive, ...] = (64, 64)
+    activation: Literal["tanh", "relu"] = "tanh"
+    shared_trunk: bool = True
+    """One trunk for actions and value (about twice as fast), or one each."""
+
+
+class PpoSettings(Settings):
+    """PPO's hyperparameters, under the names of common practice."""
+
+    section: ClassVar[str] = "ppo"
+
+    horizon: Positive = 32
+    """Steps per segment."""
+    rollout_steps: Positive = 32
+    """Steps of each slot under one lease: a multiple of `horizon`."""
+    batch_segments: Positive | None = None
+    """How many segments close a batch (rule S1); None: what one rollout of the whole fleet gives."""
+    minibatch_steps: Positive | None = None
+    """Steps per minibatch, at most; exactly one of this and `num_minibatches` (rule S5); neither: 1,024 steps."""
+    num_minibatches: Positive | None = None
+    minibatch_unit: Literal["step", "segment"] = "step"
+    """What is shuffled; advantages run over streams either way."""
+    n_epochs: Positive = 4
+
+    learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
+    learning_rate_schedule: ScheduleName = "constant"
+    gamma: Fraction = 0.99
+    """Discount per step, not per tick."""
+    gae_lambda: Fraction = 0.95
+    clip_range: Annotated[float, Field(gt=0)] = 0.2
+    clip_range_schedule: ScheduleName = "constant"
+    clip_range_vf: Annotated[float, Field(gt=0)] | None = None
+    """Clips the change of the value prediction; None: not clipped."""
+    entropy_coef: Annotated[float, Field(ge=0)] = 0.0
+    entropy_coef_schedule: ScheduleName = "constant"
+    value_coef: Annotated[float, Field(ge=0)] = 0.5
+    max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
+    target_kl: Annotated[float, Field(gt=0)] | None = None
+    """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
+    normalize_advantage: bool = True
+    """Per minibatch (rule P1)."""
+    normalize_observations: bool = True
+    """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
+    schedule_steps: Positive | None = None
+    """Agent steps over which schedules run (rule P10); None: the run's total, or constant without one."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if self.minibatch_steps is not None and self.num_minibatches is not None:
+            raise ValueError(
+                "S5: minibatch_steps and num_minibatches were both given; give exactly one, the other follows"
+            )
+        if self.rollout_steps % self.horizon:
+            below = self.rollout_steps // self.horizon * self.horizon
+            near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
+            raise ValueError(
+                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} would be"
+            )
+        return self
+
+    def minibatches_for(self, num_steps: int) -> int:
+        """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
+        if self.num_minibatches is not None:
+            return min(self.num_minibatches, max(1, num_steps))
+        return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
+
+
+DEFAULT_MINIBATCH_STEPS = 1024
