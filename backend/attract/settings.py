@@ -1,4 +1,4 @@
-"""Settings as frozen classes, one per concern: built at the composition roots, passed in, never read globally."""
+"""Settings as frozen classes, one per concern: built at the composition roots and passed in."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
@@ -74,7 +74,7 @@ class PpoSettings(Settings):
     batch_segments: Positive | None = None
     """How many segments close a batch (rule S1); None: what one rollout of the whole fleet gives."""
     minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; exactly one of this and `num_minibatches` (rule S5); neither: 1,024 steps."""
+    """Steps per minibatch, at most; this or `num_minibatches`, never both (S5); neither: 1,024 steps."""
     num_minibatches: Positive | None = None
     minibatch_unit: Literal["step", "segment"] = "step"
     """What is shuffled; advantages run over streams either way."""
@@ -112,7 +112,7 @@ class PpoSettings(Settings):
             below = self.rollout_steps // self.horizon * self.horizon
             near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
             raise ValueError(
-                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} would be"
+                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
             )
         return self
 
@@ -124,3 +124,54 @@ class PpoSettings(Settings):
 
 
 DEFAULT_MINIBATCH_STEPS = 1024
+
+
+class CollectionSettings(Settings):
+    """Who collects, how much, and how collection and learning take turns."""
+
+    section: ClassVar[str] = "collection"
+
+    schedule: Literal["sync", "overlap"] = "overlap"
+    """`sync`: collect, update, publish, in turn; `overlap`: collect the next batch while the learner updates."""
+    num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
+    """Workers the first lease waits for, and how many a headless run starts."""
+    instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
+    """Running copies of the game in each worker, stepped as one batch."""
+    desync_episodes: bool = True
+    """Rule E7: spread the phases of the instances by cutting each once."""
+    desync_steps: Positive | None = None
+    """Range of that cut; None: the game's time limit in steps."""
+    max_policy_lag: Annotated[int, Field(ge=0, le=1)] = 1
+    warmup_steps: Annotated[int, Field(ge=0)] = 2048
+    """Uncounted random steps that set the observation statistics before version 0 plays (rule P7); 0 is none."""
+    join_seconds: Annotated[float, Field(gt=0)] = 60.0
+    """How long `overlap` waits for the expected workers before it goes on with those it has."""
+
+
+class EvaluationSettings(Settings):
+    """How a policy is judged: fixed seeds, each episode played to its end."""
+
+    section: ClassVar[str] = "evaluation"
+
+    episodes: Positive = 100
+    deterministic: bool = True
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 20_000
+
+
+class RunSettings(Settings):
+    """Everything that decides a run; written to its `config.yaml`."""
+
+    section: ClassVar[str] = ""
+
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    total_steps: Positive | None = None
+    """Stop after this many agent steps."""
+    until_return: float | None = None
+    """Stop once the mean return of the last 100 training episodes is this, confirmed by an evaluation."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    learner_threads: Annotated[int, Field(ge=0)] = 0
+    """Torch threads; 0: one on small machines."""
+    policy: PolicySettings = PolicySettings()
+    ppo: PpoSettings = PpoSettings()
+    collection: CollectionSettings = CollectionSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
