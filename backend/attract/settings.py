@@ -132,7 +132,7 @@ class CollectionSettings(Settings):
     section: ClassVar[str] = "collection"
 
     schedule: Literal["sync", "overlap"] = "overlap"
-    """`sync`: collect, update, publish, in turn; `overlap`: collect the next batch while the learner updates."""
+    """`sync`: collect, update, publish, in turn; `overlap`: collect while the learner updates."""
     num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
     """Workers the first lease waits for, and how many a headless run starts."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
@@ -143,7 +143,7 @@ class CollectionSettings(Settings):
     """Range of that cut; None: the game's time limit in steps."""
     max_policy_lag: Annotated[int, Field(ge=0, le=1)] = 1
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
-    """Uncounted random steps that set the observation statistics before version 0 plays (rule P7); 0 is none."""
+    """Uncounted random steps that set the first observation statistics (rule P7); 0 is none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
 
