@@ -1,0 +1,35 @@
+/** The numbers of a definition that stepping needs, checked and derived once. */
+
+import type { GameDefinition } from "./contract.ts";
+import { checkDefinition, maxSteps, ticksPerStep } from "./define-game.ts";
+
+export interface CheckedDefinition {
+  readonly definition: GameDefinition;
+  readonly tickSeconds: number;
+  readonly ticksPerStep: number;
+  /** Infinity without a time limit. */
+  readonly maxSteps: number;
+  readonly numAgents: number;
+  readonly hasTerms: boolean;
+  readonly hasMetrics: boolean;
+  /** Choices per independent component of the action mask. */
+  readonly maskGroups: readonly number[];
+}
+
+/** Raises ConfigurationError. */
+export function checkedDefinition(definition: GameDefinition): CheckedDefinition {
+  checkDefinition(definition);
+  const { action, tickSeconds } = definition;
+  const maskGroups =
+    action.kind === "discrete" ? [action.n] : action.kind === "multi_discrete" ? action.nvec : [];
+  return {
+    definition,
+    tickSeconds,
+    ticksPerStep: ticksPerStep(tickSeconds, definition.secondsPerStep ?? tickSeconds),
+    maxSteps: maxSteps(definition) ?? Number.POSITIVE_INFINITY,
+    numAgents: definition.numAgents ?? 1,
+    hasTerms: Object.keys(definition.rewardTerms ?? {}).length > 0,
+    hasMetrics: Object.keys(definition.metrics ?? {}).length > 0,
+    maskGroups,
+  };
+}

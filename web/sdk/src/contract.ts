@@ -1,0 +1,123 @@
+/** The game contract: what a game implements and what it is given. Pure simulation, no clock, no page, no Math.random. */
+
+import type { Context2D } from "./context-2d.ts";
+import type { GameRandom } from "./random.ts";
+import type { ActionSpace, ObservationSpace } from "./spaces.ts";
+
+/** Version of this contract, stamped on every definition. */
+export const CONTRACT_VERSION = 1;
+
+/** One box of an observation, flat, row-major. */
+export type BoxView = Float32Array | Uint8Array;
+
+/** Where one agent's observation lies: a flat typed array, or for a `dict` one per name. */
+export type ObservationView = BoxView | Record<string, BoxView>;
+
+/** What a game may return as an observation: anything array-like of the right length, or an object of those for a `dict`. */
+export type ObservationValue = ArrayLike<number> | Record<string, ArrayLike<number>>;
+
+/** One agent's action: an index for `discrete`, a number per component otherwise. */
+export type Action = number | ArrayLike<number>;
+
+/**
+ * Buffers the game may write into instead of returning an observation; the same object in every call of one instance.
+ *
+ * With several agents each field holds one view per agent.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the game's own annotation decides which view it has
+export interface Out<View = any> {
+  /** The batch's own memory: fill it and return no observation. */
+  observation: View;
+  /** One byte per choice, 1 = allowed; all ones at start. Null unless the definition says `actionMask: true`. */
+  actionMask: Uint8Array | null;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as for Out
+export interface StartContext<View = any> {
+  /** Uniform in [0, 1), with `.int(n)` and `.normal()`; the only source of chance a game may use. */
+  random: GameRandom;
+  /** A number for each declared parameter. The object is reused: read it in `start`, do not keep it. */
+  parameters: Readonly<Record<string, number>>;
+  out: Out<View>;
+}
+
+/** One value with one agent, an array with several. */
+export type PerAgent<T> = T | ArrayLike<T>;
+
+export interface StartFields {
+  observation?: ObservationValue | ObservationValue[];
+  /** Several agents only: who plays from the first step (default: all). */
+  active?: ArrayLike<boolean>;
+}
+
+/** An observation, an object holding it, or nothing when `out.observation` was filled. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a start() that fills out.observation has no return type but void
+export type StartResult = ObservationValue | ObservationValue[] | StartFields | undefined | void;
+
+/** What a tick brought. The object may be reused by the game from tick to tick. */
+export interface UpdateResult {
+  observation?: ObservationValue | ObservationValue[];
+  /** Finite; may be left out when `rewardTerms` are declared and returned. */
+  reward?: PerAgent<number>;
+  /** The game ended: nothing that follows is worth anything. */
+  terminated?: PerAgent<boolean>;
+  /** The game was stopped although it could have gone on. */
+  truncated?: boolean;
+  /** The beginner's word for `terminated`. */
+  done?: boolean;
+  /** Amounts of the declared reward terms; the weighted sum is the reward when `reward` is left out. */
+  rewardTerms?: PerAgent<Readonly<Record<string, number>>>;
+  /** Numbers reduced per episode as `metrics` says. */
+  info?: Readonly<Record<string, number>>;
+  /** Several agents only: who plays from the next step on (rule E9). */
+  active?: ArrayLike<boolean>;
+}
+
+/** A running copy of a game. Created once, started many times. */
+export interface Game {
+  start(context: StartContext): StartResult;
+  /** Advances one tick. `deltaTime` is always `tickSeconds`; `action` is held for a whole step. */
+  update(deltaTime: number, action: never, out: Out): UpdateResult;
+  /** Optional: for watching and playing, on the page only. */
+  draw?(context2d: Context2D, width: number, height: number): void;
+}
+
+export interface ParameterRange {
+  default: number;
+  low: number;
+  high: number;
+}
+
+export type MetricReduction = "last" | "sum" | "mean" | "max";
+
+/** What `defineGame` takes. */
+export interface GameOptions {
+  /** Letters, digits, `-`, `_` and `.`, at most 64 characters. */
+  id: string;
+  /** Simulated time of one `update`, in seconds. */
+  tickSeconds: number;
+  /** How long an action is held: a whole number of ticks (rule T1). Default: one tick. */
+  secondsPerStep?: number;
+  /** Time limit of an episode; reaching it truncates. Default: none. */
+  maxSeconds?: number;
+  /** A fixed maximum, default 1. */
+  numAgents?: number;
+  observation: ObservationSpace;
+  action: ActionSpace;
+  /** Whether the game fills `out.actionMask`. */
+  actionMask?: boolean;
+  /** `KeyboardEvent.code` to a label, index or value of the action space, to play by hand. */
+  keys?: Record<string, string | number | readonly number[]>;
+  /** The action while no key is held; default index 0, or zeros. */
+  idle?: string | number | readonly number[];
+  parameters?: Record<string, ParameterRange>;
+  metrics?: Record<string, MetricReduction>;
+  /** Weight of each reward term. */
+  rewardTerms?: Record<string, number>;
+  create(): Game;
+}
+
+/** A checked definition, stamped with the contract's version. */
+export interface GameDefinition extends GameOptions {
+  readonly contract_version: typeof CONTRACT_VERSION;
+}

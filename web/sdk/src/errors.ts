@@ -1,0 +1,99 @@
+/**
+ * Every error the SDK raises, readable by the person who wrote the game.
+ *
+ * Error
+ * ├── ConfigurationError   the definition given to `defineGame` cannot work
+ * └── GameError            a running game broke the contract, or threw
+ *
+ * Errors cross bundles and workers as plain objects, so they are told apart by `name` and `kind`, never by `instanceof`.
+ */
+
+/** The definition itself is wrong; `field` is the option to change. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(`${field}: ${message}`);
+    this.field = field;
+  }
+}
+
+/**
+ * What went wrong in a running game: `throw` (the game's own exception), `shape` (wrong length or type), `nan` (not a
+ * finite number), `flag` (not a boolean), `promise` (an async method), `missing` (something was left out), `mask`.
+ */
+export type GameErrorKind = "throw" | "shape" | "nan" | "flag" | "promise" | "missing" | "mask";
+
+export type GameMethod = "create" | "start" | "update" | "draw";
+
+/** The fields of a `GameError` as they travel between threads and over the wire. */
+export interface GameErrorReport {
+  kind: GameErrorKind;
+  method: GameMethod;
+  /** The returned field that was wrong, for example `observation[3]`; empty for an exception of the game's own. */
+  field: string;
+  message: string;
+  /** Stack of the game's own exception, or of the check that failed. */
+  stack: string;
+}
+
+/** A game broke the contract; the message names method and field, what came and what is right. */
+export class GameError extends Error {
+  override readonly name = "GameError";
+  readonly kind: GameErrorKind;
+  readonly method: GameMethod;
+  readonly field: string;
+
+  constructor(kind: GameErrorKind, method: GameMethod, field: string, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.method = method;
+    this.field = field;
+    const causeStack = stackOf(cause);
+    if (causeStack !== "") this.stack = causeStack;
+  }
+
+  /** A plain object with everything a report needs. */
+  toReport(): GameErrorReport {
+    const { kind, method, field, message } = this;
+    return { kind, method, field, message, stack: this.stack ?? "" };
+  }
+}
+
+/** Wraps whatever `method` threw; anything may be thrown, also a string. */
+export function thrownByGame(method: GameMethod, thrown: unknown): GameError {
+  const text = messageOf(thrown);
+  return new GameError("throw", method, "", `${method}() threw: ${text}`, thrown);
+}
+
+/** A short literal of `value` for messages: at most 60 characters. */
+export function show(value: unknown): string {
+  let text: string;
+  if (typeof value === "string") text = JSON.stringify(value);
+  else if (typeof value === "function") text = "a function";
+  else if (ArrayBuffer.isView(value)) {
+    const { length } = value as unknown as { length?: number };
+    text = `${value.constructor.name}(${length ?? value.byteLength})`;
+  } else if (typeof value === "object" && value !== null) {
+    try {
+      text = JSON.stringify(value) ?? String(value);
+    } catch {
+      text = Object.prototype.toString.call(value);
+    }
+  } else text = String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function messageOf(thrown: unknown): string {
+  if (typeof thrown === "object" && thrown !== null && "message" in thrown) {
+    const { name, message } = thrown as { name?: unknown; message: unknown };
+    return typeof name === "string" && name !== "Error" ? `${name}: ${message}` : String(message);
+  }
+  return show(thrown);
+}
+
+function stackOf(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null || !("stack" in thrown)) return "";
+  return typeof thrown.stack === "string" ? thrown.stack : "";
+}

@@ -1,0 +1,377 @@
+/** `GameInstance`: one running copy of a single-agent game, stepped by the rollout loop under rules T1-T3 and E1. */
+
+import { type CheckedDefinition, checkedDefinition } from "./checked-definition.ts";
+import type {
+  Action,
+  Game,
+  GameDefinition,
+  ObservationView,
+  Out,
+  StartFields,
+  UpdateResult,
+} from "./contract.ts";
+import { createGame } from "./description.ts";
+import { EpisodeTotals } from "./episode-totals.ts";
+import { GameError, show, thrownByGame } from "./errors.ts";
+import { allocateEntry, ObservationReader, observationEntries, observationView } from "./observation.ts";
+import { createSequentialRandom, type SequentialRandom, STREAM } from "./random.ts";
+import { actionMaskSize } from "./spaces.ts";
+
+/** Why an episode ended, as a game can end it; `cut` is the rollout loop's own (rule E1). */
+export type EndReason = "terminated" | "time_limit" | "game_truncated";
+
+export interface InstanceOptions {
+  /** Identifies this instance's random streams; issued by the server. Default 0. */
+  instanceId?: number;
+  /** Low and high 32 bits of the run's seed. Default 0. */
+  seedLow?: number;
+  seedHigh?: number;
+  /** Per agent, where observations go: views into the policy's batch. Default: memory of its own. */
+  views?: readonly ObservationView[];
+  /** Per agent, where action masks go. Default: memory of its own. */
+  masks?: readonly Uint8Array[];
+}
+
+/**
+ * What a rollout loop needs of an instance, with one agent or several. Result arrays have one entry per agent, are the
+ * same objects for ever, and hold until the next `step` or `start`.
+ */
+export interface Instance {
+  readonly numAgents: number;
+  readonly instanceId: number;
+  readonly episode: number;
+  /** The last step's reward, summed over its ticks in float64 (rule T2). */
+  readonly rewards: Float64Array;
+  /** 1 where the agent's trajectory ended for good; never together with `truncated`. */
+  readonly terminated: Uint8Array;
+  readonly truncated: Uint8Array;
+  /** 1 where the agent took part in the last step (rule E9). */
+  readonly valid: Uint8Array;
+  /** 1 where the agent takes part in the next step. */
+  readonly active: Uint8Array;
+  readonly executedTicks: number;
+  readonly episodeOver: boolean;
+  readonly endReason: EndReason | null;
+  readonly episodeSteps: number;
+  readonly episodeTicks: number;
+  /** Raw, undiscounted, per agent. */
+  readonly episodeReturns: Float64Array;
+  readonly totals: EpisodeTotals;
+  readonly views: readonly ObservationView[];
+  readonly masks: readonly Uint8Array[];
+  readonly game: Game;
+  setSeed(seedLow: number, seedHigh: number): void;
+  start(episode: number, parameters?: Readonly<Record<string, number>>): void;
+  step(action: Action | ArrayLike<Action>): void;
+}
+
+/** State and checks common to games of one agent and of several. Owned by one rollout loop. */
+export abstract class InstanceBase implements Instance {
+  readonly numAgents: number;
+  readonly instanceId: number;
+  readonly game: Game;
+  readonly rewards: Float64Array;
+  readonly terminated: Uint8Array;
+  readonly truncated: Uint8Array;
+  readonly valid: Uint8Array;
+  readonly active: Uint8Array;
+  readonly episodeReturns: Float64Array;
+  readonly totals: EpisodeTotals;
+  readonly views: readonly ObservationView[];
+  readonly masks: readonly Uint8Array[];
+  episode = 0;
+  executedTicks = 0;
+  episodeOver = true;
+  endReason: EndReason | null = null;
+  episodeSteps = 0;
+  episodeTicks = 0;
+  protected readonly out: Out;
+  protected readonly readers: ObservationReader[];
+  protected readonly checked: CheckedDefinition;
+  readonly #random: SequentialRandom;
+  readonly #parameters: Record<string, number>;
+  readonly #parameterDefaults: Record<string, number>;
+  #seedLow: number;
+  #seedHigh: number;
+
+  constructor(definition: GameDefinition, options: InstanceOptions) {
+    this.checked = checkedDefinition(definition);
+    this.numAgents = this.checked.numAgents;
+    this.instanceId = options.instanceId ?? 0;
+    this.#seedLow = options.seedLow ?? 0;
+    this.#seedHigh = options.seedHigh ?? 0;
+    this.game = createGame(definition);
+    this.rewards = new Float64Array(this.numAgents);
+    this.terminated = new Uint8Array(this.numAgents);
+    this.truncated = new Uint8Array(this.numAgents);
+    this.valid = new Uint8Array(this.numAgents);
+    this.active = new Uint8Array(this.numAgents);
+    this.episodeReturns = new Float64Array(this.numAgents);
+    this.totals = new EpisodeTotals(definition);
+    this.views = options.views ?? ownViews(definition, this.numAgents);
+    const maskSize = definition.actionMask === true ? actionMaskSize(definition.action) : 0;
+    this.masks = options.masks ?? Array.from(this.views, () => new Uint8Array(maskSize));
+    const isSingle = this.numAgents === 1;
+    this.readers = this.views.map(
+      (view, i) =>
+        new ObservationReader(definition.observation, view, isSingle ? "observation" : `observation[${i}]`),
+    );
+    const masks = isSingle ? this.masks[0] : this.masks;
+    this.out = {
+      observation: isSingle ? this.views[0] : this.views,
+      actionMask: (maskSize > 0 ? masks : null) as Out["actionMask"],
+    };
+    this.#random = createSequentialRandom(STREAM.game);
+    const ranges = Object.entries(definition.parameters ?? {});
+    this.#parameterDefaults = Object.fromEntries(ranges.map(([name, range]) => [name, range.default]));
+    this.#parameters = { ...this.#parameterDefaults };
+  }
+
+  /** Changes the run's seed from the next `start` on. */
+  setSeed(seedLow: number, seedHigh: number): void {
+    this.#seedLow = seedLow;
+    this.#seedHigh = seedHigh;
+  }
+
+  /**
+   * Begins episode `episode` on its own random stream; `parameters` override the defaults.
+   *
+   * Raises GameError; RangeError for a parameter the game does not declare or one out of range.
+   */
+  start(episode: number, parameters?: Readonly<Record<string, number>>): void {
+    this.#resetCounters(episode);
+    this.#setParameters(parameters);
+    for (const reader of this.readers) reader.invalidate();
+    for (const mask of this.masks) mask.fill(1);
+    this.#random.reset(this.#seedLow, this.#seedHigh, episode, this.instanceId);
+    let result: unknown;
+    try {
+      const { random } = this.#random;
+      result = this.game.start({ random, parameters: this.#parameters, out: this.out });
+    } catch (thrown) {
+      throw thrownByGame("start", thrown);
+    }
+    if (isPromise(result)) throw promiseError("start");
+    this.readStart(result as StartFields | undefined);
+    for (const reader of this.readers) reader.checkFinite("start");
+    this.checkMasks("start");
+  }
+
+  /** Takes one decision: up to `ticks_per_step` ticks under `action` (rules T2, T3). Raises GameError. */
+  abstract step(action: Action | ArrayLike<Action>): void;
+
+  /** Reads what `start` returned, which is neither a promise nor checked otherwise. */
+  protected abstract readStart(result: StartFields | undefined): void;
+
+  /** One call of the game's `update`. Raises GameError if it throws or returns no object. */
+  protected tick(action: Action | ArrayLike<Action>): UpdateResult {
+    let result: UpdateResult;
+    try {
+      result = this.game.update(this.checked.tickSeconds, action as never, this.out);
+    } catch (thrown) {
+      throw thrownByGame("update", thrown);
+    }
+    if (typeof result !== "object" || result === null) throw noResultError(result);
+    return result;
+  }
+
+  protected checkMasks(method: "start" | "update"): void {
+    if (this.out.actionMask === null) return;
+    for (let agent = 0; agent < this.masks.length; agent++)
+      checkMask(method, this.masks[agent], this.checked.maskGroups);
+  }
+
+  #resetCounters(episode: number): void {
+    this.episode = episode;
+    this.executedTicks = 0;
+    this.episodeOver = false;
+    this.endReason = null;
+    this.episodeSteps = 0;
+    this.episodeTicks = 0;
+    this.rewards.fill(0);
+    this.terminated.fill(0);
+    this.truncated.fill(0);
+    this.valid.fill(0);
+    this.active.fill(1);
+    this.episodeReturns.fill(0);
+    this.totals.reset();
+  }
+
+  #setParameters(parameters: Readonly<Record<string, number>> | undefined): void {
+    Object.assign(this.#parameters, this.#parameterDefaults);
+    if (parameters === undefined) return;
+    for (const name of Object.keys(parameters)) {
+      const range = this.checked.definition.parameters?.[name];
+      const value = parameters[name];
+      if (range === undefined || !(value >= range.low && value <= range.high)) {
+        const known = show(this.checked.definition.parameters ?? {});
+        throw new RangeError(`parameter "${name}" = ${show(value)} is not among the declared ${known}`);
+      }
+      this.#parameters[name] = value;
+    }
+  }
+}
+
+/** One copy of a single-agent game; the fast path. */
+export class GameInstance extends InstanceBase {
+  constructor(definition: GameDefinition, options: InstanceOptions = {}) {
+    super(definition, options);
+    if (this.numAgents !== 1)
+      throw new RuntimeError(`GameInstance expects one agent, got ${this.numAgents}: use createInstance`);
+  }
+
+  step(action: Action): void {
+    if (this.episodeOver) throw new RuntimeError("step() expects a running episode: call start() first");
+    const { ticksPerStep, hasTerms, hasMetrics, maxSteps } = this.checked;
+    let reward = 0;
+    let ticks = 0;
+    let terminated = false;
+    let truncated = false;
+    let result: UpdateResult;
+    do {
+      result = this.tick(action);
+      ticks++;
+      const given = result.reward;
+      if (typeof given !== "number" || hasTerms) reward += this.#rewardWithTerms(result);
+      else if (given - given === 0) reward += given;
+      else throw rewardError("reward", given);
+      if (hasMetrics && result.info !== undefined) this.totals.addInfo(result.info);
+      terminated = readFlag("terminated", result.terminated) || readFlag("done", result.done);
+      truncated = readFlag("truncated", result.truncated);
+    } while (ticks < ticksPerStep && !terminated && !truncated);
+    const reader = this.readers[0];
+    if (result.observation !== undefined) reader.write("update", result.observation as ArrayLike<number>);
+    reader.checkFinite("update");
+    this.checkMasks("update");
+    this.executedTicks = ticks;
+    this.episodeTicks += ticks;
+    this.episodeSteps += 1;
+    this.rewards[0] = reward;
+    this.episodeReturns[0] += reward;
+    this.valid[0] = 1;
+    if (terminated) this.#end("terminated");
+    else if (truncated) this.#end("game_truncated");
+    else if (this.episodeSteps === maxSteps) this.#end("time_limit");
+  }
+
+  protected readStart(result: StartFields | undefined): void {
+    const observation = bareObservation(result, this.checked.definition);
+    if (observation !== undefined) this.readers[0].write("start", observation as ArrayLike<number>);
+  }
+
+  #end(reason: EndReason): void {
+    this.episodeOver = true;
+    this.endReason = reason;
+    this.active[0] = 0;
+    if (reason === "terminated") this.terminated[0] = 1;
+    else this.truncated[0] = 1;
+  }
+
+  #rewardWithTerms(result: UpdateResult): number {
+    const terms = result.rewardTerms as Readonly<Record<string, number>> | undefined;
+    const fromTerms = this.checked.hasTerms && terms !== undefined ? this.totals.addTerms(terms) : undefined;
+    const given = result.reward;
+    if (given === undefined && fromTerms !== undefined) return fromTerms;
+    if (typeof given === "number" && Number.isFinite(given)) return given;
+    if (isPromise(result)) throw promiseError("update");
+    throw rewardError("reward", given);
+  }
+}
+
+/** A caller's mistake in our own code. */
+class RuntimeError extends Error {
+  override readonly name = "RuntimeError";
+}
+
+/** The flag as a boolean; left out means false. Raises GameError (`flag`). */
+export function readFlag(field: string, value: unknown): boolean {
+  if (value === undefined || value === false) return false;
+  if (value === true) return true;
+  throw new GameError(
+    "flag",
+    "update",
+    field,
+    `update() returned ${field} = ${show(value)}, expected true or false`,
+  );
+}
+
+export function rewardError(field: string, value: unknown): GameError {
+  if (typeof value === "number") {
+    return new GameError(
+      "nan",
+      "update",
+      field,
+      `update() returned ${field} = ${value}, expected a finite number`,
+    );
+  }
+  const kind = value === undefined ? "missing" : "shape";
+  const hint = value === undefined ? " (or declare rewardTerms and return them)" : "";
+  return new GameError(
+    kind,
+    "update",
+    field,
+    `update() returned ${field} = ${show(value)}, expected a number${hint}`,
+  );
+}
+
+/** The observation in what `start` returned, whether bare or inside an object; undefined when `out` was filled. */
+export function bareObservation(result: StartFields | undefined, definition: GameDefinition): unknown {
+  if (result === undefined || result === null) return undefined;
+  if (typeof result !== "object") {
+    throw new GameError(
+      "shape",
+      "start",
+      "observation",
+      `start() returned ${show(result)}, expected an observation`,
+    );
+  }
+  const isBare =
+    typeof (result as ArrayLike<number>).length === "number" ||
+    (definition.observation.kind === "dict" && !("observation" in result) && !("active" in result));
+  return isBare ? result : result.observation;
+}
+
+export function isPromise(value: unknown): boolean {
+  return (
+    typeof value === "object" && value !== null && typeof (value as PromiseLike<unknown>).then === "function"
+  );
+}
+
+export function promiseError(method: "start" | "update"): GameError {
+  const text = `${method}() returned a promise; a game is stepped thousands of times a second and cannot wait: remove async`;
+  return new GameError("promise", method, "", text);
+}
+
+function noResultError(result: unknown): GameError {
+  const text = `update() returned ${show(result)}, expected an object such as { reward: 1, terminated: false }`;
+  return new GameError("missing", "update", "", text);
+}
+
+function checkMask(method: "start" | "update", mask: Uint8Array, groups: readonly number[]): void {
+  let i = 0;
+  for (let g = 0; g < groups.length; g++) {
+    let allowed = 0;
+    for (const end = i + groups[g]; i < end; i++) {
+      if (mask[i] > 1) {
+        const text = `${method}() left actionMask[${i}] = ${mask[i]}, expected 0 or 1`;
+        throw new GameError("mask", method, `actionMask[${i}]`, text);
+      }
+      allowed += mask[i];
+    }
+    if (allowed === 0) {
+      throw new GameError(
+        "mask",
+        method,
+        "actionMask",
+        `${method}() allows no action at all, expected at least one 1 in actionMask`,
+      );
+    }
+  }
+}
+
+function ownViews(definition: GameDefinition, numAgents: number): ObservationView[] {
+  const batches = observationEntries(definition.observation).map((entry) => allocateEntry(entry, numAgents));
+  return Array.from({ length: numAgents }, (_, agent) =>
+    observationView(definition.observation, batches, agent),
+  );
+}

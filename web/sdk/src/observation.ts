@@ -1,0 +1,128 @@
+/** Where observations lie in memory, and how what a game returned gets there checked. */
+
+import type { BoxView, ObservationValue, ObservationView } from "./contract.ts";
+import { GameError, type GameMethod, show } from "./errors.ts";
+import { type BoxSpace, boxSize, type ObservationSpace } from "./spaces.ts";
+
+/** One tensor of an observation; `name` is empty when the observation is a single box. */
+export interface ObservationEntry {
+  name: string;
+  dtype: "float32" | "uint8";
+  shape: number[];
+  /** Scalars in one value. */
+  size: number;
+}
+
+/** The tensors of an observation in the order of the wire: a dict's names sorted by code unit. */
+export function observationEntries(space: ObservationSpace): ObservationEntry[] {
+  if (space.kind === "box") return [entryOf("", space)];
+  return Object.keys(space.spaces)
+    .sort()
+    .map((name) => entryOf(name, space.spaces[name]));
+}
+
+/** A typed array for `count` values of `entry`. */
+export function allocateEntry(entry: ObservationEntry, count: number): BoxView {
+  return entry.dtype === "uint8" ? new Uint8Array(count * entry.size) : new Float32Array(count * entry.size);
+}
+
+/** The view of slot `slot` into one batch array per entry (as `observationEntries` orders them). */
+export function observationView(
+  space: ObservationSpace,
+  batches: readonly BoxView[],
+  slot: number,
+): ObservationView {
+  const views = observationEntries(space).map((entry, i) =>
+    batches[i].subarray(slot * entry.size, (slot + 1) * entry.size),
+  );
+  if (space.kind === "box") return views[0];
+  return Object.fromEntries(observationEntries(space).map((entry, i) => [entry.name, views[i]]));
+}
+
+/** Checks and copies one agent's observations; owned by one game instance, allocates nothing per step. */
+export class ObservationReader {
+  readonly #entries: ObservationEntry[];
+  readonly #views: BoxView[];
+  readonly #label: string;
+
+  /** `label` names the field in messages, for example `observation` or `observation[2]` for agent 2. */
+  constructor(space: ObservationSpace, view: ObservationView, label: string) {
+    this.#entries = observationEntries(space);
+    this.#label = label;
+    this.#views = this.#entries.map((entry) =>
+      space.kind === "box" ? (view as BoxView) : (view as Record<string, BoxView>)[entry.name],
+    );
+  }
+
+  /** Makes values that `start` forgets to fill visible: NaN where the dtype has one. */
+  invalidate(): void {
+    for (const view of this.#views) view.fill(Number.NaN);
+  }
+
+  /** Copies what the game returned into the view. Raises GameError (`shape`). */
+  write(method: GameMethod, value: ObservationValue): void {
+    for (let e = 0; e < this.#entries.length; e++) {
+      const { name, size, shape } = this.#entries[e];
+      const source = (
+        name === "" ? value : (value as Record<string, ArrayLike<number>>)?.[name]
+      ) as ArrayLike<number>;
+      if (typeof source !== "object" || source === null || source.length !== size) {
+        throw this.#shapeError(method, this.#field(name), source, shape, size);
+      }
+      const view = this.#views[e];
+      for (let i = 0; i < size; i++) {
+        const number = source[i];
+        if (typeof number !== "number") {
+          const field = `${this.#field(name)}[${i}]`;
+          throw new GameError(
+            "shape",
+            method,
+            field,
+            `${method}() returned ${field} = ${show(number)}, expected a number`,
+          );
+        }
+        view[i] = number;
+      }
+    }
+  }
+
+  /** Raises GameError (`nan`) unless every float is finite. */
+  checkFinite(method: GameMethod): void {
+    for (let e = 0; e < this.#views.length; e++) {
+      const view = this.#views[e];
+      if (this.#entries[e].dtype === "uint8") continue;
+      for (let i = 0; i < view.length; i++) {
+        const number = view[i];
+        // NaN - NaN and Infinity - Infinity are both NaN.
+        if (number - number !== 0) throw this.#finiteError(method, e, i);
+      }
+    }
+  }
+
+  #field(name: string): string {
+    return name === "" ? this.#label : `${this.#label}.${name}`;
+  }
+
+  #shapeError(method: GameMethod, field: string, source: unknown, shape: number[], size: number): GameError {
+    const length = (source as ArrayLike<number> | null | undefined)?.length;
+    const came = typeof length === "number" ? `${length} numbers` : show(source);
+    const text = `${method}() returned ${field} with ${came}, expected ${size} numbers (shape [${shape.join(", ")}])`;
+    return new GameError("shape", method, field, text);
+  }
+
+  #finiteError(method: GameMethod, e: number, i: number): GameError {
+    const field = `${this.#field(this.#entries[e].name)}[${i}]`;
+    const number = this.#views[e][i];
+    const hint = method === "start" ? "; return an observation or fill all of out.observation" : "";
+    return new GameError(
+      "nan",
+      method,
+      field,
+      `${method}() left ${field} = ${number}, expected a finite number${hint}`,
+    );
+  }
+}
+
+function entryOf(name: string, space: BoxSpace): ObservationEntry {
+  return { name, dtype: space.dtype, shape: [...space.shape], size: boxSize(space) };
+}

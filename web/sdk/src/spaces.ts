@@ -1,0 +1,216 @@
+/** The spaces a game may observe and act in, as plain JSON objects. */
+
+import { ConfigurationError, show } from "./errors.ts";
+
+/** Real numbers or bytes of a fixed shape; `low` and `high` are one number, one number per element, or null (unbounded). */
+export interface BoxSpace {
+  kind: "box";
+  dtype: "float32" | "uint8";
+  shape: number[];
+  low: number | number[] | null;
+  high: number | number[] | null;
+}
+
+/** One of `n` choices, an integer in [0, n). */
+export interface DiscreteSpace {
+  kind: "discrete";
+  n: number;
+  labels: string[] | null;
+}
+
+/** Several choices at once, component i an integer in [0, nvec[i]). */
+export interface MultiDiscreteSpace {
+  kind: "multi_discrete";
+  nvec: number[];
+}
+
+/** `n` switches, each 0 or 1. */
+export interface MultiBinarySpace {
+  kind: "multi_binary";
+  n: number;
+}
+
+/** Several named observations. */
+export interface DictSpace {
+  kind: "dict";
+  spaces: Record<string, BoxSpace>;
+}
+
+export type Space = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | DictSpace;
+export type ObservationSpace = BoxSpace | DictSpace;
+export type ActionSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+
+export interface BoxOptions {
+  /** Sizes of the axes, each at least 1; `[4]` is a vector of four. */
+  shape: readonly number[];
+  low?: number | readonly number[] | null;
+  high?: number | readonly number[] | null;
+  dtype?: "float32" | "uint8";
+}
+
+/** A box of `shape`. Without limits float32 is unbounded and uint8 spans 0 to 255. */
+export function box(options: BoxOptions): BoxSpace {
+  const dtype = options.dtype ?? "float32";
+  const isByte = dtype === "uint8";
+  return {
+    kind: "box",
+    dtype,
+    shape: [...options.shape],
+    low: copyLimit(options.low, isByte ? 0 : null),
+    high: copyLimit(options.high, isByte ? 255 : null),
+  };
+}
+
+/** `discrete(4)`, or with a name per choice `discrete(["up", "down"])`. */
+export function discrete(choices: number | readonly string[]): DiscreteSpace {
+  return typeof choices === "number"
+    ? { kind: "discrete", n: choices, labels: null }
+    : { kind: "discrete", n: choices.length, labels: [...choices] };
+}
+
+/** Independent choices of `nvec[i]` values each. */
+export function multiDiscrete(nvec: readonly number[]): MultiDiscreteSpace {
+  return { kind: "multi_discrete", nvec: [...nvec] };
+}
+
+/** `n` independent switches. */
+export function multiBinary(n: number): MultiBinarySpace {
+  return { kind: "multi_binary", n };
+}
+
+/** Named boxes; the order of keys never matters, everything downstream sorts them. */
+export function dict(spaces: Record<string, BoxSpace>): DictSpace {
+  return { kind: "dict", spaces: { ...spaces } };
+}
+
+/** Number of scalars in one value of a box. */
+export function boxSize(space: BoxSpace): number {
+  let size = 1;
+  for (const length of space.shape) size *= length;
+  return size;
+}
+
+/** How many independent numbers are drawn for one action: one per component. */
+export function numActionComponents(space: ActionSpace): number {
+  switch (space.kind) {
+    case "discrete":
+      return 1;
+    case "multi_discrete":
+      return space.nvec.length;
+    case "multi_binary":
+      return space.n;
+    case "box":
+      return boxSize(space);
+  }
+}
+
+/** Length of `out.actionMask`: one byte per choice, 1 = allowed. Raises ConfigurationError for spaces that take no mask. */
+export function actionMaskSize(space: ActionSpace): number {
+  if (space.kind === "discrete") return space.n;
+  if (space.kind === "multi_discrete") return space.nvec.reduce((sum, n) => sum + n, 0);
+  throw new ConfigurationError(
+    "actionMask",
+    `works with discrete and multiDiscrete actions, not ${space.kind}`,
+  );
+}
+
+/** Limit of element `index` of a box, -Infinity or Infinity when unbounded. */
+export function boxLimit(limit: number | number[] | null, index: number, unbounded: number): number {
+  if (limit === null) return unbounded;
+  return typeof limit === "number" ? limit : limit[index];
+}
+
+/** Raises ConfigurationError unless `space` is a space this `role` may have; names what is wrong. */
+export function checkSpace(field: "observation" | "action", space: unknown): asserts space is Space {
+  if (typeof space !== "object" || space === null || !("kind" in space)) {
+    const example = field === "observation" ? "box({ shape: [4] })" : 'discrete(["left", "right"])';
+    throw new ConfigurationError(field, `needs a space such as ${example}, got ${show(space)}`);
+  }
+  const known = space as Space;
+  switch (known.kind) {
+    case "box":
+      checkBox(field, known);
+      break;
+    case "discrete":
+      checkCount(field, "n", known.n, 1);
+      if (known.labels !== null && new Set(known.labels).size !== known.labels.length) {
+        throw new ConfigurationError(field, `labels must differ from each other, got ${show(known.labels)}`);
+      }
+      break;
+    case "multi_discrete":
+      if (known.nvec.length === 0)
+        throw new ConfigurationError(field, "multiDiscrete needs at least one component");
+      for (const n of known.nvec) checkCount(field, "nvec", n, 1);
+      break;
+    case "multi_binary":
+      checkCount(field, "n", known.n, 1);
+      break;
+    case "dict": {
+      const names = Object.keys(known.spaces);
+      if (names.length === 0) throw new ConfigurationError(field, "dict needs at least one entry");
+      for (const name of names) {
+        const inner = known.spaces[name];
+        if (inner?.kind !== "box") throw new ConfigurationError(field, `dict entry "${name}" must be a box`);
+        checkBox(`${field}.${name}`, inner);
+      }
+      break;
+    }
+    default:
+      throw new ConfigurationError(
+        field,
+        `unknown kind ${show((space as { kind: unknown }).kind)}; known: box, discrete, multiDiscrete, multiBinary, dict`,
+      );
+  }
+  const isObservation = known.kind === "box" || known.kind === "dict";
+  if (field === "observation" && !isObservation) {
+    throw new ConfigurationError(field, `must be a box or a dict of boxes, got ${known.kind}`);
+  }
+  if (field === "action") {
+    if (known.kind === "dict") throw new ConfigurationError(field, "dict is for observations only");
+    if (known.kind === "box" && (known.dtype !== "float32" || known.low === null || known.high === null)) {
+      throw new ConfigurationError(field, "a box action is float32 and needs finite low and high");
+    }
+  }
+}
+
+function checkBox(field: string, space: BoxSpace): void {
+  if (!Array.isArray(space.shape) || space.shape.length === 0) {
+    throw new ConfigurationError(field, `box needs a shape such as [4], got ${show(space.shape)}`);
+  }
+  for (const length of space.shape) checkCount(field, "shape", length, 1);
+  if (space.dtype !== "float32" && space.dtype !== "uint8") {
+    throw new ConfigurationError(field, `dtype must be "float32" or "uint8", got ${show(space.dtype)}`);
+  }
+  const size = boxSize(space);
+  for (const name of ["low", "high"] as const) {
+    const limit = space[name];
+    if (Array.isArray(limit) && limit.length !== size) {
+      throw new ConfigurationError(
+        field,
+        `${name} has ${limit.length} entries, shape ${show(space.shape)} needs ${size}`,
+      );
+    }
+  }
+  for (let i = 0; i < size; i++) {
+    const low = boxLimit(space.low, i, Number.NEGATIVE_INFINITY);
+    const high = boxLimit(space.high, i, Number.POSITIVE_INFINITY);
+    if (!(low < high))
+      throw new ConfigurationError(field, `low ${low} must be less than high ${high} (element ${i})`);
+  }
+}
+
+function checkCount(field: string, name: string, value: unknown, least: number): void {
+  if (!Number.isInteger(value) || (value as number) < least) {
+    throw new ConfigurationError(field, `${name} must be a whole number >= ${least}, got ${show(value)}`);
+  }
+}
+
+/** JSON has no Infinity: an unbounded limit is null, whichever way it was written. */
+function copyLimit(
+  limit: number | readonly number[] | null | undefined,
+  fallback: number | null,
+): number | number[] | null {
+  if (limit === undefined || limit === null) return fallback;
+  if (typeof limit === "number") return Number.isFinite(limit) ? limit : null;
+  return [...limit];
+}
