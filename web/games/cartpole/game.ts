@@ -79,8 +79,12 @@ export default defineGame({
   id: "CartPole-v1",
   tickSeconds: 0.02,
   maxSeconds: 10,
-  // Unbounded, as Gymnasium's velocities are: the episode ends long before a number grows large.
-  observation: box({ shape: [4] }),
+  observation: box({
+    shape: [4],
+    // Twice the limits at which the episode ends; the velocities are unbounded.
+    low: [-2 * POSITION_LIMIT, Number.NEGATIVE_INFINITY, -2 * ANGLE_LIMIT, Number.NEGATIVE_INFINITY],
+    high: [2 * POSITION_LIMIT, Number.POSITIVE_INFINITY, 2 * ANGLE_LIMIT, Number.POSITIVE_INFINITY],
+  }),
   action: discrete(["left", "right"]),
   keys: { ArrowLeft: "left", ArrowRight: "right" },
   create: () => new CartPole(),

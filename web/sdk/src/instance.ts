@@ -60,7 +60,7 @@ export interface Instance {
   readonly views: readonly ObservationView[];
   readonly masks: readonly Uint8Array[];
   readonly game: Game;
-  setSeed(seedLow: number, seedHigh: number): void;
+  setStream(seedLow: number, seedHigh: number, instanceId: number): void;
   start(episode: number, parameters?: Readonly<Record<string, number>>): void;
   step(action: Action | ArrayLike<Action>): void;
 }
@@ -68,7 +68,6 @@ export interface Instance {
 /** State and checks common to games of one agent and of several. Owned by one rollout loop. */
 export abstract class InstanceBase implements Instance {
   readonly numAgents: number;
-  readonly instanceId: number;
   readonly game: Game;
   readonly rewards: Float64Array;
   readonly terminated: Uint8Array;
@@ -79,6 +78,7 @@ export abstract class InstanceBase implements Instance {
   readonly totals: EpisodeTotals;
   readonly views: readonly ObservationView[];
   readonly masks: readonly Uint8Array[];
+  instanceId: number;
   episode = 0;
   executedTicks = 0;
   episodeOver = true;
@@ -127,10 +127,11 @@ export abstract class InstanceBase implements Instance {
     this.#parameters = { ...this.#parameterDefaults };
   }
 
-  /** Changes the run's seed from the next `start` on. */
-  setSeed(seedLow: number, seedHigh: number): void {
+  /** Binds the instance to the streams of (seed, instance) from the next `start` on. */
+  setStream(seedLow: number, seedHigh: number, instanceId: number): void {
     this.#seedLow = seedLow;
     this.#seedHigh = seedHigh;
+    this.instanceId = instanceId;
   }
 
   /**

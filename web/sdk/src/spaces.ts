@@ -11,6 +11,8 @@ export interface BoxSpace {
   high: number | number[] | null;
 }
 
+const FLOAT32_MAX = 3.4028234663852886e38;
+
 /** One of `n` choices, an integer in [0, n). */
 export interface DiscreteSpace {
   kind: "discrete";
@@ -205,12 +207,12 @@ function checkCount(field: string, name: string, value: unknown, least: number):
   }
 }
 
-/** JSON has no Infinity: an unbounded limit is null, whichever way it was written. */
+/** JSON has no Infinity: an unbounded limit is null, and within an array the largest float32. */
 function copyLimit(
   limit: number | readonly number[] | null | undefined,
   fallback: number | null,
 ): number | number[] | null {
   if (limit === undefined || limit === null) return fallback;
   if (typeof limit === "number") return Number.isFinite(limit) ? limit : null;
-  return [...limit];
+  return limit.map((value) => Math.max(-FLOAT32_MAX, Math.min(FLOAT32_MAX, value)));
 }
