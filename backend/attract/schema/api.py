@@ -21,7 +21,7 @@ class GameEntry(WireModel):
 
 
 class StartRun(WireModel):
-    """Body of `POST /api/runs`. `settings` is a nested mapping of the run settings; unknown keys are refused."""
+    """Body of `POST /api/runs`; `settings` nests like the run settings, unknown keys are refused."""
 
     game: Name
     settings: dict[str, Any] = {}

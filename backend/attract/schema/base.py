@@ -16,8 +16,14 @@ class WireModel(BaseModel):
     )
 
 
+class FiniteModel(WireModel):
+    """A record without NaN and infinities: whatever a browser sends or gets."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
 WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
-"""Raw bytes: MessagePack `bin` on the wire, `Uint8Array` in TypeScript, not checked by the JSON validators."""
+"""Raw bytes: MessagePack `bin`, `Uint8Array` in TypeScript; not checked by the JSON validators."""
 
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]

@@ -5,13 +5,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from attract.schema.base import Name, Text, WireModel
+from attract.schema.base import FiniteModel, Name, Text
 from attract.schema.spaces import ActionSpace, ObservationSpace
 
 Reduction = Literal["last", "sum", "mean", "max"]
 
 
-class ParameterRange(WireModel):
+class ParameterRange(FiniteModel):
     """A game parameter that curricula and randomisation may set."""
 
     default: float
@@ -19,7 +19,7 @@ class ParameterRange(WireModel):
     high: float
 
 
-class GameDescription(WireModel):
+class GameDescription(FiniteModel):
     """What `describe(definition)` of the SDK returns; one per game module content hash."""
 
     contract_version: Literal[1] = 1
@@ -50,7 +50,7 @@ class GameDescription(WireModel):
         return self
 
 
-class GameReference(WireModel):
+class GameReference(FiniteModel):
     """Where a host finds the module of a run's game; `url` is relative to the page's base."""
 
     name: Name

@@ -20,7 +20,7 @@ class Counters(WireModel):
     updates: Count = 0
 
 
-# --- gateway to learner -------------------------------------------------------------------------------------------
+# --- gateway to learner -----------------------------------------------------------------------------------
 
 
 class Begin(WireModel):
@@ -49,7 +49,7 @@ class Begin(WireModel):
 
 
 class Warmup(WireModel):
-    """Set the observation statistics from these rows (random play, uncounted), then publish version 0 (rule P7)."""
+    """Set the observation statistics from these rows of random play, then publish version 0 (rule P7)."""
 
     type: Literal["warmup"] = "warmup"
     rows: list[int]
@@ -64,7 +64,7 @@ class Train(WireModel):
     verify_rows: list[int]
     """Rows whose log-probabilities and values are recomputed and compared (rule C7)."""
     trust_all: bool
-    """True for local hosts: only `verify_rows` are recomputed. False: all are, and the recomputed numbers are used."""
+    """True for local hosts: only `verify_rows` are recomputed. False: all are, and trained on."""
     counters: Counters
     """As they stand once this batch is committed."""
     curriculum: dict[str, Any] = {}
@@ -85,11 +85,11 @@ class Shutdown(WireModel):
     type: Literal["shutdown"] = "shutdown"
 
 
-# --- learner to gateway -------------------------------------------------------------------------------------------
+# --- learner to gateway -----------------------------------------------------------------------------------
 
 
 class Ready(WireModel):
-    """The policy exists. A fresh run waits for `warmup` if `needs_warmup`; else `onnx` is the current version."""
+    """The policy exists. A fresh run waits for `warmup` if `needs_warmup`; else `onnx` is current."""
 
     type: Literal["ready"] = "ready"
     policy_version: Version

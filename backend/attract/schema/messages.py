@@ -2,18 +2,31 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import FailFast, Field, TypeAdapter
 
-from attract.schema.base import Count, Name, Text, UInt32, WireBytes, WireModel
+from attract.schema.base import Count, FiniteModel, Name, Text, UInt32, WireBytes
 from attract.schema.game import GameDescription, GameReference
 
 DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
 Purpose = Literal["train", "evaluate", "watch", "record"]
 EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
+RefusalCode = Literal[
+    "protocol_version",
+    "build",
+    "token",
+    "role",
+    "run",
+    "duplicate",
+    "full",
+    "malformed",
+    "too_large",
+    "timeout",
+    "stopped",
+]
 Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
-class Tensor(WireModel):
+class Tensor(FiniteModel):
     """Little-endian array in C order; booleans travel as uint8."""
 
     dtype: DType
@@ -21,24 +34,24 @@ class Tensor(WireModel):
     data: WireBytes
 
 
-class Seed(WireModel):
+class Seed(FiniteModel):
     """64 bits, as the two words of a Philox key (rule C5)."""
 
     low: UInt32
     high: UInt32
 
 
-# --- from the browser ---------------------------------------------------------------------------------------------
+# --- from the browser -------------------------------------------------------------------------------------
 
 
-class Device(WireModel):
+class Device(FiniteModel):
     """What a host says of itself; shown, never trusted."""
 
     user_agent: Text = ""
     hardware_concurrency: Annotated[int, Field(ge=0, le=4096)] = 0
 
 
-class Hello(WireModel):
+class Hello(FiniteModel):
     """First message on every socket, within 3 s."""
 
     type: Literal["hello"] = "hello"
@@ -50,7 +63,7 @@ class Hello(WireModel):
     worker_index: Annotated[int, Field(ge=0, le=1023)] | None = None
     """Workers only: position in the host, 0-based."""
     worker_key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
-    """Workers only: secret of one worker's life; the same key on a new socket is the same worker with its games."""
+    """Workers only: secret of one worker's life; on a new socket it proves the same worker with its games."""
     max_workers: Annotated[int, Field(ge=0, le=1024)] | None = None
     """Hosts only: how many workers it is willing to run."""
     run_id: Name | None = None
@@ -58,7 +71,7 @@ class Hello(WireModel):
     device: Device = Device()
 
 
-class GameDescribed(WireModel):
+class GameDescribed(FiniteModel):
     """Host: the module was loaded in a worker; this is what it says of itself."""
 
     type: Literal["game_described"] = "game_described"
@@ -67,7 +80,7 @@ class GameDescribed(WireModel):
     description: GameDescription
 
 
-class GameFailed(WireModel):
+class GameFailed(FiniteModel):
     """Host or worker: the game threw, hung, or returned something unusable."""
 
     type: Literal["game_failed"] = "game_failed"
@@ -87,7 +100,7 @@ class GameFailed(WireModel):
     seed: Seed | None = None
 
 
-class HostStatus(WireModel):
+class HostStatus(FiniteModel):
     """Host: a worker was created or ended; the count now running."""
 
     type: Literal["host_status"] = "host_status"
@@ -96,7 +109,7 @@ class HostStatus(WireModel):
     hidden: bool = False
 
 
-class PolicyAck(WireModel):
+class PolicyAck(FiniteModel):
     """Worker: the session of this version exists and has run once, or could not be made (`error`)."""
 
     type: Literal["policy_ack"] = "policy_ack"
@@ -107,7 +120,7 @@ class PolicyAck(WireModel):
     error: Text | None = None
 
 
-class Progress(WireModel):
+class Progress(FiniteModel):
     """Worker: alive and playing; at least every 5 s while it holds a lease (rule C3)."""
 
     type: Literal["progress"] = "progress"
@@ -117,7 +130,7 @@ class Progress(WireModel):
     """Steps per slot played under this lease so far (evaluation: steps of the longest episode)."""
 
 
-class EpisodeResult(WireModel):
+class EpisodeResult(FiniteModel):
     """One finished (or cut) episode of one instance."""
 
     instance_id: Count
@@ -134,7 +147,7 @@ class EpisodeResult(WireModel):
     reward_terms: dict[str, float] = {}
 
 
-class FinalObservations(WireModel):
+class FinalObservations(FiniteModel):
     """Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8)."""
 
     step: Tensor
@@ -148,7 +161,7 @@ class FinalObservations(WireModel):
     recurrent_state: dict[str, Tensor] = {}
 
 
-class Block(WireModel):
+class Block(FiniteModel):
     """k slots' segments of one segment index of one lease; tensors are [horizon, k, ...]."""
 
     type: Literal["block"] = "block"
@@ -184,10 +197,10 @@ class Block(WireModel):
     bootstrap_value: Tensor
     """[k] float32, rule E4."""
     final_observations: FinalObservations | None = None
-    episodes: list[EpisodeResult] = []
+    episodes: Annotated[list[EpisodeResult], FailFast()] = []
 
 
-class RolloutClose(WireModel):
+class RolloutClose(FiniteModel):
     """Worker: every block of the lease has been sent."""
 
     type: Literal["rollout_close"] = "rollout_close"
@@ -205,39 +218,49 @@ class RolloutClose(WireModel):
     """Time between the end of the lease before and the start of this one."""
 
 
-class EvaluationResult(WireModel):
+class EvaluationResult(FiniteModel):
     """Worker: an `evaluate` lease is done; one result per episode asked for, in that order."""
 
     type: Literal["evaluation_result"] = "evaluation_result"
     run_id: Name
     lease_id: Count
     policy_version: Version
-    episodes: list[EpisodeResult]
+    episodes: Annotated[list[EpisodeResult], FailFast()]
     play_seconds: float
 
 
-class Goodbye(WireModel):
+class Goodbye(FiniteModel):
     """The page is going away on purpose: leases lapse at once."""
 
     type: Literal["goodbye"] = "goodbye"
 
 
-# --- from the server ----------------------------------------------------------------------------------------------
+# --- from the server --------------------------------------------------------------------------------------
 
 
-class Refused(WireModel):
+class Refused(FiniteModel):
     """Last message before the server closes: why, and what mends it."""
 
     type: Literal["refused"] = "refused"
     code: Literal[
-        "protocol_version", "build", "token", "role", "run", "duplicate", "full", "malformed", "too_large", "timeout", "stopped"
+        "protocol_version",
+        "build",
+        "token",
+        "role",
+        "run",
+        "duplicate",
+        "full",
+        "malformed",
+        "too_large",
+        "timeout",
+        "stopped",
     ]
     reason: Text
     fix: Text
     close_code: Annotated[int, Field(ge=1000, le=4999)]
 
 
-class WelcomeHost(WireModel):
+class WelcomeHost(FiniteModel):
     """The host is known; its tier decides what it may do."""
 
     type: Literal["welcome_host"] = "welcome_host"
@@ -245,7 +268,7 @@ class WelcomeHost(WireModel):
     tier: Literal["local", "invited", "public"]
 
 
-class Assignment(WireModel):
+class Assignment(FiniteModel):
     """Host: run (or go on running) this many workers of this run's game; `run_id` None means none."""
 
     type: Literal["assignment"] = "assignment"
@@ -258,7 +281,7 @@ class Assignment(WireModel):
     """End a worker that has not been heard for this long while it holds a lease."""
 
 
-class WelcomeWorker(WireModel):
+class WelcomeWorker(FiniteModel):
     """The worker has a seat in the run."""
 
     type: Literal["welcome_worker"] = "welcome_worker"
@@ -274,15 +297,15 @@ class WelcomeWorker(WireModel):
     progress_seconds: float = 2.0
 
 
-class ParameterDistribution(WireModel):
+class ParameterDistribution(FiniteModel):
     """How a game parameter is drawn at each `start()`, from stream `parameters`."""
 
     kind: Literal["constant", "uniform", "normal", "multi_range"] = "constant"
     values: Annotated[list[float], Field(min_length=1, max_length=64)]
-    """constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high, low, high, ...]."""
+    """constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*."""
 
 
-class Seat(WireModel):
+class Seat(FiniteModel):
     """Who controls one agent of the game."""
 
     policy_id: Name = "main"
@@ -293,14 +316,14 @@ class Seat(WireModel):
     learns: bool = True
 
 
-class EpisodeOrder(WireModel):
+class EpisodeOrder(FiniteModel):
     """One evaluation episode: its own random streams, fresh instance."""
 
     index: Count
-    """Evaluation episode number: stands in for the instance (and slot) in the streams of the lease's seed, episode 0."""
+    """Stands in for the instance (and slot) in the streams of the lease's seed, episode 0."""
 
 
-class Lease(WireModel):
+class Lease(FiniteModel):
     """The order for one rollout; single use (rules C1, C3)."""
 
     type: Literal["lease"] = "lease"
@@ -324,7 +347,7 @@ class Lease(WireModel):
     lesson_id: str | None = None
 
 
-class Policy(WireModel):
+class Policy(FiniteModel):
     """A version of a policy: the ONNX model with its weights and normalisation."""
 
     type: Literal["policy"] = "policy"
@@ -334,7 +357,7 @@ class Policy(WireModel):
     onnx: WireBytes
 
 
-class BlockAck(WireModel):
+class BlockAck(FiniteModel):
     """A block was dealt with: committed, or thrown away for a reason (rule C1)."""
 
     type: Literal["block_ack"] = "block_ack"
@@ -345,7 +368,7 @@ class BlockAck(WireModel):
     reason: Text | None = None
 
 
-class LeaseVoid(WireModel):
+class LeaseVoid(FiniteModel):
     """Drop what is left of this lease: it lapsed, or is no longer wanted."""
 
     type: Literal["lease_void"] = "lease_void"
@@ -354,7 +377,7 @@ class LeaseVoid(WireModel):
     reason: Text
 
 
-class RunEnded(WireModel):
+class RunEnded(FiniteModel):
     """The run is over: workers end, the host waits for the next assignment."""
 
     type: Literal["run_ended"] = "run_ended"
@@ -376,7 +399,16 @@ ToWorker = Annotated[
     Field(discriminator="type"),
 ]
 FromBrowser = Annotated[
-    Hello | GameDescribed | GameFailed | HostStatus | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Goodbye,
+    Hello
+    | GameDescribed
+    | GameFailed
+    | HostStatus
+    | PolicyAck
+    | Progress
+    | Block
+    | RolloutClose
+    | EvaluationResult
+    | Goodbye,
     Field(discriminator="type"),
 ]
 ToBrowser = Annotated[

@@ -4,13 +4,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from attract.schema.base import WireModel
+from attract.schema.base import FiniteModel
 
 Dimension = Annotated[int, Field(ge=1, le=1 << 20)]
 Bound = float | list[float] | None
 
 
-class BoxSpace(WireModel):
+class BoxSpace(FiniteModel):
     """Array of `shape`; a bound of None is unbounded, a list has one number per element."""
 
     kind: Literal["box"] = "box"
@@ -35,7 +35,7 @@ class BoxSpace(WireModel):
         return self
 
 
-class DiscreteSpace(WireModel):
+class DiscreteSpace(FiniteModel):
     """One integer in [0, n)."""
 
     kind: Literal["discrete"] = "discrete"
@@ -49,25 +49,32 @@ class DiscreteSpace(WireModel):
         return self
 
 
-class MultiDiscreteSpace(WireModel):
+class MultiDiscreteSpace(FiniteModel):
     """One integer in [0, nvec[i]) per component."""
 
     kind: Literal["multi_discrete"] = "multi_discrete"
     nvec: Annotated[list[Dimension], Field(min_length=1, max_length=256)]
 
 
-class MultiBinarySpace(WireModel):
+class MultiBinarySpace(FiniteModel):
     """n independent bits."""
 
     kind: Literal["multi_binary"] = "multi_binary"
     n: Annotated[int, Field(ge=1, le=1024)]
 
 
-class DictSpace(WireModel):
+LeafSpace = Annotated[
+    BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace, Field(discriminator="kind")
+]
+
+
+class DictSpace(FiniteModel):
     """Named boxes or discretes; on the wire its keys are sorted."""
 
     kind: Literal["dict"] = "dict"
-    spaces: Annotated[dict[str, BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace], Field(min_length=1)]
+    spaces: Annotated[
+        dict[str, BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace], Field(min_length=1)
+    ]
 
 
 ObservationSpace = Annotated[BoxSpace | DictSpace, Field(discriminator="kind")]

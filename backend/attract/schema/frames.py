@@ -1,0 +1,100 @@
+"""Frames: one MessagePack map per message, checked whole before anyone sees it."""
+
+from typing import Any, TypeVar
+
+import ormsgpack
+from pydantic import TypeAdapter, ValidationError
+
+from attract.errors import ProtocolError
+from attract.schema.base import WireModel
+from attract.schema.close_codes import MALFORMED
+from attract.schema.learner import FROM_LEARNER, TO_LEARNER, FromLearner, ToLearner
+from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBrowser
+
+MAX_KEYS = 64
+"""Top-level keys of a frame; no message has half as many, and an error is reported per unknown key."""
+MAX_SHOWN = 80
+"""Characters of an offending value that are quoted back."""
+MAX_FIX = 400
+"""Characters of a validation message; some of them quote what came."""
+
+Message = TypeVar("Message")
+
+
+def encode(message: WireModel) -> bytes:
+    """One frame holding `message`, every default written out; byte for byte the same for equal messages."""
+    return ormsgpack.packb(message, option=ormsgpack.OPT_SERIALIZE_PYDANTIC)
+
+
+def decode_from_browser(data: bytes | bytearray | memoryview) -> FromBrowser:
+    """The message of one frame sent by a host or worker; tensor bytes are copied once, out of the frame.
+
+    Raises: ProtocolError: code `malformed`, naming the field, what came and what would be right.
+    """
+    return _decode(data, FROM_BROWSER)
+
+
+def decode_to_browser(data: bytes | bytearray | memoryview) -> ToBrowser:
+    """The message of one frame sent by the server; for fake browsers in tests and benchmarks.
+
+    Raises: ProtocolError: as `decode_from_browser`.
+    """
+    return _decode(data, TO_BROWSER)
+
+
+def decode_to_learner(data: bytes | bytearray | memoryview) -> ToLearner:
+    """The message of one length-prefixed frame from the gateway to the learner process.
+
+    Raises: ProtocolError: as `decode_from_browser`.
+    """
+    return _decode(data, TO_LEARNER)
+
+
+def decode_from_learner(data: bytes | bytearray | memoryview) -> FromLearner:
+    """The message of one length-prefixed frame from the learner process to the gateway.
+
+    Raises: ProtocolError: as `decode_from_browser`.
+    """
+    return _decode(data, FROM_LEARNER)
+
+
+def _decode(data: bytes | bytearray | memoryview, adapter: TypeAdapter[Message]) -> Message:
+    try:
+        plain = ormsgpack.unpackb(data)
+    except ormsgpack.MsgpackDecodeError as error:
+        raise malformed(
+            f"the frame of {len(data)} bytes is not MessagePack: {error}", fix="send one map per frame"
+        ) from None
+    if not isinstance(plain, dict):
+        raise malformed(f"the frame holds {shown(plain)}", fix="send one map per frame, with `type`")
+    if len(plain) > MAX_KEYS:
+        raise malformed(
+            f"the frame's map has {len(plain)} keys", fix=f"no message has more than {MAX_KEYS} keys"
+        )
+    try:
+        return adapter.validate_python(plain, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        more = error.error_count() - 1
+        field = ".".join(str(part) for part in first["loc"]) or "type"
+        came = "nothing" if first["type"] == "missing" else shown(first["input"])
+        raise malformed(
+            f"{field}: got {came}" + (f" (and {more} more problems)" if more else ""),
+            fix=first["msg"][:MAX_FIX],
+        ) from None
+
+
+def malformed(reason: str, *, fix: str) -> ProtocolError:
+    """The error for a frame or tensor that is not what the schema says; the socket closes with 4005."""
+    return ProtocolError(reason, code="malformed", close_code=MALFORMED, fix=fix)
+
+
+def shown(value: Any) -> str:
+    """A short description of an offending value; never walks into containers, which may be deep or huge."""
+    if isinstance(value, dict | list | tuple | bytes):
+        return f"{type(value).__name__} of length {len(value)}"
+    if isinstance(value, str):
+        return repr(value if len(value) <= MAX_SHOWN else value[:MAX_SHOWN] + "…")
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    return type(value).__name__
