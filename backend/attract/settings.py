@@ -1,6 +1,7 @@
 """Settings as frozen classes, one per concern: built at the composition roots and passed in."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -175,3 +176,84 @@ class RunSettings(Settings):
     ppo: PpoSettings = PpoSettings()
     collection: CollectionSettings = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+
+
+class CollectionSettings(Settings):
+    """How play is collected: the fleet's size, the schedule and the episodes' phases."""
+
+    section: ClassVar[str] = "collection"
+
+    schedule: Literal["sync", "overlap"] = "overlap"
+    """`sync`: collect, update, publish, next. `overlap`: collect the next batch while the learner updates."""
+    num_workers: Positive = 2
+    """Rollout workers over all hosts that the schedule plans with; a first `sync` lease waits for all (C8)."""
+    instances_per_worker: Positive = 128
+    desync_episodes: bool = True
+    """Rule E7: each instance's first episode is cut once, at a step of its own."""
+    desync_steps: Positive | None = None
+    """Spread of the cuts; None: the game's time limit in steps, and without one desync is off."""
+    max_policy_lag: Annotated[int, Field(ge=0, le=1)] = 1
+    """Segments older than this many versions are thrown away (C1)."""
+
+
+class EvaluationSettings(Settings):
+    """Episodes of fixed seeds, each played to its end on fresh instances."""
+
+    section: ClassVar[str] = "evaluation"
+
+    episodes: Positive = 100
+    deterministic: bool = True
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 10_000
+    """Of the evaluation's own streams; training never draws from them."""
+    max_episode_steps: Positive | None = None
+    """An episode that has not ended by then is stopped and counted as it stands; None: 100,000."""
+
+
+class RunSettings(Settings):
+    """Everything one run is started with; kept in its `config.yaml`."""
+
+    policy: PolicySettings = PolicySettings()
+    ppo: PpoSettings = PpoSettings()
+    collection: CollectionSettings = CollectionSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
+    total_steps: Positive | None = None
+    """Agent steps after which the run ends (T4)."""
+    until_return: float | None = None
+    """Mean of the last 100 reportable training episodes that ends the run, once an evaluation confirms it."""
+    device: str = "auto"
+    num_threads: Annotated[int, Field(ge=0)] = 0
+    """Learner threads; 0: chosen by the learner."""
+    initialize_from: str | None = None
+    """Another run of the same runs directory whose newest weights and normaliser start this one."""
+
+
+class ServerSettings(Settings):
+    """The gateway: where it listens, what it serves, and its limits (all times in seconds)."""
+
+    section: ClassVar[str] = "server"
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    runs_dir: Path = Path("runs")
+    project_dir: Path = Path()
+    """Game modules under this directory may be trained; nothing outside it is ever bundled."""
+    lan: bool = False
+    """Also listen on the local network, for devices that hold a join link."""
+    public_url: str | None = None
+    """Where browsers see this server when a proxy stands before it, for links and the allow-lists."""
+    allowed_hosts: tuple[str, ...] = ()
+    """More `Host` names than the loopback ones (and `public_url`'s)."""
+    allowed_origins: tuple[str, ...] = ()
+    """More exact origins than the page's own."""
+    web_dir: Path | None = None
+    """Built web side; None: the one inside the package."""
+    max_frame_bytes: Positive = 4 * 1024 * 1024 + 64 * 1024
+    hello_seconds: Annotated[float, Field(gt=0)] = 3.0
+    request_seconds: Annotated[float, Field(gt=0)] = 10.0
+    send_seconds: Annotated[float, Field(gt=0)] = 10.0
+    sockets_per_address: Positive = 64
+    inbound_blocks: Positive = 8
+    """Undealt-with blocks per socket; one more closes it (1013)."""
+    invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
+    """How long a join link for other devices works."""
