@@ -156,7 +156,7 @@ class EvaluationSettings(Settings):
 
     episodes: Positive = 100
     deterministic: bool = True
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 20_000
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 20_000
 
 
 class RunSettings(Settings):
@@ -164,7 +164,7 @@ class RunSettings(Settings):
 
     section: ClassVar[str] = ""
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
     total_steps: Positive | None = None
     """Stop after this many agent steps."""
     until_return: float | None = None
@@ -176,56 +176,6 @@ class RunSettings(Settings):
     ppo: PpoSettings = PpoSettings()
     collection: CollectionSettings = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
-
-
-class CollectionSettings(Settings):
-    """How play is collected: the fleet's size, the schedule and the episodes' phases."""
-
-    section: ClassVar[str] = "collection"
-
-    schedule: Literal["sync", "overlap"] = "overlap"
-    """`sync`: collect, update, publish, next. `overlap`: collect the next batch while the learner updates."""
-    num_workers: Positive = 2
-    """Rollout workers over all hosts that the schedule plans with; a first `sync` lease waits for all (C8)."""
-    instances_per_worker: Positive = 128
-    desync_episodes: bool = True
-    """Rule E7: each instance's first episode is cut once, at a step of its own."""
-    desync_steps: Positive | None = None
-    """Spread of the cuts; None: the game's time limit in steps, and without one desync is off."""
-    max_policy_lag: Annotated[int, Field(ge=0, le=1)] = 1
-    """Segments older than this many versions are thrown away (C1)."""
-
-
-class EvaluationSettings(Settings):
-    """Episodes of fixed seeds, each played to its end on fresh instances."""
-
-    section: ClassVar[str] = "evaluation"
-
-    episodes: Positive = 100
-    deterministic: bool = True
-    seed: Annotated[int, Field(ge=0, lt=2**53)] = 10_000
-    """Of the evaluation's own streams; training never draws from them."""
-    max_episode_steps: Positive | None = None
-    """An episode that has not ended by then is stopped and counted as it stands; None: 100,000."""
-
-
-class RunSettings(Settings):
-    """Everything one run is started with; kept in its `config.yaml`."""
-
-    policy: PolicySettings = PolicySettings()
-    ppo: PpoSettings = PpoSettings()
-    collection: CollectionSettings = CollectionSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
-    seed: Annotated[int, Field(ge=0, lt=2**53)] = 0
-    total_steps: Positive | None = None
-    """Agent steps after which the run ends (T4)."""
-    until_return: float | None = None
-    """Mean of the last 100 reportable training episodes that ends the run, once an evaluation confirms it."""
-    device: str = "auto"
-    num_threads: Annotated[int, Field(ge=0)] = 0
-    """Learner threads; 0: chosen by the learner."""
-    initialize_from: str | None = None
-    """Another run of the same runs directory whose newest weights and normaliser start this one."""
 
 
 class ServerSettings(Settings):
