@@ -1,0 +1,67 @@
+# Every target does its own set-up; a second run sets nothing up again.
+# `make demo` trains CartPole in headless browsers; `make test` runs every test; `make check` lints and types.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMPS := .make
+TORCH := 2.13.0
+RUN := $(BIN)/python -m attract
+
+.PHONY: setup demo serve build test check format mutants clean
+.DEFAULT_GOAL := demo
+
+setup: $(STAMPS)/python $(STAMPS)/node build
+	@$(BIN)/python -m attract.browser.install
+
+demo: setup
+	$(RUN) train cartpole --headless --workers 2 --until-return 475
+
+serve: setup
+	$(RUN) serve
+
+build: $(STAMPS)/node
+	@npm run --silent build
+
+test: setup
+	npx vitest run
+	$(BIN)/python -m pytest
+
+check: $(STAMPS)/python $(STAMPS)/node
+	$(BIN)/ruff check backend tests shared_schema
+	$(BIN)/ruff format --check backend tests shared_schema
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	npm run --silent types
+	npm run --silent lint
+	$(BIN)/python shared_schema/generate.py --check
+
+format: $(STAMPS)/python $(STAMPS)/node
+	$(BIN)/ruff check --fix-only --quiet backend tests shared_schema
+	$(BIN)/ruff format --quiet backend tests shared_schema
+	npx biome check --write --log-level=error .
+
+mutants: setup
+	$(BIN)/python tests/mutants/run.py
+
+clean:
+	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web
+
+# torch first: a CPU build, where one is to be had, unless a build is there already. Left to the resolver, Linux
+# would fetch gigabytes of CUDA. The CPU index is asked only if the configured ones have no CPU build.
+$(STAMPS)/python: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Attract needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -c 'import torch' 2>/dev/null \
+		|| $(BIN)/python -m pip install --quiet "torch==$(TORCH)+cpu" 2>/dev/null \
+		|| { [ "$$(uname)" = Linux ] && $(BIN)/python -m pip install --quiet "torch==$(TORCH)+cpu" --retries 1 \
+		     --extra-index-url https://download.pytorch.org/whl/cpu 2>/dev/null; } \
+		|| $(BIN)/python -m pip install --quiet "torch==$(TORCH)"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --group dev
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/node: package-lock.json package.json
+	@node -e 'process.exit(process.versions.node.split(".")[0] >= 20 ? 0 : 1)' \
+		|| { echo "Attract needs Node 20 or newer to build its pages: https://nodejs.org"; exit 1; }
+	npm ci --silent
+	@mkdir -p $(STAMPS) && touch $@

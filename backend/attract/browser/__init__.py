@@ -1,0 +1,1 @@
+"""Finds a Chromium and runs headless browser hosts in it."""

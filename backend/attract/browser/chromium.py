@@ -1,0 +1,122 @@
+"""Finds a Chromium on this machine and knows the switches a headless host needs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from attract.errors import ConfigurationError
+
+SETTING = "ATTRACT_CHROMIUM"
+PATH_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+MAC_APPLICATIONS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
+INSTALL_COMMANDS = (
+    "python -m playwright install --with-deps chromium",
+    "apt-get install chromium        (Debian, Ubuntu; as root)",
+    "brew install --cask chromium    (macOS)",
+)
+SWITCHES = (
+    "--disable-quic",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-gpu",
+    "--mute-audio",
+)
+"""A training host needs no network but the gateway's and no screen."""
+
+
+@dataclass(frozen=True)
+class Chromium:
+    """A browser that can be started, and which rule found it."""
+
+    path: str
+    found_by: str
+
+    def version(self) -> str | None:
+        """What it says of itself, e.g. 'Chromium 156.0.8078.73'; None when it cannot be run."""
+        try:
+            done = subprocess.run(
+                [self.path, "--version"], capture_output=True, text=True, timeout=20, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def launch_switches() -> list[str]:
+    """Switches for this user and machine; the sandbox is off only for root, who cannot have it."""
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return [*SWITCHES, *(["--no-sandbox"] if as_root else [])]
+
+
+def find_chromium(setting: str | None = None) -> Chromium | None:
+    """The first of: the setting, the PATH, macOS applications, Playwright's own download; None without any.
+
+    Raises: ConfigurationError: when the setting names something that is not an executable file.
+    """
+    wanted = setting or os.environ.get(SETTING)
+    if wanted:
+        resolved = shutil.which(wanted)
+        if resolved is None:
+            raise ConfigurationError(
+                f"{wanted!r} is not an executable file", setting=SETTING, fix="name a Chromium, or unset it"
+            )
+        return Chromium(resolved, f"setting {SETTING}")
+    for name in PATH_NAMES:
+        if found := shutil.which(name):
+            return Chromium(found, f"PATH ({name})")
+    if sys.platform == "darwin":
+        for application in MAC_APPLICATIONS:
+            if os.access(application, os.X_OK):
+                return Chromium(application, "applications")
+    for candidate in _playwright_downloads():
+        return Chromium(str(candidate), "Playwright's download")
+    return None
+
+
+def require_chromium(setting: str | None = None) -> Chromium:
+    """`find_chromium`, or an error that names the commands which install one.
+
+    Raises: ConfigurationError: when there is none.
+    """
+    chromium = find_chromium(setting)
+    if chromium is None:
+        commands = "\n    ".join(INSTALL_COMMANDS)
+        raise ConfigurationError(
+            "no Chromium was found on this machine",
+            fix=f"install one:\n    {commands}\n  or set {SETTING}=/path/to/chromium",
+        )
+    return chromium
+
+
+def _playwright_downloads() -> Iterator[Path]:
+    """Browsers that `playwright install` put on this machine, newest first."""
+    root = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
+    if root in (None, "", "0"):
+        home = Path.home()
+        root = str(home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ms-playwright")
+    found: list[Path] = []
+    for pattern in (
+        "chromium-*/chrome-linux*/chrome",
+        "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
+        "chromium_headless_shell-*/chrome-linux*/headless_shell",
+        "chromium_headless_shell-*/*/headless_shell",
+    ):
+        found.extend(path for path in Path(root).glob(pattern) if os.access(path, os.X_OK))
+    yield from sorted(found, key=_revision, reverse=True)
+
+
+def _revision(path: Path) -> int:
+    for part in path.parts:
+        if part.startswith("chromium"):
+            digits = part.rpartition("-")[2]
+            return int(digits) if digits.isdigit() else 0
+    return 0

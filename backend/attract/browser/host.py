@@ -1,0 +1,91 @@
+"""One headless browser host: a Chromium page that joins a gateway and runs workers until told to stop."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urldefrag, urlencode
+
+from playwright.async_api import Browser, Page, Playwright, async_playwright
+
+from attract.browser.chromium import launch_switches, require_chromium
+
+Report = Callable[[str, dict[str, Any]], None]
+
+
+def join_url(base_url: str, token: str, num_workers: int) -> str:
+    """The page that makes a browser a host: token and worker count travel in the fragment, never to a log."""
+    return f"{base_url.rstrip('/')}/join.html#" + urlencode({"token": token, "workers": num_workers})
+
+
+class HeadlessHost:
+    """A headless Chromium with one host page, restarted when its renderer or the browser dies.
+
+    Owner: the process that runs it (`python -m attract.browser`), which a gateway's command line starts in a
+    session of its own so that a Ctrl-C on the terminal does not reach the browser.
+    """
+
+    def __init__(self, url: str, report: Report, *, chromium_path: str | None = None) -> None:
+        self._url = url
+        self._report = report
+        self._chromium_path = chromium_path
+        self._lost = asyncio.Event()
+        self._page: Page | None = None
+        self.restarts = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keep a host page alive until `stop` is set; then close page and browser."""
+        async with async_playwright() as playwright:
+            while not stop.is_set():
+                self._lost.clear()
+                browser = await self._launch(playwright)
+                try:
+                    await self._open(browser)
+                    await _first_of(stop.wait(), self._lost.wait())
+                finally:
+                    with contextlib.suppress(Exception):
+                        await browser.close()
+                if not stop.is_set():
+                    self.restarts += 1
+                    self._report("restart", {"restarts": self.restarts})
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), timeout=min(0.25 * 2**self.restarts, 10.0))
+
+    async def _launch(self, playwright: Playwright) -> Browser:
+        chromium = require_chromium(self._chromium_path)
+        browser = await playwright.chromium.launch(
+            executable_path=chromium.path,
+            headless=True,
+            args=launch_switches(),
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
+        browser.on("disconnected", lambda _browser: self._lost.set())
+        return browser
+
+    async def _open(self, browser: Browser) -> None:
+        page = await browser.new_page()
+        page.on("crash", lambda _page: self._lost.set())
+        page.on("pageerror", lambda error: self._report("page_error", {"text": str(error)}))
+        page.on("console", self._on_console)
+        self._page = page
+        response = await page.goto(self._url, wait_until="domcontentloaded")
+        if response is not None and not response.ok:
+            address = urldefrag(self._url).url
+            self._report("page_error", {"text": f"{address} answered {response.status}"})
+        self._report("open", {"chromium": browser.version})
+
+    def _on_console(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self._report("console", {"level": message.type, "text": message.text[:2000]})
+
+
+async def _first_of(*waits: Any) -> None:
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
