@@ -1,0 +1,57 @@
+"""Messages over an inherited socket: 4 bytes of little-endian length, then one MessagePack map."""
+
+import socket
+import struct
+import threading
+
+import ormsgpack
+from pydantic import ValidationError
+
+from attract.errors import ProtocolError
+from attract.schema.learner import TO_LEARNER, FromLearner, ToLearner
+
+LENGTH = struct.Struct("<I")
+MAX_MESSAGE_BYTES = 1 << 30
+
+
+class Channel:
+    """The learner's end of the socket pair; one thread receives, any thread may send."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(True)
+        self._connection = connection
+        self._reader = connection.makefile("rb")
+        self._send_lock = threading.Lock()
+
+    def receive(self) -> ToLearner | None:
+        """The next message; None once the peer has gone.
+
+        Raises: ProtocolError: when what came is not a message to the learner.
+        """
+        try:
+            header = self._reader.read(LENGTH.size)
+            if len(header) < LENGTH.size:
+                return None
+            (length,) = LENGTH.unpack(header)
+            if length > MAX_MESSAGE_BYTES:
+                raise ProtocolError(f"a message of {length} bytes", code="too_large")
+            data = self._reader.read(length)
+        except ConnectionResetError:
+            return None
+        if len(data) < length:
+            return None
+        try:
+            return TO_LEARNER.validate_python(ormsgpack.unpackb(data))
+        except (ormsgpack.MsgpackDecodeError, ValidationError) as error:
+            raise ProtocolError(f"not a message to the learner: {error}") from error
+
+    def send(self, message: FromLearner) -> None:
+        """Write one message, whole, whichever thread calls.
+
+        Raises: OSError: when the peer has gone.
+        """
+        data = ormsgpack.packb(message.model_dump())
+        with self._send_lock:
+            # Two writes, not one joined copy: the ONNX bytes may be large.
+            self._connection.sendall(LENGTH.pack(len(data)))
+            self._connection.sendall(data)

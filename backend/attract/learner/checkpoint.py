@@ -1,0 +1,242 @@
+"""Checkpoints: safetensors and JSON in one folder per version, complete or not there at all (rule D1)."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+
+from attract.errors import CheckpointError
+
+FORMAT_VERSION = 1
+POLICY_FILE = "policy.safetensors"
+OPTIMIZER_FILE = "optimizer.safetensors"
+DOCUMENT_FILE = "checkpoint.json"
+KEEP_NEWEST = 20
+KEEP_EVERY = 100
+_MAX_DOCUMENT_BYTES = 16 << 20
+_TEMPORARY_PREFIX = ".writing-"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One version as read back: plain data, nothing of it is in use anywhere."""
+
+    path: Path
+    policy_version: int
+    policy: dict[str, torch.Tensor]
+    """The policy's state dict and the observation statistics."""
+    optimizer: dict[str, torch.Tensor]
+    document: dict[str, Any]
+    """Everything that is no tensor: counters, curriculum, random state, settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One version as bytes, cut loose from the tensors it was taken of: safe to write while the next update runs."""
+
+    policy_version: int
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def take(
+        cls,
+        policy_version: int,
+        policy: Mapping[str, torch.Tensor],
+        optimizer: Mapping[str, torch.Tensor],
+        document: Mapping[str, Any],
+    ) -> "Snapshot":
+        """Copy the tensors and the document (JSON values) into files."""
+        files = {POLICY_FILE: _to_bytes(policy), OPTIMIZER_FILE: _to_bytes(optimizer)}
+        whole: dict[str, Any] = {
+            "format": "attract-checkpoint",
+            "format_version": FORMAT_VERSION,
+            "policy_version": policy_version,
+            **document,
+            "files": {
+                name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+                for name, data in files.items()
+            },
+        }
+        whole["sha256"] = _document_sha256(whole)
+        files[DOCUMENT_FILE] = json.dumps(whole, indent=1).encode()
+        return cls(policy_version, files)
+
+
+def write_checkpoint(checkpoints: Path, snapshot: Snapshot) -> Path:
+    """Make the snapshot durable as `checkpoints/<version>`; when this returns it survives a power cut (D1).
+
+    Raises: OSError: when the disk refuses; nothing half-written is left under the version's name.
+    """
+    target = checkpoints / str(snapshot.policy_version)
+    temporary = checkpoints / f"{_TEMPORARY_PREFIX}{snapshot.policy_version}"
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        for name, data in snapshot.files.items():
+            with (temporary / name).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        _fsync_folder(temporary)
+        temporary.rename(target)
+    except OSError:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    _fsync_folder(checkpoints)
+    return target
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read one checkpoint folder, every byte checked against the hashes in its document.
+
+    Raises: CheckpointError: when something is missing, cut short, changed, or of a format not known here.
+    """
+    document = _read_document(path)
+    tensors: dict[str, dict[str, torch.Tensor]] = {}
+    for name in (POLICY_FILE, OPTIMIZER_FILE):
+        expected = cast("dict[str, Any]", document["files"].get(name, {}))
+        data = _read_exactly(path / name, expected.get("bytes"))
+        if hashlib.sha256(data).hexdigest() != expected.get("sha256"):
+            raise CheckpointError(str(path), f"{name} is not what was written (its SHA-256 differs)")
+        try:
+            tensors[name] = safetensors.torch.load(data)
+        except SafetensorError as error:
+            raise CheckpointError(str(path), f"{name}: {error}") from error
+    return Checkpoint(
+        path, int(document["policy_version"]), tensors[POLICY_FILE], tensors[OPTIMIZER_FILE], document
+    )
+
+
+def find_newest(checkpoints: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is whole, and a note for each newer one that was passed over."""
+    notes: list[str] = []
+    for version in sorted(versions_in(checkpoints), reverse=True):
+        try:
+            return load_checkpoint(checkpoints / str(version)), notes
+        except CheckpointError as error:
+            notes.append(f"passed over: {error}")
+    return None, notes
+
+
+def versions_in(checkpoints: Path) -> list[int]:
+    """Versions that have a folder, whole or not, in no order."""
+    if not checkpoints.is_dir():
+        return []
+    return [int(entry.name) for entry in checkpoints.iterdir() if entry.name.isdecimal() and entry.is_dir()]
+
+
+def set_aside_newer(checkpoints: Path, policy_version: int | None) -> None:
+    """Rename what lies above `policy_version` (None: every version) out of the way, and drop half-written folders."""
+    if not checkpoints.is_dir():
+        return
+    for entry in checkpoints.iterdir():
+        if entry.name.startswith(_TEMPORARY_PREFIX):
+            shutil.rmtree(entry, ignore_errors=True)
+    for version in versions_in(checkpoints):
+        if policy_version is None or version > policy_version:
+            number = 0
+            while (aside := checkpoints / f"{version}.broken-{number}").exists():
+                number += 1
+            (checkpoints / str(version)).rename(aside)
+
+
+def prune_checkpoints(checkpoints: Path, pinned: Iterable[int] = ()) -> list[int]:
+    """Delete old checkpoints; the newest 20, every 100th and the pinned stay.
+
+    Returns: the versions deleted.
+    """
+    versions = sorted(versions_in(checkpoints))
+    keep = {*versions[-KEEP_NEWEST:], *pinned}
+    deleted = [version for version in versions if version not in keep and version % KEEP_EVERY]
+    for version in deleted:
+        # Renamed first: a kill within the deletion must not leave a version with half its files.
+        doomed = checkpoints / f"{_TEMPORARY_PREFIX}deleted-{version}"
+        (checkpoints / str(version)).rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+    return deleted
+
+
+def pinned_versions(run_dir: Path) -> set[int]:
+    """Versions that `latest` and `best` of a run directory point at, be they links or small text files."""
+    pinned: set[int] = set()
+    for name in ("latest", "best"):
+        pointer = run_dir / name
+        if pointer.is_symlink():
+            target = pointer.readlink().name
+        elif pointer.is_file():
+            target = pointer.read_text().strip().rsplit("/", 1)[-1]
+        else:
+            continue
+        if target.isdecimal():
+            pinned.add(int(target))
+    return pinned
+
+
+def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:
+    """Hash of names, types, shapes and bytes of a state dict, sorted by name; equal on every device."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        array = state[name].detach().cpu().contiguous()
+        digest.update(f"{name} {array.dtype} {tuple(array.shape)}\n".encode())
+        digest.update(array.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
+    return safetensors.torch.save(
+        {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
+    )
+
+
+def _read_document(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise CheckpointError(str(path), "there is no such folder")
+    data = _read_exactly(path / DOCUMENT_FILE, None)
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is no JSON: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != "attract-checkpoint":
+        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is not a checkpoint's")
+    document = cast("dict[str, Any]", document)
+    if document.get("format_version") != FORMAT_VERSION:
+        raise CheckpointError(
+            str(path), f"format {document.get('format_version')!r}; this version reads {FORMAT_VERSION}"
+        )
+    if document.get("sha256") != _document_sha256(document):
+        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is not what was written (its SHA-256 differs)")
+    return document
+
+
+def _document_sha256(document: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _read_exactly(path: Path, num_bytes: int | None) -> bytes:
+    """All bytes of a file; its size is checked before anything is read."""
+    try:
+        size = path.stat().st_size
+        if num_bytes is not None and size != num_bytes:
+            raise CheckpointError(str(path.parent), f"{path.name} has {size} bytes, expected {num_bytes}")
+        if num_bytes is None and size > _MAX_DOCUMENT_BYTES:
+            raise CheckpointError(str(path.parent), f"{path.name} has {size} bytes, too many")
+        return path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(str(path.parent), f"{path.name}: {error.strerror}") from error
+
+
+def _fsync_folder(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,66 @@
+"""Writes checkpoints on a thread of its own, so that the next update need not wait for the disk (rule D1)."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from attract.learner.checkpoint import Snapshot, pinned_versions, prune_checkpoints, write_checkpoint
+
+MAX_PENDING = 2
+"""Snapshots that may wait; past that `submit` blocks: the learner waits for the disk, nothing is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    snapshot: Snapshot
+    announce: Callable[[Path, float], None]
+
+
+class CheckpointWriter:
+    """Owns `checkpoints/` of one run directory; the learner's thread submits, in order of version.
+
+    Args:
+        run_dir: the run directory.
+        on_failure: called on the writer's thread when a checkpoint could not be written or announced; nothing
+            is written after that.
+    """
+
+    def __init__(self, run_dir: Path, on_failure: Callable[[Exception], None]) -> None:
+        self._run_dir = run_dir
+        self._on_failure = on_failure
+        self._jobs: queue.Queue[_Job | None] = queue.Queue(MAX_PENDING)
+        self._thread = threading.Thread(target=self._work, name="checkpoint-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of all versions."""
+        return self._run_dir / "checkpoints"
+
+    def submit(self, snapshot: Snapshot, announce: Callable[[Path, float], None]) -> None:
+        """Write the snapshot soon; `announce(folder, seconds)` runs on the writer's thread once it is durable."""
+        self._jobs.put(_Job(snapshot, announce))
+
+    def finish(self, timeout_seconds: float | None = None) -> bool:
+        """Let what was submitted be written, then end the thread; True if it ended in time."""
+        if self._thread.is_alive():
+            self._jobs.put(None)
+        self._thread.join(timeout_seconds)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        failed = False
+        while (job := self._jobs.get()) is not None:
+            if failed:
+                continue
+            try:
+                started = time.perf_counter()
+                folder = write_checkpoint(self.checkpoints, job.snapshot)
+                job.announce(folder, time.perf_counter() - started)
+                prune_checkpoints(self.checkpoints, pinned_versions(self._run_dir))
+            except Exception as error:
+                failed = True
+                self._on_failure(error)
