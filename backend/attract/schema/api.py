@@ -158,10 +158,28 @@ class MetricsRow(WireModel):
     values: dict[str, float]
 
 
+class PolicyView(WireModel):
+    """Server-sent event `policy`: a version was announced."""
+
+    policy_version: Count
+    agent_steps: Count
+    url: Text
+    """Of the ONNX model, relative to the page's base; immutable."""
+
+
+class JoinRequest(WireModel):
+    """Body of `POST /api/join`: `local` for a page of the admin's own, `invited` for other devices."""
+
+    tier: Literal["local", "invited"] = "local"
+
+
 class JoinLink(WireModel):
-    """Body of `POST /api/join`: a link by which a host may join, its token in the fragment."""
+    """Answer to `POST /api/join`: a link by which a host may join, its token in the fragment."""
 
     url: Text
+    """`local`: relative to the page's base, `join.html#token=...`; `invited`: absolute, for other devices."""
+    token: Text
+    """The token of the link, for `startHost` in this page."""
     tier: Literal["local", "invited"]
     expires_seconds: Annotated[float, Field(gt=0)]
 
