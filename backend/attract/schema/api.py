@@ -18,6 +18,8 @@ class GameEntry(WireModel):
     title: Text
     bundled: bool
     error: Text | None = None
+    reference: GameReference | None = None
+    """The built module, for the preview on the game's card; None when it could not be built."""
 
 
 class StartRun(WireModel):
