@@ -1,0 +1,223 @@
+"""The run directory: made once, locked by one process, never overwritten by accident."""
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+
+from attract.errors import ConfigurationError
+from attract.schema.game import GameDescription, GameReference
+
+RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+TRASH = ".trash"
+LOCK = ".lock"
+KEPT_VERSIONS = 20
+KEPT_EVERY = 100
+
+Mark = Literal["latest", "best"]
+
+
+def check_run_id(run_id: str) -> str:
+    """`run_id` itself, when it is a plain folder name.
+
+    Raises: ConfigurationError: for anything that could name another folder.
+    """
+    if not RUN_ID.fullmatch(run_id):
+        raise ConfigurationError(
+            f"{run_id!r} is no run id",
+            setting="run_id",
+            fix="use letters, digits, '.', '_' and '-', beginning with a letter or digit, at most 120",
+        )
+    return run_id
+
+
+def create_run_id(game: str, now: datetime | None = None) -> str:
+    """`<game>-<UTC yyyymmdd-hhmmss>-<4 hex>`; `game` may be a path, its stem is taken."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(game).name.split(".")[0]).strip("-._") or "game"
+    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
+    return f"{stem[:60]}-{stamp}-{secrets.token_hex(2)}"
+
+
+def list_run_ids(runs_dir: Path) -> list[str]:
+    """Ids of all runs under `runs_dir`, the newest directory first."""
+    found = [path.parent for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
+    found.sort(key=lambda path: (path / "config.yaml").stat().st_mtime, reverse=True)
+    return [path.name for path in found]
+
+
+class RunDirectory:
+    """One run's folder. `create` and `open_locked` lock it until `close` (rule D3); `view` only reads."""
+
+    def __init__(self, path: Path, lock_fd: int | None) -> None:
+        self.path = path
+        self.run_id = path.name
+        self._lock_fd = lock_fd
+
+    @classmethod
+    def create(cls, runs_dir: Path, run_id: str, *, force: bool = False) -> Self:
+        """A new, empty, locked run directory.
+
+        An existing one is refused; with `force` it is moved into the trash of `runs_dir`, never deleted.
+
+        Raises: ConfigurationError: when the run exists without `force`, or another process writes it.
+        """
+        path = runs_dir / check_run_id(run_id)
+        runs_dir.mkdir(parents=True, exist_ok=True)
+        if path.exists() or path.is_symlink():
+            if not force:
+                raise ConfigurationError(
+                    f"run {run_id} exists in {runs_dir}",
+                    setting="run_id",
+                    fix="choose another --run-id, go on with it by --resume, or replace it by --force",
+                )
+            fd = _lock(path)
+            trash = runs_dir / TRASH
+            trash.mkdir(exist_ok=True)
+            path.rename(trash / f"{run_id}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}")
+            os.close(fd)
+        path.mkdir()
+        directory = cls(path, _lock(path))
+        for name in ("checkpoints", "logs", "export"):
+            (path / name).mkdir()
+        return directory
+
+    @classmethod
+    def open_locked(cls, runs_dir: Path, run_id: str) -> Self:
+        """An existing run, locked for writing: to resume, evaluate or export it.
+
+        Raises: ConfigurationError: when there is no such run, or another process writes it.
+        """
+        path = cls.view(runs_dir, run_id).path
+        return cls(path, _lock(path))
+
+    @classmethod
+    def view(cls, runs_dir: Path, run_id: str) -> Self:
+        """An existing run, unlocked, for reading.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        path = runs_dir / check_run_id(run_id)
+        if not (path / "config.yaml").is_file():
+            known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
+            fix = f"newest runs there: {', '.join(known[:5])}" if known else "there are no runs there yet"
+            raise ConfigurationError(f"no run {run_id} in {runs_dir}", setting="run_id", fix=fix)
+        return cls(path, None)
+
+    def close(self) -> None:
+        """Give the lock back; may be called again."""
+        if self._lock_fd is not None:
+            os.close(self._lock_fd)
+            self._lock_fd = None
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the learner's checkpoints, one folder per version."""
+        return self.path / "checkpoints"
+
+    @property
+    def export(self) -> Path:
+        """Where policy.onnx and policy.json go."""
+        return self.path / "export"
+
+    @property
+    def metrics_path(self) -> Path:
+        """The metrics database."""
+        return self.path / "metrics.db"
+
+    def write_config(self, game: str, settings: dict[str, Any]) -> None:
+        """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label."""
+        data = {
+            "game": game,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "settings": settings,
+        }
+        write_atomically(self.path / "config.yaml", yaml.safe_dump(data, sort_keys=False).encode())
+
+    def read_config(self) -> dict[str, Any]:
+        """What `write_config` wrote: `game`, `created`, `settings`."""
+        return yaml.safe_load((self.path / "config.yaml").read_bytes())
+
+    def write_game(self, reference: GameReference, description: GameDescription | None) -> None:
+        """Write `game.json`: which module this run plays, by hash, and once known what it says of itself."""
+        data = {
+            "reference": reference.model_dump(mode="json"),
+            "description": None if description is None else description.model_dump(mode="json"),
+        }
+        write_atomically(self.path / "game.json", json.dumps(data, indent=1).encode())
+
+    def read_game(self) -> tuple[GameReference | None, GameDescription | None]:
+        """What `write_game` wrote; (None, None) before."""
+        path = self.path / "game.json"
+        if not path.is_file():
+            return None, None
+        data = json.loads(path.read_bytes())
+        described = data["description"]
+        return (
+            GameReference.model_validate(data["reference"]),
+            None if described is None else GameDescription.model_validate(described),
+        )
+
+    def mark(self, mark: Mark, version: int) -> None:
+        """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""
+        temporary = self.path / f".{mark}.{secrets.token_hex(4)}"
+        temporary.symlink_to(Path("checkpoints") / str(version))
+        temporary.replace(self.path / mark)
+
+    def marked(self, mark: Mark) -> int | None:
+        """The version that `latest` or `best` points at, or None."""
+        link = self.path / mark
+        return int(link.readlink().name) if link.is_symlink() else None
+
+    def versions(self) -> list[int]:
+        """Versions with a checkpoint folder, ascending."""
+        return sorted(_versions(self.checkpoints))
+
+    def prune(self) -> None:
+        """Keep the last 20 checkpoints, every 100th, `latest` and `best`; remove the others."""
+        marked = {self.marked("latest"), self.marked("best")}
+        for version in self.versions()[:-KEPT_VERSIONS]:
+            if version % KEPT_EVERY and version not in marked:
+                shutil.rmtree(self.checkpoints / str(version))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` whole: temporary file, fsync, rename, fsync of the folder."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    fd = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _versions(checkpoints: Path) -> Iterator[int]:
+    for path in checkpoints.glob("*"):
+        if path.name.isdecimal() and path.is_dir():
+            yield int(path.name)
+
+
+def _lock(path: Path) -> int:
+    fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise ConfigurationError(
+            f"run {path.name} is being written by another process (rule D3)",
+            setting="run_id",
+            fix="stop that process first, or choose another --run-id",
+        ) from None
+    return fd

@@ -1,0 +1,264 @@
+"""The metrics store: one transaction per update in SQLite, and what the dashboard asks of it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    event,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from attract.schema.api import MetricSeries, MetricsView
+
+SCHEMA = MetaData()
+UPDATES = Table(
+    "updates",
+    SCHEMA,
+    Column("update", Integer, primary_key=True),
+    Column("agent_steps", Integer, nullable=False),
+    Column("collected_steps", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("policy_version", Integer, nullable=False),
+    Column("checkpoint", String, nullable=False),
+    Column("weights_sha256", String, nullable=False),
+)
+METRICS = Table(
+    "metrics",
+    SCHEMA,
+    Column("name", String, primary_key=True),
+    Column("update", Integer, primary_key=True),
+    Column("value", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+EVENTS = Table(
+    "events",
+    SCHEMA,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("kind", String, nullable=False),
+    Column("data", Text, nullable=False),
+    sqlite_autoincrement=True,
+)
+FACTS = Table(
+    "facts",
+    SCHEMA,
+    Column("key", String, primary_key=True),
+    Column("data", Text, nullable=False),
+)
+"""Small things kept as they now stand: the run's view, its counters."""
+
+
+@dataclass(frozen=True)
+class UpdateRow:
+    """One committed update: the row that makes a version announceable (rule D1)."""
+
+    update: int
+    agent_steps: int
+    collected_steps: int
+    seconds: float
+    policy_version: int
+    checkpoint: str
+    weights_sha256: str
+    values: dict[str, float]
+    """Metric name to value; a value that is not finite is left out."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One server-sent event; `data` is JSON text."""
+
+    id: int
+    kind: str
+    data: str
+
+
+class MetricsStore:
+    """One run's `metrics.db`. Written by the gateway alone; each thread gets a connection of its own."""
+
+    def __init__(self, path: Path) -> None:
+        """Open `path`, creating it when missing."""
+        self._engine = create_engine(f"sqlite:///{path}")
+        event.listen(self._engine, "connect", _configure)
+        SCHEMA.create_all(self._engine)
+
+    def close(self) -> None:
+        """Close the database; may be called again."""
+        self._engine.dispose()
+
+    def commit_update(self, row: UpdateRow, facts: dict[str, Any]) -> None:
+        """Write the row of one update, its metrics and the facts that changed, in one transaction."""
+        with self._engine.begin() as connection:
+            connection.execute(
+                insert(UPDATES).values(
+                    update=row.update,
+                    agent_steps=row.agent_steps,
+                    collected_steps=row.collected_steps,
+                    seconds=row.seconds,
+                    policy_version=row.policy_version,
+                    checkpoint=row.checkpoint,
+                    weights_sha256=row.weights_sha256,
+                )
+            )
+            values = [
+                {"name": name, "update": row.update, "value": value}
+                for name, value in row.values.items()
+                if value - value == 0
+            ]
+            if values:
+                connection.execute(insert(METRICS), values)
+            for key, data in facts.items():
+                connection.execute(_put_fact(key, data))
+
+    def add_metrics(self, update: int, values: dict[str, float]) -> None:
+        """Add (or replace) metrics of an update that is already there; an evaluation's, for instance."""
+        finite = [
+            {"name": name, "update": update, "value": value}
+            for name, value in values.items()
+            if value - value == 0
+        ]
+        if not finite:
+            return
+        statement = upsert(METRICS).values(finite)
+        with self._engine.begin() as connection:
+            connection.execute(statement.on_conflict_do_update(set_={"value": statement.excluded.value}))
+
+    def put_fact(self, key: str, data: Any) -> None:
+        """Keep `data` (plain JSON) under `key`, replacing what was there."""
+        with self._engine.begin() as connection:
+            connection.execute(_put_fact(key, data))
+
+    def fact(self, key: str) -> Any:
+        """What `put_fact` kept, or None."""
+        with self._engine.connect() as connection:
+            text = connection.execute(select(FACTS.c.data).where(FACTS.c.key == key)).scalar()
+        return None if text is None else json.loads(text)
+
+    def add_event(self, kind: str, data: str) -> Event:
+        """Append an event; its id is larger than every earlier one's."""
+        with self._engine.begin() as connection:
+            result = connection.execute(insert(EVENTS).values(kind=kind, data=data))
+            key = result.inserted_primary_key
+        if key is None:
+            raise RuntimeError("SQLite gave no event id")
+        return Event(int(key[0]), kind, data)
+
+    def events_after(self, event_id: int, *, limit: int = 1000) -> list[Event]:
+        """Events with a larger id, oldest first, at most the newest `limit`."""
+        query = select(EVENTS).where(EVENTS.c.id > event_id).order_by(EVENTS.c.id.desc()).limit(limit)
+        with self._engine.connect() as connection:
+            rows = connection.execute(query).all()
+        return [Event(row.id, row.kind, row.data) for row in reversed(rows)]
+
+    def last_update(self) -> int:
+        """Number of the newest committed update; 0 when there is none."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(func.max(UPDATES.c.update))).scalar() or 0
+
+    def last_seconds(self) -> float:
+        """Run time of the newest committed update, in seconds; 0.0 when there is none."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(func.max(UPDATES.c.seconds))).scalar() or 0.0
+
+    def rewind(self, update: int) -> None:
+        """Forget all updates after `update`: a resumed run does them anew."""
+        with self._engine.begin() as connection:
+            connection.execute(delete(METRICS).where(METRICS.c.update > update))
+            connection.execute(delete(UPDATES).where(UPDATES.c.update > update))
+
+    def names(self) -> list[str]:
+        """All metric names, sorted."""
+        with self._engine.connect() as connection:
+            return list(
+                connection.execute(select(METRICS.c.name).distinct().order_by(METRICS.c.name)).scalars()
+            )
+
+    def query(
+        self,
+        run_id: str,
+        names: Sequence[str] | None = None,
+        *,
+        from_steps: float | None = None,
+        to_steps: float | None = None,
+        max_points: int = 500,
+    ) -> MetricsView:
+        """Series over [from_steps, to_steps] of agent steps, at most `max_points` (>= 1) each.
+
+        Rows are put into buckets of equal count, in order of update. Each point is its bucket's mean; `low` and
+        `high` are its extremes, so that no spike is lost. Unknown names give empty series.
+        """
+        known = self.names()
+        wanted = known if names is None else list(dict.fromkeys(names))
+        series = [self._series(name, from_steps, to_steps, max_points) for name in wanted]
+        return MetricsView(run_id=run_id, names=known, series=series)
+
+    def _series(
+        self, name: str, from_steps: float | None, to_steps: float | None, max_points: int
+    ) -> MetricSeries:
+        inner = (
+            select(
+                func.ntile(max_points).over(order_by=METRICS.c.update).label("bucket"),
+                UPDATES.c.agent_steps,
+                UPDATES.c.seconds,
+                METRICS.c.value,
+            )
+            .join(UPDATES, UPDATES.c.update == METRICS.c.update)
+            .where(METRICS.c.name == name)
+        )
+        if from_steps is not None:
+            inner = inner.where(UPDATES.c.agent_steps >= from_steps)
+        if to_steps is not None:
+            inner = inner.where(UPDATES.c.agent_steps <= to_steps)
+        rows = inner.subquery()
+        query = (
+            select(
+                func.avg(rows.c.agent_steps),
+                func.avg(rows.c.seconds),
+                func.avg(rows.c.value),
+                func.min(rows.c.value),
+                func.max(rows.c.value),
+            )
+            .group_by(rows.c.bucket)
+            .order_by(rows.c.bucket)
+        )
+        with self._engine.connect() as connection:
+            points = connection.execute(query).all()
+        return MetricSeries(
+            name=name,
+            agent_steps=_column(points, 0),
+            seconds=_column(points, 1),
+            values=_column(points, 2),
+            low=_column(points, 3),
+            high=_column(points, 4),
+        )
+
+
+def _column(points: Iterable[Any], index: int) -> list[float]:
+    return [float(point[index]) for point in points]
+
+
+def _put_fact(key: str, data: Any) -> Any:
+    statement = upsert(FACTS).values(key=key, data=json.dumps(data))
+    return statement.on_conflict_do_update(set_={"data": statement.excluded.data})
+
+
+def _configure(connection: Any, _record: Any) -> None:
+    # NORMAL: a commit survives the death of the process (D1) without an fsync in the announcement's way.
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA busy_timeout=5000")
+    cursor.close()
