@@ -1,8 +1,8 @@
 """`python -m attract.browser`: a headless host as a process of its own.
 
-The first line on stdin is the URL of the page to open: it carries a token, and command lines can be read by others.
-Prints one JSON object per line on stdout (`open`, `restart`, `console`, `page_error`, `closed`). Ends when stdin
-closes, so that it never outlives whoever started it, or on SIGTERM; SIGINT is left to that parent.
+The first line on stdin is the URL of the page to open: it carries a token, and command lines are public.
+Prints one JSON object per line on stdout (`open`, `restart`, `console`, `page_error`, `closed`). Ends when
+stdin closes, so that it never outlives whoever started it, or on SIGTERM; SIGINT is left to that parent.
 """
 
 import asyncio

@@ -1,0 +1,213 @@
+"""What `attract train` shows: a live panel on a terminal, one plain line per update anywhere else."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+from typing_extensions import override
+
+from attract.schema.api import GameReport, RunView
+
+PHASES = (
+    ("game", "fleet/game_fraction"),
+    ("policy", "fleet/inference_fraction"),
+    ("waiting", "fleet/wait_fraction"),
+)
+"""Where the workers' time goes; the learner's share is told beside it."""
+
+
+class Display(ABC):
+    """What the train command tells while it runs; a context manager."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        return None
+
+    @abstractmethod
+    def updated(self, run: RunView, values: Mapping[str, float]) -> None:
+        """One update was committed; `values` are its metrics by name."""
+
+    @abstractmethod
+    def refreshed(self, run: RunView) -> None:
+        """Nothing new but time: called about four times a second."""
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """One line that stays."""
+
+    @abstractmethod
+    def game_broke(self, report: GameReport) -> None:
+        """A game threw, hung or returned something unusable."""
+
+
+class PlainDisplay(Display):
+    """One line per update, for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @override
+    def updated(self, run: RunView, values: Mapping[str, float]) -> None:
+        parts = [
+            f"update {run.updates}",
+            f"{run.agent_steps} steps",
+            f"{run.steps_per_second:.0f} steps/s",
+            f"{run.elapsed_seconds:.1f} s",
+            f"return {_number(run.episode_return_mean)}",
+        ]
+        if (left := remaining_seconds(run)) is not None:
+            parts.append(f"{left:.0f} s left")
+        update_seconds = values.get("time/update_seconds")
+        if update_seconds is not None:
+            parts.append(f"learner {1000 * update_seconds:.0f} ms")
+        self._line("  ".join(parts))
+
+    @override
+    def refreshed(self, run: RunView) -> None:
+        pass
+
+    @override
+    def say(self, text: str) -> None:
+        self._line(text)
+
+    @override
+    def game_broke(self, report: GameReport) -> None:
+        self._line(report_text(report))
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class LiveDisplay(Display):
+    """A panel that redraws itself in place."""
+
+    def __init__(self, console: Console, address: str) -> None:
+        self._console = console
+        self._address = address
+        self._live = Live(console=console, refresh_per_second=6, transient=False)
+        self._values: Mapping[str, float] = {}
+
+    @override
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    @override
+    def __exit__(self, *_exception: object) -> None:
+        self._live.stop()
+
+    @override
+    def updated(self, run: RunView, values: Mapping[str, float]) -> None:
+        self._values = values
+        self.refreshed(run)
+
+    @override
+    def refreshed(self, run: RunView) -> None:
+        self._live.update(self._panel(run))
+
+    @override
+    def say(self, text: str) -> None:
+        self._console.print(escape(text), highlight=False)
+
+    @override
+    def game_broke(self, report: GameReport) -> None:
+        self._console.print(Panel(escape(report_text(report)), title="the game broke", border_style="red"))
+
+    def _panel(self, run: RunView) -> Panel:
+        table = Table.grid(padding=(0, 3))
+        for _column in range(4):
+            table.add_column(justify="left")
+        left = remaining_seconds(run)
+        goal = "" if run.goal is None else f" of {run.goal:g}"
+        table.add_row(
+            _labelled("return", f"{_number(run.episode_return_mean)}{goal}"),
+            _labelled("steps/s", f"{run.steps_per_second:,.0f}"),
+            _labelled("elapsed", duration(run.elapsed_seconds)),
+            _labelled("remaining", "?" if left is None else duration(left)),
+        )
+        table.add_row(
+            _labelled("steps", f"{run.agent_steps:,}"),
+            _labelled("updates", f"{run.updates:,}"),
+            _labelled("episodes", f"{run.episodes:,}"),
+            _labelled("policy", f"v{run.policy_version}"),
+        )
+        parts: list[Table | Text | ProgressBar] = [table]
+        share = progress_share(run)
+        if share is not None:
+            parts.append(ProgressBar(total=1.0, completed=share, width=60))
+        parts.append(self._time_line())
+        title = f"[bold]{escape(run.run_id)}[/] · {run.state}"
+        return Panel(Group(*parts), title=title, subtitle=escape(self._address), border_style="cyan")
+
+    def _time_line(self) -> Text:
+        shares = [
+            f"{label} {100 * self._values[name]:.0f} %" for label, name in PHASES if name in self._values
+        ]
+        update_seconds = self._values.get("time/update_seconds")
+        if update_seconds is not None:
+            shares.append(f"learner {1000 * update_seconds:.0f} ms an update")
+        return Text("time: " + (", ".join(shares) if shares else "waiting for the first update"), style="dim")
+
+
+def create_display(console: Console, address: str) -> Display:
+    """The live panel when `console` is a terminal, else plain lines."""
+    return LiveDisplay(console, address) if console.is_terminal else PlainDisplay(console)
+
+
+def progress_share(run: RunView) -> float | None:
+    """How much of the run is done, in [0, 1], by steps or by return; None when it has no end."""
+    if run.total_steps:
+        return min(1.0, run.agent_steps / run.total_steps)
+    if run.goal is not None and run.goal > 0 and run.episode_return_mean is not None:
+        return min(1.0, max(0.0, run.episode_return_mean / run.goal))
+    return None
+
+
+def remaining_seconds(run: RunView) -> float | None:
+    """Seconds until `total_steps` at the mean speed so far; None where that cannot be told."""
+    if not run.total_steps or run.agent_steps == 0 or run.elapsed_seconds <= 0:
+        return None
+    return max(0.0, (run.total_steps - run.agent_steps) * run.elapsed_seconds / run.agent_steps)
+
+
+def duration(seconds: float) -> str:
+    """Text such as `1:02:03` or `0:42`."""
+    whole = int(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
+
+
+def report_text(report: GameReport) -> str:
+    """A game failure as lines a game developer can act on."""
+    where = ", ".join(
+        f"{label} {value}"
+        for label, value in (
+            ("worker", report.worker_index),
+            ("slot", report.slot_id),
+            ("episode", report.episode),
+            ("tick", report.tick),
+            ("seed", report.seed),
+        )
+        if value is not None
+    )
+    head = f"the game failed ({report.kind}): {report.name}: {report.text}"
+    trace = report.stack if report.stack else "no stack: the game never came back from its call"
+    times = f" ({report.count} times so far)" if report.count > 1 else ""
+    return f"{head}{times}\n  {where}\n{trace}"
+
+
+def _labelled(label: str, value: str) -> Text:
+    return Text.assemble((f"{label} ", "dim"), (value, "bold"))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
