@@ -68,6 +68,7 @@ class MlpPolicy(nn.Module):
         super().__init__()
         self.observation_shape = tuple(observation_shape)
         self.observation_dtype = torch.uint8 if observation_dtype == "uint8" else torch.float32
+        self.num_outputs = num_outputs
         num_inputs = 1
         for extent in observation_shape:
             num_inputs *= extent
