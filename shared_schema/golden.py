@@ -1,0 +1,170 @@
+"""One message of every kind, in both directions: what the golden frames hold."""
+
+import numpy as np
+
+from attract.schema import PROTOCOL_VERSION
+from attract.schema import messages as m
+from attract.schema.base import WireModel
+from attract.schema.game import GameDescription, GameReference, ParameterRange
+from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.schema.tensor import from_numpy
+
+SEED = m.Seed(low=0xDEADBEEF, high=0xFFFFFFFF)
+HASH = "0123456789abcdef" * 4
+GAME = GameReference(name="cartpole", sha256=HASH, url=f"games/{HASH}.js")
+DESCRIPTION = GameDescription(
+    id="Straße-v1 \N{VIDEO GAME}",
+    tick_seconds=1 / 60,
+    seconds_per_step=6 / 60,
+    ticks_per_step=6,
+    max_seconds=50.0,
+    max_steps=500,
+    observation=BoxSpace(shape=[2], low=[-1.0, -2.5], high=None),
+    action=DiscreteSpace(n=2, labels=["left", "right"]),
+    keys={"ArrowLeft": 0.0, "ArrowRight": 1.0},
+    idle_action=0.0,
+    parameters={"size": ParameterRange(default=10.0, low=6.0, high=20.5)},
+    metrics={"food": "last"},
+    reward_terms={"food": 1.0, "step": -0.01},
+    has_draw=True,
+)
+HORIZON, SLOTS = 3, 2
+
+
+def steps(*shape: int) -> np.ndarray:
+    """1000 s + t at step t of column s, with 0.25 more per further element: a mixed-up row shows."""
+    t, s, *rest = np.indices(shape)
+    return (1000 * s + t + 0.25 * sum(rest, np.zeros(shape))).astype(np.float32)
+
+
+def flags(*set_at: tuple[int, int]) -> m.Tensor:
+    """[horizon, slots] uint8, 1 at the (step, column) pairs."""
+    array = np.zeros((HORIZON, SLOTS), np.bool_)
+    for step, column in set_at:
+        array[step, column] = True
+    return from_numpy(array)
+
+
+EPISODE = m.EpisodeResult(
+    instance_id=7,
+    episode=2**40,
+    step=1,
+    returns=[17.0],
+    length_steps=17,
+    length_ticks=102,
+    end_reason="time_limit",
+    metrics={"food": 3.0},
+    reward_terms={"food": 3.0, "step": -0.17},
+)
+BLOCK = m.Block(
+    run_id="cartpole-1",
+    lease_id=5_000_000_000,
+    segment_index=1,
+    block_index=3,
+    policy_version=12,
+    slot_id=from_numpy(np.array([7, 9], np.int32)),
+    first_step=from_numpy(np.array([96, 128], np.int32)),
+    observation={"obs": from_numpy(steps(HORIZON, SLOTS, 2))},
+    action=from_numpy(np.array([[0, 1], [1, 1], [0, 0]], np.int32)),
+    log_prob=from_numpy(np.full((HORIZON, SLOTS), -0.6931472, np.float32)),
+    value=from_numpy(steps(HORIZON, SLOTS)),
+    reward=from_numpy(np.ones((HORIZON, SLOTS), np.float32)),
+    terminated=flags((2, 0)),
+    truncated=flags((1, 0)),
+    valid=from_numpy(np.ones((HORIZON, SLOTS), np.bool_)),
+    executed_ticks=from_numpy(np.array([[6, 6], [4, 6], [1, 6]], np.uint16)),
+    bootstrap_observation={"obs": from_numpy(steps(SLOTS, 2))},
+    bootstrap_value=from_numpy(np.array([0.0, 1.5], np.float32)),
+    final_observations=m.FinalObservations(
+        step=from_numpy(np.array([1], np.int32)),
+        column=from_numpy(np.array([0], np.int32)),
+        observation={"obs": from_numpy(np.array([[0.5, -0.5]], np.float32))},
+        value=from_numpy(np.array([3.25], np.float32)),
+    ),
+    episodes=[EPISODE],
+)
+
+FROM_BROWSER: list[WireModel] = [
+    m.Hello(
+        protocol_version=PROTOCOL_VERSION,
+        build="0123abcd",
+        role="worker",
+        token="a-token",
+        host_id="0f" * 16,
+        worker_index=0,
+        worker_key="1e" * 16,
+        run_id="cartpole-1",
+        device=m.Device(user_agent="Mozilla/5.0", hardware_concurrency=2),
+    ),
+    m.GameDescribed(run_id="cartpole-1", sha256=HASH, description=DESCRIPTION),
+    m.GameFailed(
+        run_id="cartpole-1",
+        kind="throw",
+        name="TypeError",
+        text="x is undefined",
+        stack="at update (game.ts:3:7)",
+        worker_index=1,
+        lease_id=4,
+        slot_id=33,
+        instance_id=33,
+        episode=2,
+        tick=1000,
+        seed=SEED,
+    ),
+    m.HostStatus(run_id=None, num_workers=2, hidden=True),
+    m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0, error=None),
+    m.Progress(run_id="cartpole-1", lease_id=5_000_000_000, steps=64),
+    BLOCK,
+    m.RolloutClose(
+        run_id="cartpole-1",
+        lease_id=5_000_000_000,
+        num_blocks=4,
+        slot_id=from_numpy(np.array([7, 9], np.int32)),
+        bootstrap_value=from_numpy(np.array([0.0, 1.5], np.float32)),
+        play_seconds=0.5,
+        inference_seconds=0.25,
+        game_seconds=0.125,
+        wait_seconds=0.0,
+    ),
+    m.EvaluationResult(
+        run_id="cartpole-1", lease_id=6, policy_version=12, episodes=[EPISODE], play_seconds=1.75
+    ),
+    m.Goodbye(),
+]
+TO_BROWSER: list[WireModel] = [
+    m.Refused(code="build", reason="this page is of build a, the server of b", fix="reload", close_code=4001),
+    m.WelcomeHost(host_id="0f" * 16, tier="local"),
+    m.Assignment(run_id="cartpole-1", game=GAME, num_workers=2, describe=True),
+    m.WelcomeWorker(
+        run_id="cartpole-1",
+        worker_id=1,
+        game=GAME,
+        description=DESCRIPTION,
+        instance_ids=[32, 33],
+        seed=SEED,
+        horizon=32,
+        max_frame_bytes=262_144,
+    ),
+    m.Lease(
+        run_id="cartpole-1",
+        lease_id=5_000_000_000,
+        purpose="evaluate",
+        seats=[m.Seat(policy_version=12, deterministic=True, learns=False)],
+        game_sha256=HASH,
+        seed=SEED,
+        num_segments=0,
+        episodes=[m.EpisodeOrder(index=0), m.EpisodeOrder(index=1)],
+        max_episode_steps=10_000,
+        desync_steps=500,
+        parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
+        lesson_id="first",
+    ),
+    m.Policy(run_id="cartpole-1", policy_version=12, onnx=bytes(range(256))),
+    m.BlockAck(run_id="cartpole-1", lease_id=5_000_000_000, block_index=3, accepted=False, reason="spent"),
+    m.LeaseVoid(run_id="cartpole-1", lease_id=5_000_000_000, reason="lapsed after 15 s of silence"),
+    m.RunEnded(run_id="cartpole-1", reason="stopped"),
+]
+GOLDEN: dict[str, WireModel] = {
+    **{f"from_browser.{message.model_dump()['type']}": message for message in FROM_BROWSER},
+    **{f"to_browser.{message.model_dump()['type']}": message for message in TO_BROWSER},
+}
