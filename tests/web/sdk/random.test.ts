@@ -1,0 +1,79 @@
+/** Random streams against Random123's known answers and the golden file that Python reads too. */
+
+import { describe, expect, test } from "vitest";
+import { ActionRandom, createSequentialRandom, philox4x32, STREAM } from "../../../web/sdk/src/random.ts";
+import golden from "../../contract/golden/philox.json";
+
+describe("C5: Philox4x32-10", () => {
+  test("C5: gives Random123's known answers", () => {
+    expect(golden.known_answers).toHaveLength(3);
+    for (const { counter, key, words } of golden.known_answers) {
+      const out = new Uint32Array(6);
+      philox4x32(counter[0], counter[1], counter[2], counter[3], key[0], key[1], out, 1);
+      expect([...out]).toEqual([0, ...words, 0]);
+    }
+  });
+
+  test("C5: sequential streams match the golden file", () => {
+    for (const { stream, seed, episode, instance, uniforms } of golden.sequential) {
+      const sequential = createSequentialRandom(STREAM[stream as "game" | "parameters"]);
+      sequential.random();
+      sequential.reset(seed.low, seed.high, episode, instance);
+      expect(uniforms.map(() => sequential.random())).toEqual(uniforms);
+    }
+  });
+
+  test("C5: action draws match the golden file, in any order", () => {
+    const forwards = golden.action.map((_, i) => i);
+    for (const order of [forwards, forwards.toReversed()]) {
+      for (const numComponents of [1, 3]) {
+        const random = new ActionRandom(2, numComponents);
+        for (const i of order) {
+          const { seed, slot, episode, step, num_components, uniforms } = golden.action[i];
+          if (num_components !== numComponents) continue;
+          random.setEpisode(1, seed.low, seed.high, slot, episode);
+          expect(uniforms.map((_, component) => random.uniform(1, step, component))).toEqual(uniforms);
+        }
+      }
+    }
+  });
+
+  test("C5: positions of a batch do not disturb each other's blocks", () => {
+    const together = new ActionRandom(3, 1);
+    for (let i = 0; i < 3; i++) together.setEpisode(i, 1, 2, 10 + i, 5);
+    for (let step = 0; step < 9; step++) {
+      for (let i = 0; i < 3; i++) {
+        const alone = new ActionRandom(1, 1);
+        alone.setEpisode(0, 1, 2, 10 + i, 5);
+        expect(together.uniform(i, step, 0)).toBe(alone.uniform(0, step, 0));
+      }
+    }
+  });
+});
+
+describe("the games' stream", () => {
+  test("int(n) covers 0 to n - 1 evenly and refuses what is no count", () => {
+    const { random, reset } = createSequentialRandom(STREAM.game);
+    reset(3, 4, 0, 0);
+    const counts = [0, 0, 0, 0, 0];
+    for (let i = 0; i < 50_000; i++) counts[random.int(5)]++;
+    // 10,000 expected, standard deviation 89.
+    for (const count of counts) expect(Math.abs(count - 10_000)).toBeLessThan(450);
+    for (const bad of [0, -1, 1.5, Number.NaN]) expect(() => random.int(bad)).toThrow("whole n >= 1");
+  });
+
+  test("normal() has mean 0 and variance 1", () => {
+    const { random, reset } = createSequentialRandom(STREAM.game);
+    reset(5, 6, 0, 0);
+    let sum = 0;
+    let squares = 0;
+    const count = 100_000;
+    for (let i = 0; i < count; i++) {
+      const value = random.normal();
+      sum += value;
+      squares += value * value;
+    }
+    expect(Math.abs(sum / count)).toBeLessThan(0.016);
+    expect(Math.abs(squares / count - 1)).toBeLessThan(0.022);
+  });
+});
