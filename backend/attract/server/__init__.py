@@ -1,0 +1,1 @@
+"""The gateway: moves frames, checks who you are, keeps the run; decides nothing about training."""
