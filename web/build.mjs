@@ -1,0 +1,195 @@
+/**
+ * `npm run build`: makes everything the Python package serves under `backend/attract/web/`.
+ *
+ *   games/<name>.js, .js.map, games.json   every bundled game, one ES module each
+ *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
+ *   bin/esbuild                            the bundler for games of one's own, no Node needed
+ *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets
+ *   build.json                             {"build": hash of the web sources}; written last, so its presence means "complete"
+ *
+ * Each part is made in a staging folder and swapped in whole. Unchanged sources: nothing is done.
+ * `--force` builds anyway.
+ */
+
+import { createHash } from "node:crypto";
+import {
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  writeFile,
+} from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import * as esbuild from "esbuild";
+import { build as viteBuild } from "vite";
+
+const WEB = path.dirname(fileURLToPath(import.meta.url));
+const ROOT = path.dirname(WEB);
+const OUT = path.join(ROOT, "backend", "attract", "web");
+const LOCK = path.join(OUT, ".lock");
+const LOCK_POLL_MS = 200;
+
+/** Every file whose content decides what the build makes, as sorted absolute paths. */
+async function sourceFiles() {
+  const entries = await readdir(WEB, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+    .filter((file) => !file.split(path.sep).includes("node_modules"));
+  return [...files, path.join(ROOT, "package-lock.json")].sort();
+}
+
+/** 16 hex digits that change with any source file's name or content. */
+async function hashSources() {
+  const hash = createHash("sha256");
+  for (const file of await sourceFiles()) {
+    hash.update(path.relative(ROOT, file)).update("\0");
+    hash.update(await readFile(file)).update("\0");
+  }
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** The build that is there now, or null. */
+async function currentBuild() {
+  try {
+    return JSON.parse(await readFile(path.join(OUT, "build.json"), "utf8")).build;
+  } catch {
+    return null;
+  }
+}
+
+/** "CartPole-v1" is shown as "CartPole". */
+function titleOf(id) {
+  return id.replace(/-v\d+$/, "").replace(/[-_]+/g, " ");
+}
+
+async function buildGames(folder) {
+  await mkdir(folder, { recursive: true });
+  const names = (await readdir(path.join(WEB, "games"), { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+    .map((entry) => entry.name)
+    .sort();
+  await esbuild.build({
+    entryPoints: names.map((name) => ({ in: path.join(WEB, "games", name, "game.ts"), out: name })),
+    outdir: folder,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    sourcemap: true,
+    logLevel: "warning",
+  });
+  const games = [];
+  for (const name of names) {
+    const { default: definition } = await import(pathToFileURL(path.join(folder, `${name}.js`)).href);
+    games.push({ name, title: titleOf(definition.id), id: definition.id });
+  }
+  await writeFile(path.join(folder, "games.json"), `${JSON.stringify(games, null, 2)}\n`);
+}
+
+async function buildSdk(folder) {
+  await mkdir(folder, { recursive: true });
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "sdk", "src", "index.ts")],
+    outfile: path.join(folder, "attract.js"),
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  await cp(path.join(WEB, "sdk", "src"), path.join(folder, "src"), { recursive: true });
+  const { version } = JSON.parse(await readFile(path.join(WEB, "sdk", "package.json"), "utf8"));
+  const manifest = {
+    name: "attract",
+    version,
+    type: "module",
+    types: "./src/index.ts",
+    exports: { ".": { types: "./src/index.ts", default: "./attract.js" } },
+  };
+  await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function copyBundler(folder) {
+  await mkdir(folder, { recursive: true });
+  const platform = `${process.platform}-${process.arch}`;
+  const binary = fileURLToPath(import.meta.resolve(`@esbuild/${platform}/bin/esbuild`));
+  await copyFile(binary, path.join(folder, "esbuild"));
+  await chmod(path.join(folder, "esbuild"), 0o755);
+}
+
+async function buildDashboard(folder, build) {
+  process.env.ATTRACT_BUILD = build;
+  await viteBuild({
+    configFile: path.join(WEB, "dashboard", "vite.config.ts"),
+    logLevel: "warn",
+    build: { outDir: folder, emptyOutDir: true },
+  });
+}
+
+const PARTS = { games: buildGames, sdk: buildSdk, bin: copyBundler, dashboard: buildDashboard };
+
+/** Waits until no other build runs; a lock whose process is gone is taken over. */
+async function lock() {
+  await mkdir(OUT, { recursive: true });
+  for (;;) {
+    try {
+      await mkdir(LOCK);
+      await writeFile(path.join(LOCK, "pid"), String(process.pid));
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    const holder = Number(await readFile(path.join(LOCK, "pid"), "utf8").catch(() => "0"));
+    if (holder > 0 && !isAlive(holder)) await rm(LOCK, { recursive: true, force: true });
+    await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+async function main() {
+  const force = process.argv.includes("--force");
+  if (!force && (await currentBuild()) === (await hashSources())) {
+    console.log("web build is current");
+    return;
+  }
+  await lock();
+  const staging = path.join(OUT, `.staging-${process.pid}`);
+  try {
+    const build = await hashSources();
+    if (!force && (await currentBuild()) === build) {
+      console.log("web build is current");
+      return;
+    }
+    const started = performance.now();
+    await rm(path.join(OUT, "build.json"), { force: true });
+    for (const [part, make] of Object.entries(PARTS)) {
+      await make(path.join(staging, part), build);
+      await rm(path.join(OUT, part), { recursive: true, force: true });
+      await rename(path.join(staging, part), path.join(OUT, part));
+    }
+    await writeFile(path.join(OUT, "build.json"), `${JSON.stringify({ build })}\n`);
+    console.log(`web build ${build} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+    await rm(path.join(LOCK, "pid"), { force: true });
+    await rmdir(LOCK).catch(() => undefined);
+  }
+}
+
+main().catch((error) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});
