@@ -1,4 +1,4 @@
-"""The segments of one update as tensors."""
+"""Store rows as the tensors an update works on, with the versions that acted."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
@@ -6,42 +6,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
+from attract.learner.update import UpdateBatch
+
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """All segments of one update; the learner's own copy, time-major, on the learner's device."""
+class Batch(UpdateBatch):
+    """The learner's own copy of a batch's rows: what the gateway writes next does not reach it."""
 
-    observations: dict[str, Tensor]
-    """[T, S, ...] each, float32 or uint8; a plain box is `obs`."""
-    actions: Tensor
-    """[T, S] int64."""
-    log_probs: Tensor
-    """[T, S] float32, under the version that acted."""
-    values: Tensor
-    """[T, S] float32, under the version that acted."""
-    rewards: Tensor
-    """[T, S] float32, raw."""
-    terminated: Tensor
-    """[T, S] bool."""
-    truncated: Tensor
-    """[T, S] bool."""
-    valid: Tensor
-    """[T, S] bool."""
-    final_values: Tensor
-    """[T, S] float32, V(final observation), meaningful where truncated."""
-    bootstrap_value: Tensor
-    """[S] float32, rule E4."""
-    slot_id: Tensor
-    """[S] int64."""
-    first_step: Tensor
-    """[S] int64."""
     policy_version: Tensor
     """[S] int64, the version that acted."""
-
-    @property
-    def horizon(self) -> int:
-        """Steps per segment."""
-        return self.valid.shape[0]
 
     @property
     def num_segments(self) -> int:
@@ -49,24 +22,27 @@ class Batch:
         return self.valid.shape[1]
 
     def keep(self, columns: Tensor) -> Self:
-        """The batch with only the segments where `columns` ([S] bool) holds, in the same order."""
+        """The batch with only some columns: [S] bool, or int64 indices in the order wanted."""
         kept: dict[str, Any] = {}
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "observations":
-                kept[field.name] = {key: array[:, columns] for key, array in value.items()}
-            else:
-                kept[field.name] = value[:, columns] if value.ndim > 1 else value[columns]
+            value: Tensor = getattr(self, field.name)
+            kept[field.name] = value[:, columns] if value.shape[:2] == self.valid.shape else value[columns]
         return replace(self, **kept)
 
     def to(self, device: torch.device) -> Self:
         """The same batch on a device; nothing is copied when it is there already."""
         if self.valid.device == device:
             return self
-        moved: dict[str, Any] = {
-            field.name: getattr(self, field.name).to(device)
-            for field in fields(self)
-            if field.name != "observations"
-        }
-        moved["observations"] = {key: array.to(device) for key, array in self.observations.items()}
-        return replace(self, **moved)
+        return replace(self, **{field.name: getattr(self, field.name).to(device) for field in fields(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """The observations behind a batch's bootstrap and final values (rule E8), for the same segments."""
+
+    bootstrap_observations: Tensor
+    """[S, ...], after the last step."""
+    final_step: Tensor
+    """[F, S] int64, step in the segment of each final observation; -1 is none."""
+    final_observations: Tensor
+    """[F, S, ...]."""

@@ -1,5 +1,6 @@
 """Checkpoints: safetensors and JSON in one folder per version, complete or not there at all (rule D1)."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -40,7 +41,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version as bytes, cut loose from the tensors it was taken of: safe to write while the next update runs."""
+    """One version as bytes, cut loose from its tensors: safe to write while the next update runs."""
 
     policy_version: int
     files: Mapping[str, bytes]
@@ -134,7 +135,7 @@ def versions_in(checkpoints: Path) -> list[int]:
 
 
 def set_aside_newer(checkpoints: Path, policy_version: int | None) -> None:
-    """Rename what lies above `policy_version` (None: every version) out of the way, and drop half-written folders."""
+    """Rename versions above `policy_version` (None: all) out of the way; delete half-written folders."""
     if not checkpoints.is_dir():
         return
     for entry in checkpoints.iterdir():
@@ -159,25 +160,16 @@ def prune_checkpoints(checkpoints: Path, pinned: Iterable[int] = ()) -> list[int
     for version in deleted:
         # Renamed first: a kill within the deletion must not leave a version with half its files.
         doomed = checkpoints / f"{_TEMPORARY_PREFIX}deleted-{version}"
-        (checkpoints / str(version)).rename(doomed)
-        shutil.rmtree(doomed, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            (checkpoints / str(version)).rename(doomed)
+            shutil.rmtree(doomed, ignore_errors=True)
     return deleted
 
 
 def pinned_versions(run_dir: Path) -> set[int]:
-    """Versions that `latest` and `best` of a run directory point at, be they links or small text files."""
-    pinned: set[int] = set()
-    for name in ("latest", "best"):
-        pointer = run_dir / name
-        if pointer.is_symlink():
-            target = pointer.readlink().name
-        elif pointer.is_file():
-            target = pointer.read_text().strip().rsplit("/", 1)[-1]
-        else:
-            continue
-        if target.isdecimal():
-            pinned.add(int(target))
-    return pinned
+    """Versions that the links `latest` and `best` of a run directory point at."""
+    links = [run_dir / "latest", run_dir / "best"]
+    return {int(link.readlink().name) for link in links if link.is_symlink()}
 
 
 def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:

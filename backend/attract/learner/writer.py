@@ -41,7 +41,7 @@ class CheckpointWriter:
         return self._run_dir / "checkpoints"
 
     def submit(self, snapshot: Snapshot, announce: Callable[[Path, float], None]) -> None:
-        """Write the snapshot soon; `announce(folder, seconds)` runs on the writer's thread once it is durable."""
+        """Write the snapshot soon; once durable, `announce(folder, seconds)` runs on the writer's thread."""
         self._jobs.put(_Job(snapshot, announce))
 
     def finish(self, timeout_seconds: float | None = None) -> bool:

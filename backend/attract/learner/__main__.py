@@ -1,0 +1,17 @@
+"""Starts the learner process: `python -m attract.learner --fd N`, N a socket inherited from the gateway."""
+
+import argparse
+import sys
+
+from attract.learner.process import run
+
+
+def main() -> int:
+    """Parse the command line and run; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m attract.learner")
+    parser.add_argument("--fd", type=int, required=True, help="inherited socket, see attract.schema.learner")
+    return run(parser.parse_args().fd)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
