@@ -84,7 +84,7 @@ async function writeValidators(file, union) {
     ],
   });
   const { $schema, ...rest } = messages;
-  const schema = { ...withoutProse(rest), $id: "messages", $ref: `#/$defs/${union}` };
+  const schema = { ...onlyObjects(withoutProse(rest)), $id: "messages", $ref: `#/$defs/${union}` };
   ajv.addSchema(schema);
   const code = standalone.default(ajv, { validate: "messages" });
   const folder = mkdtempSync(join(tmpdir(), "attract-validators-"));
@@ -128,6 +128,14 @@ function withoutProse(schema) {
         : value,
     ),
   );
+}
+
+/** ajv's discriminator takes anything that is no object for valid, so each union says that it is one. */
+function onlyObjects(node) {
+  if (node === null || typeof node !== "object") return node;
+  if ("discriminator" in node) node.type = "object";
+  for (const value of Object.values(node)) onlyObjects(value);
+  return node;
 }
 
 /** A property may itself be called `default`. */

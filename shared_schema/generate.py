@@ -21,22 +21,16 @@ from attract.schema.frames import encode
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+GOLDEN = Path("shared_schema/golden")
 UNIONS = ("FromHost", "FromWorker", "ToHost", "ToWorker", "FromBrowser", "ToBrowser")
 
 
 def main(arguments: list[str]) -> int:
     """Generates into a temporary folder, then compares or installs; the exit code."""
     with tempfile.TemporaryDirectory(prefix="attract-schema-") as name:
-        out = Path(name)
-        generate(out)
-        made = {path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
-    stale = [path for path, content in made.items() if _content(ROOT / path) != content]
-    golden = Path("shared_schema/golden")
-    orphans = [
-        path.relative_to(ROOT)
-        for path in sorted((ROOT / golden).rglob("*"))
-        if path.is_file() and path.relative_to(ROOT) not in made
-    ]
+        generate(Path(name))
+        made = files_under(Path(name))
+    stale, orphans = differences(made, ROOT)
     if "--check" in arguments:
         for path in stale:
             print(f"not current: {path}", file=sys.stderr)
@@ -53,6 +47,20 @@ def main(arguments: list[str]) -> int:
         (ROOT / path).unlink()
         print(f"removed {path}")
     return 0
+
+
+def files_under(folder: Path) -> dict[Path, bytes]:
+    """Relative path to content of every file under `folder`, sorted."""
+    return {
+        path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def differences(made: dict[Path, bytes], root: Path) -> tuple[list[Path], list[Path]]:
+    """What is not current under `root`, and which golden files nothing makes; both relative and sorted."""
+    stale = [path for path, content in made.items() if _content(root / path) != content]
+    found = files_under(root / GOLDEN)
+    return stale, [GOLDEN / path for path in found if GOLDEN / path not in made]
 
 
 def generate(out: Path) -> None:

@@ -1,4 +1,4 @@
-"""The golden frames as Python reads and rewrites them; `golden-frames.test.ts` does the same in JavaScript."""
+"""Golden frames as Python reads and rewrites them; `golden-frames.test.ts` does so in JavaScript."""
 
 import json
 from pathlib import Path

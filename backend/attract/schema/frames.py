@@ -29,6 +29,8 @@ def encode(message: WireModel) -> bytes:
 def decode_from_browser(data: bytes | bytearray | memoryview) -> FromBrowser:
     """The message of one frame sent by a host or worker; tensor bytes are copied once, out of the frame.
 
+    Bytes after the map are ignored: the parser does not say how far it read.
+
     Raises: ProtocolError: code `malformed`, naming the field, what came and what would be right.
     """
     return _decode(data, FROM_BROWSER)
