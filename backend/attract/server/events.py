@@ -1,0 +1,105 @@
+"""Server-sent events of a run: kept in its database so that a page that was away hears what it missed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Literal
+
+from attract.runs.metrics import Event
+from attract.schema.base import WireModel
+
+Kind = Literal["status", "metrics", "fleet", "report", "policy"]
+
+KEEP_ALIVE_SECONDS = 15.0
+MAX_WAITING = 500
+"""Events that wait for one slow page; more, and it is cut off to come back with `Last-Event-ID`."""
+
+
+class EventHub:
+    """Hands events to every page that listens; owned by the run service, used on the event loop alone."""
+
+    def __init__(self) -> None:
+        self._listeners: set[tuple[str, asyncio.Queue[Event | None]]] = set()
+
+    def publish(self, run_id: str, event: Event) -> None:
+        """Give `event` to all who listen to the run. Id 0: of the moment, never asked for again."""
+        for listener in list(self._listeners):
+            if listener[0] != run_id:
+                continue
+            try:
+                listener[1].put_nowait(event)
+            except asyncio.QueueFull:
+                self._listeners.discard(listener)
+                listener[1].get_nowait()
+                listener[1].put_nowait(None)
+
+    def listen(self, run_id: str) -> "Listening":
+        """From now on, every event of the run."""
+        return Listening(self._listeners, run_id)
+
+    def close(self) -> None:
+        """End every stream, so that shutting down waits for none."""
+        for listener in list(self._listeners):
+            if listener[1].full():
+                listener[1].get_nowait()
+            listener[1].put_nowait(None)
+        self._listeners.clear()
+
+
+class Listening:
+    """One page's place in the hub; a context manager."""
+
+    def __init__(self, listeners: set[tuple[str, asyncio.Queue[Event | None]]], run_id: str) -> None:
+        self._listeners = listeners
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(MAX_WAITING)
+        self._key = (run_id, self._queue)
+
+    def __enter__(self) -> "Listening":
+        self._listeners.add(self._key)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._listeners.discard(self._key)
+
+    async def next(self, seconds: float) -> Event | None:
+        """The next event; None at the end of the stream.
+
+        Raises: TimeoutError: when there was none for that long.
+        """
+        async with asyncio.timeout(seconds):
+            return await self._queue.get()
+
+
+def format_event(event: Event) -> str:
+    """One event as text/event-stream."""
+    lines = "".join(f"data: {line}\n" for line in event.data.splitlines() or [""])
+    number = f"id: {event.id}\n" if event.id else ""
+    return f"{number}event: {event.kind}\n{lines}\n"
+
+
+async def stream_events(
+    hub: EventHub, run_id: str, missed: list[Event], first: Event, after: int
+) -> AsyncIterator[str]:
+    """First where the run stands, then what was missed, then what happens; a comment every 15 s keeps it open.
+
+    `after` is the largest id that `missed` covers: later ones come from the hub.
+    """
+    with hub.listen(run_id) as listening:
+        yield "retry: 1000\n\n"
+        yield format_event(first)
+        for event in missed:
+            yield format_event(event)
+        while True:
+            try:
+                event = await listening.next(KEEP_ALIVE_SECONDS)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            if event is None:
+                return
+            if event.id == 0 or event.id > after:
+                yield format_event(event)
+
+
+def event_of(kind: Kind, body: WireModel, event_id: int = 0) -> Event:
+    """An event that is not kept."""
+    return Event(event_id, kind, body.model_dump_json())

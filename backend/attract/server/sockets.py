@@ -1,0 +1,340 @@
+"""The websocket shell: bytes in and out, limits on both, hello first; meaning is decided elsewhere."""
+
+import asyncio
+import contextlib
+import itertools
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from attract.errors import ProtocolError
+from attract.schema import PROTOCOL_VERSION, close_codes
+from attract.schema.base import WireModel
+from attract.schema.frames import decode_from_browser, encode
+from attract.schema.messages import FromBrowser, Hello, Refused
+from attract.server.guard import Guard, Tier
+from attract.settings import ServerSettings
+
+SMALL_BYTES = 4096
+"""Frames up to this are control messages and not counted as blocks."""
+MAX_SMALL_FRAMES = 256
+MAX_OUTBOUND_FRAMES = 1024
+HELLO_BYTES = 16 * 1024
+MAX_REASON_BYTES = 120
+"""A close frame holds 123 bytes of reason."""
+
+
+class SocketHandler(Protocol):
+    """What the shell tells of its sockets; all calls come from the event loop, none may block."""
+
+    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
+        """A socket said a good hello."""
+        ...
+
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        """A valid message came.
+
+        Raises: ProtocolError: when it may not be sent now or by this peer; the socket is closed.
+        """
+        ...
+
+    def disconnected(self, connection_id: int) -> None:
+        """The socket is gone; called once for each `connected`."""
+        ...
+
+
+@dataclass
+class _Frame:
+    data: bytes
+    policy: tuple[str, int] | None = None
+    needs: int | None = None
+
+
+@dataclass
+class _Close:
+    code: int
+    reason: str
+
+
+class Connection:
+    """One socket's outbound side: frames in order, and at most one policy that has not been sent yet."""
+
+    def __init__(self, websocket: WebSocket, send_seconds: float) -> None:
+        self._websocket = websocket
+        self._send_seconds = send_seconds
+        self._outbound: deque[_Frame | _Close] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False
+
+    def send(self, data: bytes, *, policy: tuple[str, int] | None = None, needs: int | None = None) -> None:
+        """Queue a frame. A policy takes the place of an unsent older one that no queued lease needs.
+
+        A peer that does not read fast enough for 1,024 queued frames is closed with 1013.
+        """
+        if self._closing:
+            return
+        if policy is not None and self._replace_policy(data, policy):
+            return
+        if len(self._outbound) >= MAX_OUTBOUND_FRAMES:
+            self.close(close_codes.BACKPRESSURE, "this peer does not read", at_once=True)
+            return
+        self._outbound.append(_Frame(data, policy, needs))
+        self._wake.set()
+
+    def close(self, code: int, reason: str, *, at_once: bool = False) -> None:
+        """Close after what is queued, or before it; later calls change nothing."""
+        if self._closing:
+            return
+        self._closing = True
+        if at_once:
+            self._outbound.clear()
+        self._outbound.append(_Close(code, reason))
+        self._wake.set()
+
+    async def write(self) -> None:
+        """Send what is queued until a close was; returns early when the peer is gone or does not read."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._outbound:
+                item = self._outbound.popleft()
+                if isinstance(item, _Close):
+                    await self._close(item)
+                    return
+                try:
+                    async with asyncio.timeout(self._send_seconds):
+                        await self._websocket.send_bytes(item.data)
+                except (TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
+                    # RuntimeError: what starlette says of sending on a closed socket.
+                    await self._close(_Close(close_codes.BACKPRESSURE, "this peer does not read"))
+                    return
+
+    async def _close(self, item: _Close) -> None:
+        reason = item.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+        with contextlib.suppress(TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
+            async with asyncio.timeout(self._send_seconds):
+                await self._websocket.close(item.code, reason)
+
+    def _replace_policy(self, data: bytes, policy: tuple[str, int]) -> bool:
+        for item in self._outbound:
+            if isinstance(item, _Frame) and item.policy is not None and item.policy[0] == policy[0]:
+                needed = any(
+                    isinstance(other, _Frame) and other.needs == item.policy[1] for other in self._outbound
+                )
+                if not needed:
+                    item.data, item.policy = data, policy
+                    return True
+        return False
+
+
+class SocketHub:
+    """All websockets of the app; owned by `build_app`, used on the event loop alone."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        guard: Guard,
+        handler: SocketHandler,
+        build: str | None,
+    ) -> None:
+        self._settings = settings
+        self._guard = guard
+        self._handler = handler
+        self._build = build
+        self._ids = itertools.count(1)
+        self._connections: dict[int, Connection] = {}
+        self._per_address: Counter[str] = Counter()
+        self.max_frame_bytes = settings.max_frame_bytes
+        """Bound of the active run, checked before a frame is decoded; never above the server's."""
+
+    def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
+        """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
+        connection = self._connections.get(connection_id)
+        if connection is not None:
+            connection.send(encode(message), needs=needs)
+
+    def send_policy(self, connection_id: int, frame: bytes, policy_id: str, policy_version: int) -> None:
+        """Queue an encoded policy message; the same bytes may go to every worker."""
+        connection = self._connections.get(connection_id)
+        if connection is not None:
+            connection.send(frame, policy=(policy_id, policy_version))
+
+    def close(self, connection_id: int, code: int, reason: str) -> None:
+        """Close after what is queued for it."""
+        connection = self._connections.get(connection_id)
+        if connection is not None:
+            connection.close(code, reason)
+
+    def close_all(self, code: int, reason: str) -> None:
+        """Close every socket, at shutdown."""
+        for connection in list(self._connections.values()):
+            connection.close(code, reason)
+
+    async def serve(self, websocket: WebSocket) -> None:
+        """One socket's life: accept, hello within 3 s, then frames both ways until either side is done."""
+        address = websocket.client.host if websocket.client is not None else ""
+        await websocket.accept()
+        connection = Connection(websocket, self._settings.send_seconds)
+        writer = asyncio.create_task(connection.write())
+        self._per_address[address] += 1
+        try:
+            if self._per_address[address] > self._settings.sockets_per_address:
+                raise _refusal(
+                    "full", close_codes.BACKPRESSURE, f"too many sockets from {address}", "close some"
+                )
+            await self._talk(websocket, connection)
+        except ProtocolError as error:
+            _refuse(connection, error)
+        except (WebSocketDisconnect, OSError):
+            pass
+        finally:
+            self._per_address[address] -= 1
+            if self._per_address[address] <= 0:
+                del self._per_address[address]
+            connection.close(close_codes.NORMAL, "")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._settings.send_seconds):
+                    await asyncio.shield(writer)
+            writer.cancel()
+
+    async def _talk(self, websocket: WebSocket, connection: Connection) -> None:
+        hello, tier = await self._hello(websocket)
+        connection_id = next(self._ids)
+        self._connections[connection_id] = connection
+        try:
+            self._handler.connected(connection_id, hello, tier)
+            await self._receive(websocket, connection_id)
+        finally:
+            del self._connections[connection_id]
+            self._handler.disconnected(connection_id)
+
+    async def _hello(self, websocket: WebSocket) -> tuple[Hello, Tier]:
+        try:
+            async with asyncio.timeout(self._settings.hello_seconds):
+                data = await _receive_bytes(websocket)
+        except TimeoutError:
+            seconds = self._settings.hello_seconds
+            raise _refusal(
+                "timeout", close_codes.HELLO_TIMEOUT, f"no hello within {seconds:g} s", "connect again"
+            ) from None
+        if len(data) > HELLO_BYTES:
+            raise _refusal("too_large", close_codes.TOO_LARGE, f"a hello of {len(data)} bytes", "")
+        hello = decode_from_browser(data)
+        if not isinstance(hello, Hello):
+            raise _refusal(
+                "malformed", close_codes.MALFORMED, f"the first message is {hello.type}", "send hello first"
+            )
+        return hello, self._check_hello(hello)
+
+    def _check_hello(self, hello: Hello) -> Tier:
+        if hello.protocol_version != PROTOCOL_VERSION:
+            raise _refusal(
+                "protocol_version",
+                close_codes.VERSION,
+                f"this page speaks protocol {hello.protocol_version}, the server {PROTOCOL_VERSION}",
+                "reload the page; if that does not help, the server is older than the page: update it",
+            )
+        if self._build is not None and hello.build != self._build:
+            raise _refusal(
+                "build",
+                close_codes.VERSION,
+                f"this page is build {hello.build}, the server serves {self._build}",
+                "reload the page to get the server's build",
+            )
+        grant = self._guard.grant_of(hello.token)
+        if grant is None:
+            raise _refusal(
+                "token",
+                close_codes.TOKEN,
+                "the token is missing, wrong or expired",
+                "open the newest link that the server or its dashboard shows",
+            )
+        if grant.role == "viewer":
+            raise _refusal(
+                "role", close_codes.ROLE, "a viewer's token lets no worker in", "ask for a join link"
+            )
+        return grant.tier
+
+    async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
+        # Always reads: uvicorn stops while nobody does, misses the pong and drops the socket.
+        inbox = _Inbox(self._settings.inbound_blocks)
+        dealing = asyncio.create_task(self._deal(inbox, connection_id))
+        try:
+            while True:
+                reading = asyncio.ensure_future(_receive_bytes(websocket))
+                await asyncio.wait((reading, dealing), return_when=asyncio.FIRST_COMPLETED)
+                if dealing.done():
+                    reading.cancel()
+                    return dealing.result()
+                data = reading.result()
+                if len(data) > self.max_frame_bytes:
+                    raise _refusal(
+                        "too_large",
+                        close_codes.TOO_LARGE,
+                        f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
+                        "reload the page",
+                    )
+                inbox.put(data)
+        finally:
+            dealing.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ProtocolError):
+                await dealing
+
+    async def _deal(self, inbox: "_Inbox", connection_id: int) -> None:
+        while True:
+            data = await inbox.get()
+            self._handler.received(connection_id, decode_from_browser(data))
+
+
+class _Inbox:
+    """Frames read and not dealt with; full is an error, never a wait."""
+
+    def __init__(self, max_blocks: int) -> None:
+        self._max_blocks = max_blocks
+        self._frames: deque[bytes] = deque()
+        self._blocks = 0
+        self._wake = asyncio.Event()
+
+    def put(self, data: bytes) -> None:
+        block = len(data) > SMALL_BYTES
+        if (block and self._blocks >= self._max_blocks) or len(self._frames) >= MAX_SMALL_FRAMES:
+            raise _refusal(
+                "full", close_codes.BACKPRESSURE, "the server is behind with this socket's frames", "wait"
+            )
+        self._blocks += block
+        self._frames.append(data)
+        self._wake.set()
+
+    async def get(self) -> bytes:
+        while not self._frames:
+            self._wake.clear()
+            await self._wake.wait()
+        data = self._frames.popleft()
+        self._blocks -= len(data) > SMALL_BYTES
+        return data
+
+
+async def _receive_bytes(websocket: WebSocket) -> bytes:
+    message: Any = await websocket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", close_codes.NORMAL))
+    data = message.get("bytes")
+    if data is None:
+        raise _refusal(
+            "malformed", close_codes.MALFORMED, "a text frame", "send MessagePack as binary frames"
+        )
+    return data
+
+
+def _refusal(code: str, close_code: int, reason: str, fix: str) -> ProtocolError:
+    return ProtocolError(reason, code=code, close_code=close_code, fix=fix)
+
+
+def _refuse(connection: Connection, error: ProtocolError) -> None:
+    refused = Refused.model_validate(
+        {"code": error.code, "reason": error.reason, "fix": error.fix, "close_code": error.close_code}
+    )
+    connection.send(encode(refused))
+    connection.close(error.close_code, error.reason)
