@@ -1,0 +1,297 @@
+"""The `attract` command: reads arguments, environment and files, and builds what they ask for."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import cyclopts
+import yaml
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.table import Table
+
+from attract import __version__
+from attract.errors import AttractError, ConfigurationError
+from attract.settings import RunSettings, ServerSettings
+
+app = App(
+    name="attract",
+    version=__version__,
+    help="Train an agent to play a browser game, in browsers, and ship it inside the game.",
+    config=[cyclopts.config.Env("ATTRACT_", command=False)],
+)
+
+RunFlags = Annotated[RunSettings, Parameter(name="*")]
+JsonFlag = Annotated[bool, Parameter(negative=())]
+
+WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
+"""Environment: a worker token of one's own choice, for a fleet started apart from its trainer."""
+
+
+@app.command
+def train(
+    game: str,
+    *,
+    config: Path | None = None,
+    workers: int | None = None,
+    instances: int | None = None,
+    run_id: str | None = None,
+    resume: Annotated[bool, Parameter(negative=())] = False,
+    force: Annotated[bool, Parameter(negative=())] = False,
+    initialize_from: str | None = None,
+    headless: bool = True,
+    port: int | None = None,
+    lan: Annotated[bool, Parameter(negative=())] = False,
+    runs_dir: Path | None = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+    settings: RunFlags = RunSettings(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Train an agent on GAME: a bundled name (cartpole, snake, lander) or a path to a .js or .ts module.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    config
+        YAML file with settings; flags and environment win over it.
+    workers
+        Browser workers (the same as --collection.num-workers).
+    instances
+        Copies of the game per worker (the same as --collection.instances-per-worker).
+    run_id
+        Name of the run's folder; by default game, time and four random digits.
+    resume
+        Go on with the run named by --run-id.
+    force
+        Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
+    initialize_from
+        Start from the policy of this run.
+    headless
+        Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+    port
+        Port of the dashboard; by default 8000, or a free one when that is busy.
+    lan
+        Listen on the local network too, for devices with a join link.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    """
+    from attract.commands.train import TrainOrder, train_game
+
+    given = _merge(
+        _read_yaml(config),
+        settings.model_dump(mode="json", exclude_unset=True),
+        _without_none(
+            {"collection": _without_none({"num_workers": workers, "instances_per_worker": instances})}
+        ),
+    )
+    RunSettings.from_mapping(given)
+    order = TrainOrder(
+        game=game,
+        settings=given,
+        run_id=run_id,
+        resume=resume,
+        force=force,
+        initialize_from=initialize_from,
+        headless=headless,
+        json_output=json_output,
+    )
+    server = _server_settings(port=port, lan=lan, runs_dir=runs_dir)
+    return asyncio.run(train_game(order, server, port_is_fixed=port is not None))
+
+
+@app.command
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    lan: Annotated[bool, Parameter(negative=())] = False,
+    runs_dir: Path | None = None,
+    project_dir: Path | None = None,
+) -> int:
+    """Serve the dashboard: choose a game, train, watch, play.
+
+    Parameters
+    ----------
+    host
+        Address to listen on.
+    port
+        Port to listen on; a busy one is refused.
+    lan
+        Listen on the local network too, for devices with a join link.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    project_dir
+        Folder whose game modules may be trained; by default the current one.
+    """
+    from attract.commands.serve import serve_dashboard
+
+    return asyncio.run(
+        serve_dashboard(
+            _server_settings(host=host, port=port, lan=lan, runs_dir=runs_dir, project_dir=project_dir)
+        )
+    )
+
+
+@app.command(name="eval")
+def evaluate(
+    run: str,
+    *,
+    episodes: int = 100,
+    seed: int | None = None,
+    deterministic: bool = True,
+    runs_dir: Path | None = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`.
+    episodes
+        How many.
+    seed
+        Seed of the evaluation; by default the run's own.
+    deterministic
+        Take the likeliest action instead of sampling.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.evaluate import EvaluateOrder, evaluate_run
+
+    order = EvaluateOrder(run, episodes, seed, deterministic, json_output)
+    return asyncio.run(evaluate_run(order, _server_settings(port=0, runs_dir=runs_dir)))
+
+
+@app.command
+def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
+    """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`.
+    out
+        The folder; made if it is not there.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    """
+    from attract.commands.export import export_run
+
+    export_run(_server_settings(runs_dir=runs_dir).runs_dir, run, out)
+    print(f"wrote {out / 'policy.onnx'} and {out / 'policy.json'}")
+    return 0
+
+
+@app.command
+def join(url: str, *, workers: int = 1, token: str | None = None) -> int:
+    """Join a trainer elsewhere with a headless browser, until the trainer ends or Ctrl-C.
+
+    Parameters
+    ----------
+    url
+        Address of the trainer, or a join link with its token.
+    workers
+        How many workers to run.
+    token
+        Worker token; by default from the link or $ATTRACT_WORKER_TOKEN.
+    """
+    from attract.commands.join import join_trainer
+
+    return asyncio.run(join_trainer(url, workers, token or os.environ.get(WORKER_TOKEN)))
+
+
+@app.command
+def health(url: str = "http://127.0.0.1:8000") -> int:
+    """Exit 0 when the gateway at URL answers; for health checks of containers."""
+    from attract.commands.join import is_healthy
+
+    return 0 if is_healthy(url) else 1
+
+
+@app.command
+def doctor() -> int:
+    """Report what this machine has and lacks, with the command that mends it."""
+    from attract.doctor import examine
+
+    findings = examine()
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for finding in findings:
+        mark = (
+            "[green]ok[/]" if finding.ok else ("[red]missing[/]" if finding.required else "[yellow]look[/]")
+        )
+        table.add_row(mark, finding.name, finding.detail)
+        if not finding.ok and finding.fix:
+            table.add_row("", "", f"[bold]{finding.fix}[/]")
+    Console().print(table)
+    return 0 if all(finding.ok or not finding.required for finding in findings) else 1
+
+
+def main() -> None:
+    """Run the command line; exit 0 done, 1 failed, 2 wrong use, 3 goal not reached."""
+    try:
+        code = app(exit_on_error=True, result_action="return_value")
+    except AttractError as error:
+        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on stdout, on one line."""
+    print(json.dumps(value), flush=True)
+
+
+def _server_settings(**given: Any) -> ServerSettings:
+    """Server settings from flags, with the environment below them."""
+    environment: dict[str, Any] = {}
+    if runs_dir := os.environ.get("ATTRACT_RUNS_DIR"):
+        environment["runs_dir"] = runs_dir
+    if hosts := os.environ.get("ATTRACT_ALLOWED_HOSTS"):
+        environment["allowed_hosts"] = tuple(part.strip() for part in hosts.split(",") if part.strip())
+    if token := os.environ.get(WORKER_TOKEN):
+        environment["worker_token"] = token
+    return ServerSettings.from_mapping({**environment, **_without_none(given)})
+
+
+def _read_yaml(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"is no YAML: {error}", setting=str(path)) from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigurationError("must be a mapping of settings", setting=str(path))
+    return cast("dict[str, Any]", data)
+
+
+def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings, later ones winning."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = merged.get(key)
+            if isinstance(value, Mapping) and isinstance(below, Mapping):
+                merged[key] = _merge(cast("Mapping[str, Any]", below), cast("Mapping[str, Any]", value))
+            else:
+                merged[key] = value
+    return merged
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None and value != {}}

@@ -1,0 +1,69 @@
+"""A host process: opens the page it is told, tells what happens there, and leaves nothing behind."""
+
+import asyncio
+import http.server
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+
+from attract.browser.process import HostProcess
+
+PAGE = b"<!doctype html><title>host</title><script>console.error('seen ' + location.hash)</script>"
+
+
+class _Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def page_server() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/join.html#token=abc"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+async def test_it_opens_the_page_reports_the_console_and_leaves_no_process(page_server: str) -> None:
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    host = await HostProcess.start(page_server, events.put_nowait)
+    seen: list[dict[str, Any]] = []
+    while not any(event["event"] == "console" for event in seen) or not any(
+        event["event"] == "open" for event in seen
+    ):
+        seen.append(await asyncio.wait_for(events.get(), 60))
+    assert any(event.get("text") == "seen #token=abc" for event in seen)
+    family = psutil.Process(host.pid).children(recursive=True)
+    assert any("chrom" in process.name() for process in family)
+    assert all("token=abc" not in " ".join(process.cmdline()) for process in [psutil.Process(host.pid)])
+    await host.stop()
+    _gone, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+
+async def test_it_comes_back_when_the_browser_is_killed(page_server: str) -> None:
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    host = await HostProcess.start(page_server, events.put_nowait)
+    opened = 0
+    while opened < 2:
+        event = await asyncio.wait_for(events.get(), 60)
+        if event["event"] == "open":
+            opened += 1
+            if opened == 1:
+                for process in psutil.Process(host.pid).children(recursive=True):
+                    if "chrom" in process.name() and "--type=" not in " ".join(process.cmdline()):
+                        process.kill()
+    await host.stop()
+    assert opened == 2

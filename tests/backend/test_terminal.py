@@ -1,0 +1,126 @@
+"""What the terminal says, read back as a user would."""
+
+import io
+
+from rich.console import Console
+
+from attract.schema.api import GameReport, RunView
+from attract.terminal import (
+    LiveDisplay,
+    PlainDisplay,
+    create_display,
+    duration,
+    progress_share,
+    remaining_seconds,
+    report_text,
+)
+
+
+def _run(**changes: object) -> RunView:
+    values: dict[str, object] = {
+        "run_id": "cartpole-1",
+        "game": "cartpole",
+        "state": "running",
+        "created": "2026-01-01T00:00:00Z",
+        "seed": 0,
+        "policy_version": 3,
+        "agent_steps": 20_000,
+        "collected_steps": 21_000,
+        "updates": 3,
+        "episodes": 40,
+        "elapsed_seconds": 10.0,
+        "steps_per_second": 2000.0,
+        "episode_return_mean": 123.456,
+        "goal": None,
+        "total_steps": None,
+    }
+    return RunView.model_validate({**values, **changes})
+
+
+def test_one_plain_line_per_update_when_not_on_a_terminal() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=40)
+    display = create_display(console, "http://x")
+    assert isinstance(display, PlainDisplay)
+    with display:
+        display.updated(_run(total_steps=40_000), {"time/update_seconds": 0.0123})
+        display.refreshed(_run())
+    assert out.getvalue() == (
+        "update 3  20000 steps  2000 steps/s  10.0 s  return 123.5  10 s left  learner 12 ms\n"
+    )
+
+
+def test_the_panel_tells_speed_time_return_and_where_the_time_goes() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=120, color_system=None)
+    with create_display(console, "http://127.0.0.1:8000/") as display:
+        assert isinstance(display, LiveDisplay)
+        display.updated(
+            _run(goal=475.0),
+            {
+                "fleet/game_fraction": 0.25,
+                "fleet/inference_fraction": 0.5,
+                "fleet/wait_fraction": 0.125,
+                "time/update_seconds": 0.02,
+            },
+        )
+    text = out.getvalue()
+    for words in (
+        "return 123.5 of 475",
+        "steps/s 2,000",
+        "elapsed 0:10",
+        "remaining ?",
+        "game 25 %, policy 50 %, waiting 12 %, learner 20 ms an update",
+        "http://127.0.0.1:8000/",
+    ):
+        assert words in text
+
+
+def test_remaining_time_follows_from_the_steps_left() -> None:
+    assert remaining_seconds(_run(total_steps=50_000)) == 15.0  # 30,000 steps at 2,000 a second
+    assert remaining_seconds(_run()) is None
+    assert remaining_seconds(_run(total_steps=50_000, agent_steps=0)) is None
+
+
+def test_progress_is_by_steps_else_by_return() -> None:
+    assert progress_share(_run(total_steps=80_000)) == 0.25
+    assert progress_share(_run(goal=246.912)) == 0.5
+    assert progress_share(_run()) is None
+
+
+def test_durations_read_like_a_clock() -> None:
+    assert [duration(seconds) for seconds in (0.4, 61, 3723)] == ["0:00", "1:01", "1:02:03"]
+
+
+def test_a_report_names_text_place_seed_and_stack() -> None:
+    report = GameReport(
+        kind="throw",
+        name="TypeError",
+        text="x is undefined",
+        stack="at update (game.ts:3:1)",
+        worker_index=1,
+        slot_id=70,
+        tick=1000,
+        seed="00000000000000ff",
+        count=2,
+    )
+    assert report_text(report) == (
+        "the game failed (throw): TypeError: x is undefined (2 times so far)\n"
+        "  worker 1, slot 70, tick 1000, seed 00000000000000ff\n"
+        "at update (game.ts:3:1)"
+    )
+
+
+def test_a_hang_says_why_it_has_no_stack() -> None:
+    report = GameReport(kind="hang", name="Hang", text="silent for 5 s", stack=None)
+    assert "no stack" in report_text(report)
+
+
+def test_markup_in_a_game_s_words_is_not_obeyed() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=120, color_system=None)
+    with create_display(console, "a") as display:
+        display.say("[red]not red[/]")
+        display.game_broke(GameReport(kind="throw", name="E", text="[/bold] [x]", stack="s"))
+    assert "[red]not red[/]" in out.getvalue()
+    assert "[/bold] [x]" in out.getvalue()
