@@ -1,0 +1,220 @@
+"""What one row of the segment store holds, field by field, as data in the file's header."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Self, cast
+
+import numpy as np
+
+from attract.errors import ConfigurationError
+from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+
+ALIGNMENT: Final = 64
+"""Every field starts on a cache line."""
+SINGLE_OBSERVATION: Final = "obs"
+"""Key of a game whose observation is a plain box."""
+
+FieldKind = Literal["step", "row", "final"]
+"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...]."""
+
+
+@dataclass(frozen=True)
+class PolicyLayout:
+    """What a policy adds to a segment: the shape of each recurrent state at its first step (rule S3)."""
+
+    recurrent_state: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of the store; `shape` is the part after time and row."""
+
+    name: str
+    kind: FieldKind
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StoreLayout:
+    """Everything needed to find a field in the file: sizes and fields in their order.
+
+    `num_actions` is n of a discrete action space, else None.
+    """
+
+    horizon: int
+    capacity: int
+    num_finals: int
+    """Final observations a row has room for: one per step, so no sequence of truncations is refused."""
+    ticks_per_step: int
+    num_actions: int | None
+    fields: tuple[Field, ...]
+
+    @classmethod
+    def for_run(
+        cls, description: GameDescription, policy_layout: PolicyLayout, horizon: int, capacity: int
+    ) -> Self:
+        """The layout for one game and policy.
+
+        Args:
+            description: what the game says of its observations and actions.
+            policy_layout: recurrent state, if any.
+            horizon: steps per segment.
+            capacity: rows, that is segments held at once.
+
+        Raises: ConfigurationError: for sizes below 1.
+        """
+        if horizon < 1 or capacity < 1:
+            raise ConfigurationError(f"a store of horizon {horizon} and {capacity} rows holds nothing")
+        observations = observation_fields(description)
+        action_dtype, action_shape = _action_field(description)
+        fields = [Field(f"obs.{key}", "step", dtype, shape) for key, (dtype, shape) in observations.items()]
+        fields.append(Field("action", "step", action_dtype, action_shape))
+        fields += [
+            Field(name, "step", "float32", ()) for name in ("log_prob", "value", "reward", "final_value")
+        ]
+        fields += [Field(name, "step", "bool", ()) for name in ("terminated", "truncated", "valid")]
+        fields.append(Field("executed_ticks", "step", "uint16", ()))
+        if description.action_mask and isinstance(description.action, DiscreteSpace):
+            fields.append(Field("action_mask", "step", "bool", (description.action.n,)))
+        fields.append(Field("bootstrap_value", "row", "float32", ()))
+        fields += [
+            Field(f"bootstrap_obs.{key}", "row", dtype, shape) for key, (dtype, shape) in observations.items()
+        ]
+        fields += [
+            Field(f"recurrent_state.{key}", "row", "float32", tuple(policy_layout.recurrent_state[key]))
+            for key in sorted(policy_layout.recurrent_state)
+        ]
+        row_numbers = ("slot_id", "first_step", "lease_id", "segment_index", "policy_version", "worker_id")
+        fields += [Field(name, "row", "int64", ()) for name in row_numbers]
+        fields.append(Field("final_step", "final", "int32", ()))
+        fields += [
+            Field(f"final_obs.{key}", "final", dtype, shape) for key, (dtype, shape) in observations.items()
+        ]
+        return cls(
+            horizon=horizon,
+            capacity=capacity,
+            num_finals=horizon,
+            ticks_per_step=description.ticks_per_step,
+            num_actions=description.action.n if isinstance(description.action, DiscreteSpace) else None,
+            fields=tuple(fields),
+        )
+
+    @property
+    def observation_keys(self) -> tuple[str, ...]:
+        """Keys of the observation, sorted."""
+        return self._keys("obs.")
+
+    @property
+    def recurrent_keys(self) -> tuple[str, ...]:
+        """Keys of the recurrent state, sorted; empty for a feed-forward policy."""
+        return self._keys("recurrent_state.")
+
+    @property
+    def has_action_mask(self) -> bool:
+        """Whether segments carry which actions were allowed."""
+        return any(one.name == "action_mask" for one in self.fields)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one segment in the store, without alignment."""
+        return (
+            sum(math.prod(self.array_shape(one)) * np.dtype(one.dtype).itemsize for one in self.fields)
+            // self.capacity
+        )
+
+    def field(self, name: str) -> Field:
+        """The field called `name`. Raises: KeyError."""
+        for one in self.fields:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def array_shape(self, one: Field) -> tuple[int, ...]:
+        """Shape of the whole array of a field in the store."""
+        leading = {"step": (self.horizon,), "row": (), "final": (self.num_finals,)}[one.kind]
+        return (*leading, self.capacity, *one.shape)
+
+    def offsets(self, start: int) -> tuple[dict[str, int], int]:
+        """Byte offset of every field when the data begin at `start`, and where they end."""
+        position = start
+        found: dict[str, int] = {}
+        for one in self.fields:
+            position = -(-position // ALIGNMENT) * ALIGNMENT
+            found[one.name] = position
+            position += math.prod(self.array_shape(one)) * np.dtype(one.dtype).itemsize
+        return found, position
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the file's header; `from_json` is its inverse."""
+        return {
+            "horizon": self.horizon,
+            "capacity": self.capacity,
+            "num_finals": self.num_finals,
+            "ticks_per_step": self.ticks_per_step,
+            "num_actions": self.num_actions,
+            "fields": [[one.name, one.kind, one.dtype, list(one.shape)] for one in self.fields],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """A layout from a header. Raises: KeyError, TypeError, ValueError: when it is not one."""
+        fields: list[Field] = []
+        for name, kind, dtype, shape in cast("list[tuple[str, FieldKind, str, list[int]]]", data["fields"]):
+            if kind not in ("step", "row", "final"):
+                raise ValueError(f"field {name!r} is of kind {kind!r}")
+            fields.append(Field(name, kind, np.dtype(dtype).name, tuple(int(extent) for extent in shape)))
+        num_actions = data["num_actions"]
+        sizes = {name: int(data[name]) for name in ("horizon", "capacity", "num_finals", "ticks_per_step")}
+        if min(sizes.values()) < 1 or any(extent < 0 for one in fields for extent in one.shape):
+            raise ValueError(f"sizes {sizes} are not all positive")
+        return cls(
+            **sizes, num_actions=None if num_actions is None else int(num_actions), fields=tuple(fields)
+        )
+
+    def _keys(self, prefix: str) -> tuple[str, ...]:
+        return tuple(one.name.removeprefix(prefix) for one in self.fields if one.name.startswith(prefix))
+
+
+def observation_fields(description: GameDescription) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each observation key, sorted by key; a plain box is `obs`."""
+    space = description.observation
+    if isinstance(space, BoxSpace):
+        return {SINGLE_OBSERVATION: (space.dtype, tuple(space.shape))}
+    return {key: _space_field(space.spaces[key]) for key in sorted(space.spaces)}
+
+
+def _space_field(
+    space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace,
+) -> tuple[str, tuple[int, ...]]:
+    if isinstance(space, BoxSpace):
+        return space.dtype, tuple(space.shape)
+    if isinstance(space, DiscreteSpace):
+        return "int32", ()
+    if isinstance(space, MultiDiscreteSpace):
+        return "int32", (len(space.nvec),)
+    return "uint8", (space.n,)
+
+
+def _action_field(description: GameDescription) -> tuple[str, tuple[int, ...]]:
+    space = description.action
+    if isinstance(space, DiscreteSpace):
+        return "int32", ()
+    if isinstance(space, MultiDiscreteSpace):
+        return "int32", (len(space.nvec),)
+    if isinstance(space, MultiBinarySpace):
+        return "int32", (space.n,)
+    return "float32", (space.size,)
+
+
+__all__ = [
+    "ALIGNMENT",
+    "SINGLE_OBSERVATION",
+    "DictSpace",
+    "Field",
+    "PolicyLayout",
+    "StoreLayout",
+    "observation_fields",
+]
