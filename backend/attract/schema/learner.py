@@ -100,6 +100,8 @@ class Ready(WireModel):
     device: Text
     counters: Counters
     curriculum: dict[str, Any] = {}
+    notes: list[Text] = []
+    """Checkpoints that were passed over because they were not whole, and the like; for the user."""
 
 
 class Published(WireModel):
@@ -136,11 +138,12 @@ class Dropped(WireModel):
 
 
 class Exported(WireModel):
-    """Files are written."""
+    """Files are written, and onnxruntime agrees with torch about them; or, with `error`, nothing was."""
 
     type: Literal["exported"] = "exported"
     policy_version: Version
     out_dir: Text
+    error: Text | None = None
 
 
 class Failed(WireModel):
