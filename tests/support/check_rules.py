@@ -1,0 +1,113 @@
+"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RULE = re.compile(r"^- \*\*([TESPCID]\d+)\*\* \((built|planned)\)", re.MULTILINE)
+VITEST_TITLE = re.compile(
+    r"""\b(?:it|test|describe)(?:\.each\([^)]*\))?\(\s*["'`]((?:[TESPCID]\d+(?:, )?)+): """
+)
+PYTHON_NAME = re.compile(r"^test_((?:[TESPCID]\d+_)+)")
+UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
+"""Folders of `tests/` whose modules test more than one source module."""
+
+
+def main(root: Path = ROOT) -> int:
+    """Prints every problem; the exit code."""
+    problems = [*rule_problems(root), *mirror_problems(root)]
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+def rules(root: Path) -> dict[str, str]:
+    """Rule id to `built` or `planned`, in the order of the document."""
+    return dict(RULE.findall((root / "docs" / "rules.md").read_text()))
+
+
+def rules_with_tests(root: Path) -> dict[str, list[Path]]:
+    """Rule id to the test files that have a test named after it."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted((root / "tests").rglob("*")):
+        if path.suffix == ".py":
+            ids = _python_ids(path)
+        elif path.name.endswith((".test.ts", ".test.tsx")):
+            ids = {rule for title in VITEST_TITLE.findall(path.read_text()) for rule in title.split(", ")}
+        else:
+            continue
+        for rule in ids:
+            found.setdefault(rule, []).append(path.relative_to(root))
+    return found
+
+
+def rule_problems(root: Path) -> list[str]:
+    """Built rules without a test, and tests named after rules that do not exist."""
+    known, tested = rules(root), rules_with_tests(root)
+    untested = [
+        f"{rule} is built, but no test carries its id (test_{rule}_... or vitest '{rule}: ...')"
+        for rule, state in known.items()
+        if state == "built" and rule not in tested
+    ]
+    unknown = [
+        f"{path} has a test of {rule}, which docs/rules.md does not know"
+        for rule, paths in sorted(tested.items())
+        if rule not in known
+        for path in paths
+    ]
+    return untested + unknown
+
+
+def mirror_problems(root: Path) -> list[str]:
+    """Test modules that stand where no source module of their name does."""
+    problems: list[str] = []
+    tests = root / "tests"
+    for path in sorted(tests.rglob("test_*.py")):
+        inside = path.relative_to(tests)
+        if inside.parts[0] in UNMIRRORED:
+            continue
+        stem = path.stem.removeprefix("test_")
+        folder = root / "backend" / "attract" / Path(*inside.parts[1:-1])
+        if inside.parts[0] != "backend" or not _python_module(folder, stem):
+            problems.append(
+                f"tests/{inside} mirrors no module: {folder.relative_to(root)}/{stem}.py is not there"
+            )
+    for path in sorted([*tests.rglob("*.test.ts"), *tests.rglob("*.test.tsx")]):
+        inside = path.relative_to(tests)
+        if inside.parts[0] in UNMIRRORED:
+            continue
+        stem = re.sub(r"(\.browser)?\.test\.tsx?$", "", path.name)
+        if inside.parts[0] != "web" or not _web_module(root / "web", inside.parts[1:-1], stem):
+            problems.append(
+                f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
+            )
+    return problems
+
+
+def _python_ids(path: Path) -> set[str]:
+    names = {
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    matches = [match for name in names if (match := PYTHON_NAME.match(name))]
+    return {rule for match in matches for rule in match[1].rstrip("_").split("_")}
+
+
+def _python_module(folder: Path, stem: str) -> bool:
+    return (folder / f"{stem}.py").is_file() or (folder / stem / "__init__.py").is_file()
+
+
+def _web_module(web: Path, parts: tuple[str, ...], stem: str) -> bool:
+    """Beside a workspace's name its `src` may be left out; a game's module is `<game>/game.ts`."""
+    if not parts:
+        return False
+    folders = [web.joinpath(*parts), web.joinpath(parts[0], "src", *parts[1:])]
+    names = (f"{stem}.ts", f"{stem}.tsx", f"{stem}.mjs", f"{stem}/game.ts", f"{stem}/index.ts")
+    return any((folder / name).is_file() for folder in folders for name in names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
