@@ -1,7 +1,7 @@
 """Server-sent events of a run: kept in its database so that a page that was away hears what it missed."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Literal
 
 from attract.runs.metrics import Event
@@ -77,17 +77,18 @@ def format_event(event: Event) -> str:
 
 
 async def stream_events(
-    hub: EventHub, run_id: str, missed: list[Event], first: Event, after: int
+    hub: EventHub, run_id: str, first: Callable[[], Event], missed: Callable[[], list[Event]]
 ) -> AsyncIterator[str]:
-    """First where the run stands, then what was missed, then what happens; a comment every 15 s keeps it open.
+    """First where the run stands, then what was missed, then what happens; comments keep it open.
 
-    `after` is the largest id that `missed` covers: later ones come from the hub.
+    `first` and `missed` are asked once the hub listens, so that nothing falls between them.
     """
     with hub.listen(run_id) as listening:
+        now = first()
         yield "retry: 1000\n\n"
-        yield format_event(first)
-        for event in missed:
+        for event in missed():
             yield format_event(event)
+        yield format_event(now)
         while True:
             try:
                 event = await listening.next(KEEP_ALIVE_SECONDS)
@@ -96,7 +97,7 @@ async def stream_events(
                 continue
             if event is None:
                 return
-            if event.id == 0 or event.id > after:
+            if event.id == 0 or event.id > now.id:
                 yield format_event(event)
 
 

@@ -169,7 +169,7 @@ class Guard:
             return None
         return Refusal(403, f"this needs the {required}'s token, yours is a {grant.role}'s")
 
-    def role_of_request(self, scope: Scope) -> Grant | None:
+    def credential(self, scope: Scope) -> Grant | None:
         """The credential that a request carries, whatever its route asks."""
         return self._credential(Headers(scope=scope))[0]
 

@@ -99,8 +99,8 @@ async def spawn_learner(environment: Mapping[str, str] | None = None) -> Learner
     ours, theirs = socket.socketpair()
     try:
         command = [sys.executable, "-m", "attract.learner", "--fd", str(theirs.fileno())]
-        process = await asyncio.to_thread(
-            subprocess.Popen[bytes],
+        # From this thread, not from a pool's: the learner asks the kernel to tell it when its starter ends.
+        process = subprocess.Popen(  # noqa: ASYNC220
             command,
             pass_fds=(theirs.fileno(),),
             start_new_session=True,

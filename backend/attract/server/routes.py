@@ -1,0 +1,294 @@
+"""The HTTP API and the pages; each route declares who may call it."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Header, HTTPException, Query, Request, Response, WebSocket
+from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
+
+from attract import __version__
+from attract.errors import AttractError, ConfigurationError
+from attract.runs.metrics import Event
+from attract.schema.api import (
+    FleetView,
+    GameEntry,
+    JoinLink,
+    JoinRequest,
+    MetricsView,
+    Problem,
+    RunView,
+    ServerInfo,
+    Session,
+    StartRun,
+)
+from attract.server.events import event_of, stream_events
+from attract.server.games import GameLibrary
+from attract.server.guard import Guard, role
+from attract.server.run_service import RunActiveError, RunService, UnknownRunError
+from attract.server.sockets import SocketHub
+from attract.settings import ServerSettings
+
+IMMUTABLE = "public, max-age=31536000, immutable"
+NO_STORE = "no-store"
+JAVASCRIPT = "text/javascript; charset=utf-8"
+
+
+def add_routes(
+    app: FastAPI,
+    settings: ServerSettings,
+    *,
+    guard: Guard,
+    service: RunService,
+    games: GameLibrary,
+    hub: SocketHub,
+    build: str | None,
+) -> None:
+    """Add every route to `app`."""
+    _add_server_routes(app, settings, guard, service, games, build)
+    _add_run_routes(app, service)
+    _add_problems(app)
+
+    @app.websocket("/ws")
+    @role("public")  # the token is in the first message
+    async def talk(websocket: WebSocket) -> None:
+        await hub.serve(websocket)
+
+    _add_pages(app, settings)
+
+
+def _add_server_routes(
+    app: FastAPI,
+    settings: ServerSettings,
+    guard: Guard,
+    service: RunService,
+    games: GameLibrary,
+    build: str | None,
+) -> None:
+    @app.get("/healthz")
+    @role("public")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    def info(granted: str) -> ServerInfo:
+        return ServerInfo(
+            version=__version__,
+            build=build or "none",
+            active_run=service.active_run_id,
+            lan=settings.lan or settings.public_url is not None,
+            role="admin" if granted == "admin" else "viewer",
+        )
+
+    @app.get("/api/info")
+    @role("viewer")
+    async def get_info(request: Request) -> ServerInfo:
+        grant = guard.credential(request.scope)
+        return info("viewer" if grant is None else grant.role)
+
+    @app.post("/api/session")
+    @role("public")
+    async def open_session(session: Session, request: Request) -> JSONResponse:
+        grant = guard.grant_of(session.token)
+        if grant is None or grant.role == "worker":
+            raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
+        response = JSONResponse(info(grant.role).model_dump(mode="json"))
+        # Without a path the cookie goes back to this folder of the browser's URL, whatever prefix a proxy adds.
+        response.set_cookie(
+            guard.cookie_name,
+            session.token,
+            path=None,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    @app.post("/api/join")
+    @role("admin")
+    async def create_join_link(body: JoinRequest, request: Request) -> JoinLink:
+        if body.tier == "local":
+            token = guard.issue("worker")
+            return JoinLink(
+                url=f"join.html#token={token}",
+                token=token,
+                tier="local",
+                expires_seconds=settings.invite_seconds,
+            )
+        base = settings.public_url
+        if base is None:
+            if not settings.lan:
+                fix = "start with --lan, or set ATTRACT_PUBLIC_URL when a proxy stands before it"
+                raise HTTPException(
+                    409, Problem(error="other devices cannot reach this server", fix=fix).model_dump()
+                )
+            server = request.scope["server"]
+            base = f"http://{lan_address()}:{server[1]}"
+        token = guard.issue("worker", tier="invited", seconds=settings.invite_seconds)
+        url = f"{base.rstrip('/')}/join.html#token={token}"
+        return JoinLink(url=url, token=token, tier="invited", expires_seconds=settings.invite_seconds)
+
+    @app.get("/api/games")
+    @role("viewer")
+    async def get_games() -> list[GameEntry]:
+        return await games.entries()
+
+    # The content hash is 256 bits that only members of a run are told; a module worker cannot send a token.
+    @app.get("/games/{sha256}.js")
+    @role("public")
+    async def get_game(sha256: str) -> Response:
+        module = games.by_hash(sha256)
+        if module is None:
+            raise HTTPException(404, Problem(error="no such game module").model_dump())
+        headers = {"cache-control": IMMUTABLE}
+        if module.source_map is not None:
+            headers["sourcemap"] = f"{sha256}.js.map"
+        return Response(module.code, media_type=JAVASCRIPT, headers=headers)
+
+    @app.get("/games/{sha256}.js.map")
+    @role("public")
+    async def get_source_map(sha256: str) -> Response:
+        module = games.by_hash(sha256)
+        if module is None or module.source_map is None:
+            raise HTTPException(404, Problem(error="no such source map").model_dump())
+        return Response(
+            module.source_map, media_type="application/json", headers={"cache-control": IMMUTABLE}
+        )
+
+
+def _add_run_routes(app: FastAPI, service: RunService) -> None:
+    @app.get("/api/runs")
+    @role("viewer")
+    def get_runs() -> list[RunView]:
+        return service.views()
+
+    @app.post("/api/runs", status_code=201)
+    @role("admin")
+    async def start_run(body: StartRun) -> RunView:
+        return await service.start_run(body.game, body.settings, run_id=body.run_id)
+
+    @app.get("/api/runs/{run_id}")
+    @role("viewer")
+    def get_run(run_id: str) -> RunView:
+        return service.view(run_id)
+
+    @app.post("/api/runs/{run_id}/pause")
+    @role("admin")
+    async def pause_run(run_id: str) -> RunView:
+        return await service.pause(run_id)
+
+    @app.post("/api/runs/{run_id}/resume")
+    @role("admin")
+    async def resume_run(run_id: str) -> RunView:
+        return await service.resume(run_id)
+
+    @app.post("/api/runs/{run_id}/stop")
+    @role("admin")
+    async def stop_run(run_id: str) -> RunView:
+        return await service.stop(run_id)
+
+    @app.get("/api/runs/{run_id}/fleet")
+    @role("viewer")
+    async def get_fleet(run_id: str) -> FleetView:
+        return service.fleet(run_id)
+
+    @app.get("/api/runs/{run_id}/metrics")
+    @role("viewer")
+    def get_metrics(
+        run_id: str,
+        names: Annotated[str | None, Query(max_length=10_000)] = None,
+        from_steps: Annotated[float | None, Query(alias="from")] = None,
+        to_steps: Annotated[float | None, Query(alias="to")] = None,
+        max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
+    ) -> MetricsView:
+        wanted = [name for name in names.split(",") if name] if names else None
+        return service.metrics(
+            run_id, wanted, from_steps=from_steps, to_steps=to_steps, max_points=max_points
+        )
+
+    @app.get("/api/runs/{run_id}/events")
+    @role("viewer")
+    async def get_events(
+        run_id: str, last_event_id: Annotated[str | None, Header()] = None
+    ) -> StreamingResponse:
+        service.view(run_id)
+        after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
+
+        def first() -> Event:
+            return event_of("status", service.view(run_id), service.last_event_id(run_id))
+
+        def missed() -> list[Event]:
+            return [] if after is None else service.events_after(run_id, after)
+
+        return StreamingResponse(
+            stream_events(service.events, run_id, first, missed),
+            media_type="text/event-stream",
+            headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
+        )
+
+    @app.get("/api/runs/{run_id}/policy/{version}.onnx")
+    @role("viewer")
+    async def get_policy(run_id: str, version: str) -> Response:
+        if version == "latest":
+            newest = service.latest_policy_version(run_id)
+            # Relative, so that it holds under any prefix.
+            return RedirectResponse(f"{newest}.onnx", 307, headers={"cache-control": NO_STORE})
+        if not version.isdecimal():
+            raise HTTPException(404, Problem(error=f"no policy version {version!r}").model_dump())
+        onnx = service.policy(run_id, int(version))
+        return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
+
+
+def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
+    folder = (settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard"
+
+    @app.get("/{path:path}", include_in_schema=False)
+    @role("public")
+    def get_page(path: str) -> Response:
+        top = folder.resolve()
+        file = (top / (path or "index.html")).resolve()
+        if not file.is_relative_to(top) or not file.is_file():
+            fix = None if (top / "index.html").is_file() else "the web side is not built: npm run build"
+            raise HTTPException(
+                404, Problem(error=f"there is no {path or 'dashboard'}", fix=fix).model_dump()
+            )
+        hashed = path.startswith("assets/")
+        return FileResponse(file, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
+
+
+def _add_problems(app: FastAPI) -> None:
+    """Every error is a `Problem`, whoever raised it."""
+
+    def answer(status: int) -> Callable[[Request, Any], JSONResponse]:
+        def handle(_request: Request, error: AttractError) -> JSONResponse:
+            fix = error.fix if isinstance(error, ConfigurationError) else None
+            text = error.problem if isinstance(error, ConfigurationError) else str(error)
+            setting = error.setting if isinstance(error, ConfigurationError) else None
+            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix)
+            return JSONResponse(problem.model_dump(mode="json"), status)
+
+        return handle
+
+    def handle_http(_request: Request, error: HTTPException) -> JSONResponse:
+        body = (
+            error.detail if isinstance(error.detail, dict) else Problem(error=str(error.detail)).model_dump()
+        )
+        return JSONResponse(body, error.status_code)
+
+    app.add_exception_handler(AttractError, answer(422))
+    app.add_exception_handler(UnknownRunError, answer(404))
+    app.add_exception_handler(RunActiveError, answer(409))
+    app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]
+
+
+def lan_address() -> str:
+    """This machine's address on the local network: the one it would use to reach others. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return socket.gethostbyname(socket.gethostname())
+        return str(probe.getsockname()[0])
+
+
+_LINK_FIX = "open the address that the server printed when it started"

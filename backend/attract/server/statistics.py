@@ -1,0 +1,85 @@
+"""What the gateway itself has to say of an update: returns, lengths, speed, where the workers' time went."""
+
+from collections import defaultdict
+
+from attract.schema.api import FleetView
+from attract.schema.learner import Counters
+from attract.schema.messages import EpisodeResult, RolloutClose
+from attract.server.goal import Goal
+
+
+class Statistics:
+    """Gathers between two updates, then gives a row of metrics; owned by the active run. Does no I/O."""
+
+    def __init__(self, reward_terms: dict[str, float]) -> None:
+        """`reward_terms`: weight by name, as the game declares them."""
+        self._weights = reward_terms
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._terms: dict[str, list[float]] = defaultdict(list)
+        self._metrics: dict[str, list[float]] = defaultdict(list)
+        self._episodes = 0
+        self._last_row = (0.0, 0)
+
+    def closed(self, close: RolloutClose) -> None:
+        """A worker's own account of where its time went."""
+        self._seconds["play"] += close.play_seconds
+        self._seconds["game"] += close.game_seconds
+        self._seconds["inference"] += close.inference_seconds
+        self._seconds["wait"] += close.wait_seconds
+
+    def count(self, episodes: list[EpisodeResult]) -> None:
+        """Finished training episodes; cut ones stay out (E1)."""
+        for episode in episodes:
+            if episode.end_reason == "cut":
+                continue
+            self._episodes += 1
+            for name, value in episode.metrics.items():
+                self._metrics[name].append(value)
+            for name, value in episode.reward_terms.items():
+                self._terms[name].append(value * self._weights.get(name, 1.0))
+
+    def row(
+        self, learner: dict[str, float], counters: Counters, seconds: float, goal: Goal, fleet: FleetView
+    ) -> dict[str, float]:
+        """One update's metrics under SB3's names; what was gathered begins anew.
+
+        `seconds`: since the run's first lease. `time/fps` is the speed since the row before, in agent steps.
+        """
+        last_seconds, last_steps = self._last_row
+        values = dict(learner)
+        if goal.return_mean is not None and goal.length_mean is not None:
+            values["rollout/ep_rew_mean"] = goal.return_mean
+            values["rollout/ep_len_mean"] = goal.length_mean
+        values["rollout/episodes"] = float(self._episodes)
+        values["time/total_timesteps"] = float(counters.agent_steps)
+        values["time/collected_steps"] = float(counters.collected_steps)
+        values["time/iterations"] = float(counters.updates)
+        values["time/time_elapsed"] = seconds
+        if seconds > last_seconds and counters.agent_steps > last_steps:
+            values["time/fps"] = (counters.agent_steps - last_steps) / (seconds - last_seconds)
+        self._last_row = (seconds, counters.agent_steps)
+        values["fleet/hosts"] = float(len(fleet.hosts))
+        values["fleet/workers"] = float(
+            sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
+        )
+        values["fleet/steps_per_second"] = fleet.steps_per_second
+        values["fleet/leases_lapsed"] = float(fleet.leases_lapsed)
+        values["fleet/blocks_refused"] = float(fleet.blocks_refused)
+        values.update(self._fractions())
+        for name, numbers in self._terms.items():
+            values[f"reward/{name}"] = sum(numbers) / len(numbers)
+        for name, numbers in self._metrics.items():
+            values[f"game/{name}"] = sum(numbers) / len(numbers)
+        self._terms.clear()
+        self._metrics.clear()
+        self._seconds.clear()
+        self._episodes = 0
+        return values
+
+    def _fractions(self) -> dict[str, float]:
+        total = self._seconds["play"] + self._seconds["wait"]
+        if total <= 0:
+            return {}
+        return {
+            f"fleet/{part}_fraction": self._seconds[part] / total for part in ("game", "inference", "wait")
+        }
