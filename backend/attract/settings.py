@@ -207,3 +207,35 @@ class ServerSettings(Settings):
     """Undealt-with blocks per socket; one more closes it (1013)."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
+    worker_token: Annotated[str, Field(repr=False)] | None = None
+    """A worker token of one's own choice, for a fleet that is started apart from its trainer."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], **given: Any) -> Self:
+        """Settings from `ATTRACT_*` variables, with `given` (flags; None is not given) above them.
+
+        Raises: ConfigurationError: for values that cannot work.
+        """
+        found: dict[str, Any] = {}
+        for variable, name in SERVER_VARIABLES.items():
+            text = environment.get(variable, "").strip()
+            if not text:
+                continue
+            many = name in ("allowed_hosts", "allowed_origins")
+            found[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if many else text
+        found.update({name: value for name, value in given.items() if value is not None})
+        return cls.from_mapping(found)
+
+
+SERVER_VARIABLES = {
+    "ATTRACT_HOST": "host",
+    "ATTRACT_PORT": "port",
+    "ATTRACT_RUNS_DIR": "runs_dir",
+    "ATTRACT_PROJECT_DIR": "project_dir",
+    "ATTRACT_LAN": "lan",
+    "ATTRACT_PUBLIC_URL": "public_url",
+    "ATTRACT_ALLOWED_HOSTS": "allowed_hosts",
+    "ATTRACT_ALLOWED_ORIGINS": "allowed_origins",
+    "ATTRACT_WORKER_TOKEN": "worker_token",
+}
+"""Environment variable to the server setting it gives."""

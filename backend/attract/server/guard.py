@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from attract.errors import ConfigurationError
 from attract.schema.api import Problem
 from attract.settings import ServerSettings
 
@@ -24,6 +25,7 @@ ROLES: Final = ("admin", "viewer", "worker", "public")
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 SAFE_METHODS: Final = ("GET", "HEAD")
 MAX_BODY_BYTES: Final = 256 * 1024
+MIN_TOKEN_CHARACTERS: Final = 16
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -111,6 +113,21 @@ class Guard:
         expires = None if seconds is None else self._clock() + seconds
         self._grants[_digest(token)] = Grant(granted, tier, expires)
         return token
+
+    def accept(
+        self, token: str, granted: Literal["admin", "viewer", "worker"], *, tier: Tier = "local"
+    ) -> None:
+        """Let a token of the admin's own choice in, for a fleet that is started apart from its trainer.
+
+        Raises: ConfigurationError: when it is too short to be a secret.
+        """
+        if len(token) < MIN_TOKEN_CHARACTERS:
+            raise ConfigurationError(
+                f"the token has {len(token)} characters, at least {MIN_TOKEN_CHARACTERS} are needed",
+                setting="server.worker_token",
+                fix="python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one",
+            )
+        self._grants[_digest(token)] = Grant(granted, tier, None)
 
     def revoke(self, token: str) -> None:
         """Forget a token; unknown ones are no error."""

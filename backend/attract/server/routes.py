@@ -32,6 +32,8 @@ from attract.settings import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
+LOCAL_TOKEN_SECONDS = 30 * 24 * 3600.0
+"""A tab of the admin's own may stay open for a long run."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
 
 
@@ -93,7 +95,7 @@ def _add_server_routes(
         if grant is None or grant.role == "worker":
             raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
         response = JSONResponse(info(grant.role).model_dump(mode="json"))
-        # Without a path the cookie goes back to this folder of the browser's URL, whatever prefix a proxy adds.
+        # Without a path the cookie is for this folder of the browser's URL, whatever prefix a proxy adds.
         response.set_cookie(
             guard.cookie_name,
             session.token,
@@ -108,13 +110,9 @@ def _add_server_routes(
     @role("admin")
     async def create_join_link(body: JoinRequest, request: Request) -> JoinLink:
         if body.tier == "local":
-            token = guard.issue("worker")
-            return JoinLink(
-                url=f"join.html#token={token}",
-                token=token,
-                tier="local",
-                expires_seconds=settings.invite_seconds,
-            )
+            token = guard.issue("worker", seconds=LOCAL_TOKEN_SECONDS)
+            url = f"join.html#token={token}"
+            return JoinLink(url=url, token=token, tier="local", expires_seconds=LOCAL_TOKEN_SECONDS)
         base = settings.public_url
         if base is None:
             if not settings.lan:
@@ -282,7 +280,7 @@ def _add_problems(app: FastAPI) -> None:
 
 
 def lan_address() -> str:
-    """This machine's address on the local network: the one it would use to reach others. Sends nothing."""
+    """The address on the local network that this machine would use to reach others; sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
