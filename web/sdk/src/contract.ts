@@ -108,7 +108,7 @@ export interface GameOptions {
   actionMask?: boolean;
   /** `KeyboardEvent.code` to a label, index or value of the action space, to play by hand. */
   keys?: Record<string, string | number | readonly number[]>;
-  /** The action while no key is held; default index 0, or zeros. */
+  /** The action while no key is held. Default: that of the last key, so that a snake goes on. */
   idle?: string | number | readonly number[];
   parameters?: Record<string, ParameterRange>;
   metrics?: Record<string, MetricReduction>;

@@ -9,7 +9,7 @@ import {
 } from "./contract.ts";
 import { checkDefinition, maxSteps, resolveAction, ticksPerStep } from "./define-game.ts";
 import { GameError, show, thrownByGame } from "./errors.ts";
-import { type ActionSpace, numActionComponents, type ObservationSpace } from "./spaces.ts";
+import type { ActionSpace, ObservationSpace } from "./spaces.ts";
 
 export interface GameDescription {
   contract_version: typeof CONTRACT_VERSION;
@@ -25,7 +25,8 @@ export interface GameDescription {
   action_mask: boolean;
   /** `KeyboardEvent.code` to an index or to one number per component. */
   keys: Record<string, number | number[]>;
-  idle_action: number | number[];
+  /** Null when the game names none: then the last key's action stays, as a snake goes on. */
+  idle_action: number | number[] | null;
   parameters: Record<string, ParameterRange>;
   metrics: Record<string, MetricReduction>;
   reward_terms: Record<string, number>;
@@ -57,8 +58,7 @@ export function describe(definition: GameDefinition): GameDescription {
     action,
     action_mask: definition.actionMask ?? false,
     keys,
-    idle_action:
-      definition.idle === undefined ? restingAction(action) : resolveAction("idle", action, definition.idle),
+    idle_action: definition.idle === undefined ? null : resolveAction("idle", action, definition.idle),
     parameters: { ...definition.parameters },
     metrics: { ...definition.metrics },
     reward_terms: { ...definition.rewardTerms },
@@ -81,8 +81,4 @@ export function createGame(definition: GameDefinition): Game {
     }
   }
   return game as Game;
-}
-
-function restingAction(space: ActionSpace): number | number[] {
-  return space.kind === "discrete" ? 0 : new Array<number>(numActionComponents(space)).fill(0);
 }

@@ -280,7 +280,7 @@ export class GameInstance extends InstanceBase {
 }
 
 /** A caller's mistake in our own code. */
-class RuntimeError extends Error {
+export class RuntimeError extends Error {
   override readonly name = "RuntimeError";
 }
 
