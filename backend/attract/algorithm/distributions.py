@@ -96,9 +96,10 @@ class Categorical:
         self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """[N] log-probabilities and [N] entropies from [N, A] logits and [N] int64 actions."""
-        log_probs = torch.log_softmax(mask_logits(outputs, action_mask), dim=-1)
-        chosen = log_probs.gather(-1, actions.unsqueeze(-1)).squeeze(-1)
-        return chosen, -(log_probs.exp() * log_probs).sum(-1)
+        # [A, N]: with few actions torch's softmax and sum are several times faster along the first axis.
+        log_probs = torch.log_softmax(mask_logits(outputs, action_mask).t().contiguous(), dim=0)
+        chosen = log_probs.gather(0, actions.unsqueeze(0)).squeeze(0)
+        return chosen, -(log_probs.exp() * log_probs).sum(0)
 
     def sample(self, outputs: Tensor, uniforms: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """See `categorical_sample`."""

@@ -6,6 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from attract.policy.dense import ReluLayer, TanhLayer
+
 OBSERVATION_CLIP = 10.0
 """Normalised observations lie within this many standard deviations."""
 _UINT8_SCALE = 1.0 / 255.0
@@ -77,8 +79,8 @@ class MlpPolicy(nn.Module):
         self.trunk = _trunk(num_inputs, hidden_sizes, activation, generator)
         self.value_trunk = None if shared_trunk else _trunk(num_inputs, hidden_sizes, activation, generator)
         features = hidden_sizes[-1] if hidden_sizes else num_inputs
-        self.policy_head = _linear(features, num_outputs, POLICY_HEAD_GAIN, generator)
-        self.value_head = _linear(features, 1, VALUE_HEAD_GAIN, generator)
+        self.policy_head = _head(features, num_outputs, POLICY_HEAD_GAIN, generator)
+        self.value_head = _head(features, 1, VALUE_HEAD_GAIN, generator)
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """What the ONNX graph computes: [N, num_outputs] action outputs and [N] value from [N, ...]."""
@@ -108,19 +110,20 @@ def _trunk(
     activation: Literal["tanh", "relu"],
     generator: torch.Generator,
 ) -> nn.Sequential:
+    kind = TanhLayer if activation == "tanh" else ReluLayer
     layers: list[nn.Module] = []
     for size in hidden_sizes:
-        layers += [
-            _linear(num_inputs, size, TRUNK_GAIN, generator),
-            nn.Tanh() if activation == "tanh" else nn.ReLU(),
-        ]
+        layers.append(_initialised(nn.utils.skip_init(kind, num_inputs, size), TRUNK_GAIN, generator))
         num_inputs = size
     return nn.Sequential(*layers)
 
 
-def _linear(num_inputs: int, num_outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
-    """A layer with orthogonal weights (Saxe et al. 2014, arXiv:1312.6120) and zero bias."""
-    layer = nn.utils.skip_init(nn.Linear, num_inputs, num_outputs)
+def _head(num_inputs: int, num_outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
+    return _initialised(nn.utils.skip_init(nn.Linear, num_inputs, num_outputs), gain, generator)
+
+
+def _initialised(layer: nn.Linear, gain: float, generator: torch.Generator) -> nn.Linear:
+    """The layer with orthogonal weights (Saxe et al. 2014, arXiv:1312.6120) and zero bias."""
     nn.init.orthogonal_(layer.weight, gain, generator=generator)
     nn.init.zeros_(layer.bias)
     return layer
