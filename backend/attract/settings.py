@@ -207,7 +207,7 @@ class ServerSettings(Settings):
     """Undealt-with blocks per socket; one more closes it (1013)."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
-    worker_token: Annotated[str, Field(repr=False)] | None = None
+    worker_token: str | None = Field(default=None, repr=False)
     """A worker token of one's own choice, for a fleet that is started apart from its trainer."""
 
     @classmethod

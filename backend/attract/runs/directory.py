@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,8 @@ from attract.schema.game import GameDescription, GameReference
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
 LOCK = ".lock"
+LOCK_ATTEMPTS = 5
+LOCK_RETRY_SECONDS = 0.02
 KEPT_VERSIONS = 20
 KEPT_EVERY = 100
 
@@ -51,6 +54,22 @@ def list_run_ids(runs_dir: Path) -> list[str]:
     found = [path.parent for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
     found.sort(key=lambda path: (path / "config.yaml").stat().st_mtime, reverse=True)
     return [path.name for path in found]
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process, this one included, is writing the run in folder `path`."""
+    try:
+        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(fd)
 
 
 class RunDirectory:
@@ -211,13 +230,17 @@ def _versions(checkpoints: Path) -> Iterator[int]:
 
 def _lock(path: Path) -> int:
     fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        raise ConfigurationError(
-            f"run {path.name} is being written by another process (rule D3)",
-            setting="run_id",
-            fix="stop that process first, or choose another --run-id",
-        ) from None
-    return fd
+    for _ in range(LOCK_ATTEMPTS):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # Perhaps only someone who looks whether the run is locked, which takes microseconds.
+            time.sleep(LOCK_RETRY_SECONDS)
+        else:
+            return fd
+    os.close(fd)
+    raise ConfigurationError(
+        f"run {path.name} is being written by another process (rule D3)",
+        setting="run_id",
+        fix="stop that process first, or choose another --run-id",
+    )

@@ -163,6 +163,11 @@ class MetricsStore:
             rows = connection.execute(query).all()
         return [Event(row.id, row.kind, row.data) for row in reversed(rows)]
 
+    def last_event_id(self) -> int:
+        """Id of the newest event; 0 when there is none."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(func.max(EVENTS.c.id))).scalar() or 0
+
     def last_update(self) -> int:
         """Number of the newest committed update; 0 when there is none."""
         with self._engine.connect() as connection:
@@ -197,8 +202,8 @@ class MetricsStore:
     ) -> MetricsView:
         """Series over [from_steps, to_steps] of agent steps, at most `max_points` (>= 1) each.
 
-        Rows are put into buckets of equal count, in order of update. Each point is its bucket's mean; `low` and
-        `high` are its extremes, so that no spike is lost. Unknown names give empty series.
+        Rows are put into buckets of equal count, in order of update. Each point is its bucket's mean; `low`
+        and `high` are its extremes, so that no spike is lost. Unknown names give empty series.
         """
         known = self.names()
         wanted = known if names is None else list(dict.fromkeys(names))

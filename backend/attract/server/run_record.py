@@ -1,0 +1,167 @@
+"""What is known of one run, active or past: its view, its metrics, its events, its policies."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from attract.errors import ConfigurationError
+from attract.runs.directory import RunDirectory, is_locked, list_run_ids
+from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.trackers import TensorBoardTracker, Tracker
+from attract.schema.api import MetricsView, RunView
+from attract.schema.base import WireModel
+from attract.server.events import EventHub, Kind
+
+VIEW = "view"
+UNFINISHED = ("starting", "running", "paused", "evaluating")
+PRUNE_EVERY_UPDATES = 20
+log = logging.getLogger(__name__)
+
+
+class RunRecord:
+    """Writes what one active run leaves behind; owned by the active run, used on the event loop alone.
+
+    Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets.
+    """
+
+    def __init__(self, directory: RunDirectory, events: EventHub) -> None:
+        self.directory = directory
+        self._events = events
+        self._store = MetricsStore(directory.metrics_path)
+        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)]
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
+
+    async def commit_update(self, row: UpdateRow, view: RunView) -> None:
+        """Commit the row of a durable version, point `latest` at it (rule D1); returns when both are done."""
+        await self._run(self._commit, row, _plain(view))
+
+    def _commit(self, row: UpdateRow, view: dict[str, Any]) -> None:
+        self._store.commit_update(row, {VIEW: view})
+        self.directory.mark("latest", row.policy_version)
+        for tracker in self._trackers:
+            tracker.write(row.agent_steps, row.values)
+        if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
+            self.directory.prune()
+
+    async def rewind(self, update: int) -> float:
+        """Forget updates after `update`, which a resumed run does anew; the run's seconds until then."""
+        await self._run(self._store.rewind, update)
+        return await self._run(self._store.last_seconds)
+
+    async def keep_view(self, view: RunView) -> None:
+        """Keep how the run stands, for when it is no longer active."""
+        await self._run(self._store.put_fact, VIEW, _plain(view))
+
+    async def add_evaluation(self, update: int, agent_steps: int, values: dict[str, float]) -> None:
+        """Add an evaluation's metrics to the update it judged."""
+        await self._run(self._store.add_metrics, update, values)
+        for tracker in self._trackers:
+            await self._run(tracker.write, agent_steps, values)
+
+    async def mark_best(self, version: int) -> None:
+        """Point `best` at a version."""
+        await self._run(self.directory.mark, "best", version)
+
+    def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
+        """An event for every page that listens; kept, it can be asked for again."""
+        data = body.model_dump_json()
+        event = self._store.add_event(kind, data) if keep else Event(0, kind, data)
+        self._events.publish(self.directory.run_id, event)
+
+    async def close(self) -> None:
+        """Write everything out and give the run's lock back."""
+        for tracker in self._trackers:
+            await self._run(tracker.close)
+        await self._run(self._store.close)
+        self._thread.shutdown()
+        self.directory.close()
+
+    async def _run(self, call: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+
+
+class RunArchive:
+    """Reads any run of a runs directory, whoever writes it; owned by the run service."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        self.runs_dir = runs_dir
+
+    def run_ids(self) -> list[str]:
+        """All runs, newest first."""
+        return list_run_ids(self.runs_dir) if self.runs_dir.is_dir() else []
+
+    def directory(self, run_id: str) -> RunDirectory:
+        """One run's folder, unlocked.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        return RunDirectory.view(self.runs_dir, run_id)
+
+    def view(self, run_id: str) -> RunView:
+        """How the run stood last. One whose process died without saying so counts as stopped.
+
+        Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
+        """
+        directory = self.directory(run_id)
+        if not directory.metrics_path.is_file():
+            raise ConfigurationError(f"run {run_id} has no metrics yet")
+        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+            data = store.fact(VIEW)
+        if data is None:
+            raise ConfigurationError(f"run {run_id} has not begun")
+        reference, description = directory.read_game()
+        view = RunView.model_validate({**data, "description": description, "game_reference": reference})
+        if view.state in UNFINISHED and not is_locked(directory.path):
+            return view.model_copy(update={"state": "stopped"})
+        return view
+
+    def views(self) -> list[RunView]:
+        """All runs that can be read, newest first."""
+        views: list[RunView] = []
+        for run_id in self.run_ids():
+            try:
+                views.append(self.view(run_id))
+            except (ConfigurationError, ValueError) as error:
+                log.debug("run %s cannot be read: %s", run_id, error)
+        return views
+
+    def metrics(
+        self,
+        run_id: str,
+        names: Sequence[str] | None,
+        *,
+        from_steps: float | None,
+        to_steps: float | None,
+        max_points: int,
+    ) -> MetricsView:
+        """The run's metrics, as `MetricsStore.query`.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+
+    def events_after(self, run_id: str, event_id: int) -> list[Event]:
+        """The run's kept events with a larger id.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.events_after(event_id)
+
+    def last_event_id(self, run_id: str) -> int:
+        """Id of the run's newest kept event, 0 without any.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.last_event_id()
+
+
+def _plain(view: RunView) -> dict[str, Any]:
+    # Game and description have a file of their own.
+    return view.model_dump(mode="json", exclude={"description", "game_reference"})
