@@ -1,0 +1,54 @@
+"""A game description is refused when its numbers contradict each other."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from attract.schema.game import GameDescription, GameReference
+
+PLAIN: dict[str, Any] = {
+    "id": "Counting-v1",
+    "tick_seconds": 1 / 60,
+    "seconds_per_step": 6 / 60,
+    "ticks_per_step": 6,
+    "max_seconds": None,
+    "max_steps": None,
+    "observation": {"kind": "box", "shape": [1]},
+    "action": {"kind": "discrete", "n": 2},
+}
+
+
+def test_T1_ticks_per_step_must_be_the_ratio_of_step_and_tick():
+    assert GameDescription.model_validate(PLAIN).ticks_per_step == 6
+    # 0.1 / (1/60) is 6; within 1e-6 is rounding, beyond it is another game
+    assert GameDescription.model_validate(PLAIN | {"seconds_per_step": 0.1 + 1e-9}).ticks_per_step == 6
+    for wrong in ({"ticks_per_step": 7}, {"seconds_per_step": 0.1 + 1e-7}, {"tick_seconds": 1 / 61}):
+        with pytest.raises(ValidationError, match="T1: seconds_per_step / tick_seconds is"):
+            GameDescription.model_validate(PLAIN | wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"tick_seconds": 0},
+        {"tick_seconds": float("nan")},
+        {"max_seconds": float("inf")},
+        {"max_steps": 0},
+        {"num_agents": 0},
+        {"num_agents": 65},
+        {"contract_version": 2},
+        {"action": {"kind": "dict", "spaces": {}}},
+        {"observation": {"kind": "discrete", "n": 2}},
+        {"metrics": {"food": "median"}},
+        {"fps": 60},
+    ],
+)
+def test_what_no_game_can_mean_is_refused(wrong: dict[str, Any]):
+    with pytest.raises(ValidationError):
+        GameDescription.model_validate(PLAIN | wrong)
+
+
+def test_a_module_is_named_by_its_hash():
+    with pytest.raises(ValidationError):
+        GameReference(name="cartpole", sha256="A" * 64, url="games/x.js")

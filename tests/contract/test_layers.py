@@ -1,0 +1,28 @@
+"""What a process imports, seen at run time: the gateway's must start without torch."""
+
+import subprocess
+import sys
+
+import pytest
+
+from attract.errors import AttractError
+
+
+@pytest.mark.parametrize(
+    "module", ["attract.cli", "attract.asgi", "attract.server.app", "attract.collection"]
+)
+def test_the_gateways_process_starts_without_torch(module: str):
+    code = f"import sys, {module}; print(sorted({{'torch', 'onnx', 'playwright'}} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_exception_of_ours_is_in_the_tree_that_errors_draws():
+    import attract.errors as errors
+
+    def tree(kind: type[BaseException]) -> list[type[BaseException]]:
+        return [kind, *(leaf for child in kind.__subclasses__() for leaf in tree(child))]
+
+    for kind in tree(AttractError):
+        if kind.__module__ == errors.__name__:
+            assert f"{kind.__name__} " in (errors.__doc__ or ""), kind
