@@ -1,14 +1,12 @@
-"""Messages over an inherited socket: 4 bytes of little-endian length, then one MessagePack map."""
+"""Messages over an inherited socket: 4 bytes of little-endian length, then one frame."""
 
 import socket
 import struct
 import threading
 
-import ormsgpack
-from pydantic import ValidationError
-
 from attract.errors import ProtocolError
-from attract.schema.learner import TO_LEARNER, FromLearner, ToLearner
+from attract.schema.frames import decode_to_learner, encode
+from attract.schema.learner import FromLearner, ToLearner
 
 LENGTH = struct.Struct("<I")
 MAX_MESSAGE_BYTES = 1 << 30
@@ -38,19 +36,14 @@ class Channel:
             data = self._reader.read(length)
         except ConnectionResetError:
             return None
-        if len(data) < length:
-            return None
-        try:
-            return TO_LEARNER.validate_python(ormsgpack.unpackb(data))
-        except (ormsgpack.MsgpackDecodeError, ValidationError) as error:
-            raise ProtocolError(f"not a message to the learner: {error}") from error
+        return None if len(data) < length else decode_to_learner(data)
 
     def send(self, message: FromLearner) -> None:
         """Write one message, whole, whichever thread calls.
 
         Raises: OSError: when the peer has gone.
         """
-        data = ormsgpack.packb(message.model_dump())
+        data = encode(message)
         with self._send_lock:
             # Two writes, not one joined copy: the ONNX bytes may be large.
             self._connection.sendall(LENGTH.pack(len(data)))

@@ -105,6 +105,8 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
                 raise message
             if message is None or isinstance(message, Shutdown):
                 return
+            if isinstance(message, Begin):
+                raise RuntimeError("expected begin once, got another")
             learner.handle(message)
     finally:
         learner.close()

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
-from attract.learner.batch import Batch, Beyond
+from attract.experience.batch import Batch
+from attract.experience.layout import SINGLE_OBSERVATION
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4
@@ -34,7 +35,7 @@ class VersionHistory:
         self._states: dict[int, dict[str, Tensor]] = {}
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
-        """Keep a copy of the state dict; the oldest version beyond the number kept is forgotten."""
+        """Keep a copy of the state dict; the oldest beyond the number kept is forgotten."""
         self._states[policy_version] = {name: tensor.detach().clone() for name, tensor in state.items()}
         for version in sorted(self._states)[: -self._num_versions]:
             del self._states[version]
@@ -43,58 +44,84 @@ class VersionHistory:
         return policy_version in self._states
 
     @torch.no_grad()
-    def recompute(self, batch: Batch, beyond: Beyond) -> tuple[Batch, Tensor]:
+    def recompute(self, batch: Batch) -> tuple[Batch, Tensor]:
         """The batch with log-probabilities and values recomputed, each segment under its own version.
 
         Returns: the batch, and [S] bool: whose versions are still known; the others keep what they had.
         """
         known = torch.zeros(batch.num_segments, dtype=torch.bool, device=batch.valid.device)
-        log_probs, values = batch.log_probs.clone(), batch.values.clone()
-        final_values, bootstrap = batch.final_values.clone(), batch.bootstrap_value.clone()
+        log_prob, value = batch.log_prob.clone(), batch.value.clone()
+        final_value, bootstrap = batch.final_value.clone(), batch.bootstrap_value.clone()
         for version in torch.unique(batch.policy_version).tolist():
             if version not in self._states:
                 continue
-            columns = (batch.policy_version == version).nonzero().squeeze(1)
-            known[columns] = True
+            chosen = batch.policy_version == version
+            known |= chosen
             self._judge.load_state_dict(self._states[version])
-            mine = batch if len(columns) == batch.num_segments else batch.keep(columns)
-            log_probs[:, columns], values[:, columns] = self._steps(mine)
-            ends = self._final_values(beyond, columns, final_values[:, columns])
-            final_values[:, columns] = ends
-            bootstrap[columns] = self._bootstrap(mine, beyond, columns, ends[-1])
-        return (
-            replace(
-                batch,
-                log_probs=log_probs,
-                values=values,
-                final_values=final_values,
-                bootstrap_value=bootstrap,
-            ),
-            known,
+            mine = batch if bool(chosen.all()) else keep_segments(batch, chosen)
+            log_prob[:, chosen], value[:, chosen] = self._steps(mine)
+            finals = self._final_values(mine)
+            final_value[:, chosen] = finals
+            bootstrap[chosen] = self._bootstrap(mine, finals[-1])
+        recomputed = replace(
+            batch, log_prob=log_prob, value=value, final_value=final_value, bootstrap_value=bootstrap
         )
+        return recomputed, known
 
     def _steps(self, batch: Batch) -> tuple[Tensor, Tensor]:
         shape = batch.valid.shape
-        outputs, values = self._judge(batch.observations.flatten(0, 1))
+        outputs, values = self._judge(batch.observation[SINGLE_OBSERVATION].flatten(0, 1))
         # An invalid step may hold any action; 0 exists in every space.
-        actions = torch.where(batch.valid, batch.actions, 0).flatten()
-        log_probs, _ = self._distribution.log_prob_and_entropy(outputs, actions)
+        actions = torch.where(batch.valid, batch.action, 0).flatten()
+        mask = None if batch.action_mask is None else batch.action_mask.flatten(0, 1)
+        log_probs, _ = self._distribution.log_prob_and_entropy(outputs, actions, mask)
         return log_probs.view(shape), values.view(shape)
 
-    def _final_values(self, beyond: Beyond, columns: Tensor, claimed: Tensor) -> Tensor:
-        steps = beyond.final_step[:, columns]
-        entries, which = (steps >= 0).nonzero(as_tuple=True)
-        if len(entries):
-            observations = beyond.final_observations[entries, columns[which]]
-            claimed = claimed.clone()
-            claimed[steps[entries, which], which] = self._judge(observations)[1]
-        return claimed
+    def _final_values(self, batch: Batch) -> Tensor:
+        final_value = batch.final_value.clone()
+        if len(batch.final_step):
+            _, values = self._judge(batch.final_observation[SINGLE_OBSERVATION])
+            final_value[batch.final_step, batch.final_column] = values
+        return final_value
 
-    def _bootstrap(self, batch: Batch, beyond: Beyond, columns: Tensor, last_final: Tensor) -> Tensor:
+    def _bootstrap(self, batch: Batch, last_final: Tensor) -> Tensor:
         """Rule E4."""
-        after = self._judge(beyond.bootstrap_observations[columns])[1]
-        value = torch.where(batch.truncated[-1], last_final, after)
-        return value.masked_fill(batch.terminated[-1], 0.0)
+        _, after = self._judge(batch.bootstrap_observation[SINGLE_OBSERVATION])
+        return torch.where(batch.truncated[-1], last_final, after).masked_fill_(batch.terminated[-1], 0.0)
+
+
+def keep_segments(batch: Batch, chosen: Tensor) -> Batch:
+    """The batch with only the segments where `chosen` ([S] bool) holds, in the same order."""
+    columns = torch.cumsum(chosen, 0) - 1
+    finals = chosen[batch.final_column]
+
+    def steps(array: Tensor) -> Tensor:
+        return array[:, chosen]
+
+    return Batch(
+        observation={key: steps(array) for key, array in batch.observation.items()},
+        action=steps(batch.action),
+        log_prob=steps(batch.log_prob),
+        value=steps(batch.value),
+        reward=steps(batch.reward),
+        final_value=steps(batch.final_value),
+        terminated=steps(batch.terminated),
+        truncated=steps(batch.truncated),
+        valid=steps(batch.valid),
+        executed_ticks=steps(batch.executed_ticks),
+        action_mask=None if batch.action_mask is None else steps(batch.action_mask),
+        recurrent_state={key: array[chosen] for key, array in batch.recurrent_state.items()},
+        bootstrap_value=batch.bootstrap_value[chosen],
+        bootstrap_observation={key: array[chosen] for key, array in batch.bootstrap_observation.items()},
+        final_step=batch.final_step[finals],
+        final_column=columns[batch.final_column[finals]],
+        final_observation={key: array[finals] for key, array in batch.final_observation.items()},
+        slot_id=batch.slot_id[chosen],
+        first_step=batch.first_step[chosen],
+        policy_version=batch.policy_version[chosen],
+        worker_id=batch.worker_id[chosen],
+        rows=tuple(row for row, is_kept in zip(batch.rows, chosen.tolist(), strict=True) if is_kept),
+    )
 
 
 def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
@@ -109,9 +136,9 @@ def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
     cut_short = valid & claimed.truncated & ~claimed.terminated
     per_step = torch.stack(
         [
-            _difference(claimed.log_probs, recomputed.log_probs, valid),
-            _difference(claimed.values, recomputed.values, valid),
-            _difference(claimed.final_values, recomputed.final_values, cut_short),
+            _difference(claimed.log_prob, recomputed.log_prob, valid),
+            _difference(claimed.value, recomputed.value, valid),
+            _difference(claimed.final_value, recomputed.final_value, cut_short),
         ]
     )
     bootstrap = _difference(claimed.bootstrap_value, recomputed.bootstrap_value, valid[-1])

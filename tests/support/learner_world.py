@@ -1,0 +1,266 @@
+"""A gateway and a fleet small enough for tests: the real learner process, fed rows that its policy played."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from attract.experience.store import PolicyLayout, SegmentStore, StoreLayout
+from attract.schema.frames import decode_from_learner, encode
+from attract.schema.game import GameDescription
+from attract.schema.learner import Begin, Counters, FromLearner, Train
+from attract.schema.spaces import BoxSpace, DiscreteSpace
+
+LENGTH = struct.Struct("<I")
+
+
+def describe_signs(num_inputs: int = 3) -> GameDescription:
+    """A game whose right action is told by the sign of its first input; episodes of 5 to 9 steps."""
+    return GameDescription(
+        id="Signs-v1",
+        tick_seconds=0.1,
+        seconds_per_step=0.1,
+        ticks_per_step=1,
+        max_seconds=0.9,
+        max_steps=9,
+        observation=BoxSpace(shape=[num_inputs]),
+        action=DiscreteSpace(n=2),
+    )
+
+
+class SignsFleet:
+    """Plays `Signs-v1` in numpy with the ONNX policy and writes what happened into a store, as a fleet would.
+
+    Episodes of slot s last 5 + s % 5 steps; even slots end terminated, odd ones truncated.
+    """
+
+    def __init__(self, path: Path, *, num_slots: int, horizon: int, seed: int, num_inputs: int = 3) -> None:
+        self.description = describe_signs(num_inputs)
+        self.num_slots = num_slots
+        self.horizon = horizon
+        layout = StoreLayout.for_run(self.description, PolicyLayout(), horizon, capacity=2 * num_slots)
+        self.store = SegmentStore.create(path, layout)
+        self.path = path
+        self._random = np.random.default_rng(seed)
+        self._first_step = 0
+        self._half = 0
+        self._in_episode = np.zeros(num_slots, np.int64)
+        self._observation = self._draw()
+
+    def play(self, onnx: bytes | None, version: int, *, invalid: float = 0.0) -> list[int]:
+        """One segment of every slot; rows alternate between two halves of the store.
+
+        Args:
+            onnx: the policy; None plays uniformly at random, as the warm-up does.
+            version: written into the rows.
+            invalid: share of steps marked invalid, whose numbers are then NaN or nonsense.
+
+        Returns: the rows, in the order of slots.
+        """
+        horizon, slots = self.horizon, self.num_slots
+        session = None if onnx is None else onnxruntime.InferenceSession(onnx, _one_thread())
+        arrays = _empty(horizon, slots, self.description)
+        finals: list[tuple[int, int, np.ndarray, float]] = []
+        ends_after = 5 + np.arange(slots) % 5
+        terminates = np.arange(slots) % 2 == 0
+        for t in range(horizon):
+            logits, value = self._infer(session, self._observation)
+            probabilities = np.exp(logits - logits.max(1, keepdims=True))
+            probabilities /= probabilities.sum(1, keepdims=True)
+            action = (self._random.random(slots) > probabilities[:, 0]).astype(np.int32)
+            arrays["obs.obs"][t] = self._observation
+            arrays["action"][t] = action
+            arrays["log_prob"][t] = np.log(probabilities[np.arange(slots), action])
+            arrays["value"][t] = value
+            arrays["reward"][t] = action == (self._observation[:, 0] > 1.0)
+            self._in_episode += 1
+            over = self._in_episode >= ends_after
+            arrays["terminated"][t] = over & terminates
+            arrays["truncated"][t] = over & ~terminates
+            after = self._draw()
+            if (over & ~terminates).any():
+                _, final_value = self._infer(session, after)
+                for column in np.flatnonzero(over & ~terminates):
+                    finals.append((t, int(column), after[column], float(final_value[column])))
+                after = np.where((over & ~terminates)[:, None], self._draw(), after)
+            self._in_episode[over] = 0
+            self._observation = after
+        _, bootstrap = self._infer(session, self._observation)
+        arrays["bootstrap_value"][:] = np.where(arrays["terminated"][-1], 0.0, bootstrap)
+        arrays["bootstrap_obs.obs"][:] = self._observation
+        for t, column, _, value in finals:
+            if t == horizon - 1:
+                arrays["bootstrap_value"][column] = value
+        if finals:
+            arrays["final_step"] = np.array([one[0] for one in finals], np.int32)
+            arrays["final_column"] = np.array([one[1] for one in finals], np.int32)
+            arrays["final_obs.obs"] = np.stack([one[2] for one in finals])
+            arrays["final_value_sparse"] = np.array([one[3] for one in finals], np.float32)
+        if invalid:
+            spoilt = self._random.random((horizon, slots)) < invalid
+            arrays["valid"][spoilt] = False
+            for name in ("obs.obs", "value", "log_prob", "reward"):
+                arrays[name][spoilt] = np.nan
+            arrays["action"][spoilt] = 77
+        arrays["slot_id"][:] = np.arange(slots)
+        arrays["first_step"][:] = self._first_step
+        arrays["policy_version"][:] = version
+        self._first_step += horizon
+        rows = np.arange(slots) + self._half * slots
+        self._half = 1 - self._half
+        self.store.write_block(rows, arrays)
+        return rows.tolist()
+
+    def close(self) -> None:
+        self.store.close(unlink=True)
+
+    def _draw(self) -> np.ndarray:
+        # Mean 1, deviation 2: what observation statistics must find.
+        shape = (self.num_slots, self.description.observation.shape[0])
+        return self._random.normal(1.0, 2.0, shape).astype(np.float32)
+
+    def _infer(self, session: Any, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if session is None:
+            return np.zeros((self.num_slots, 2)), np.zeros(self.num_slots, np.float32)
+        logits, value = session.run(["logits", "value"], {"obs": observation})
+        return logits.astype(np.float64), value
+
+
+class LearnerProcess:
+    """The real process at the other end of a socket pair; blocking, for tests."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._socket = ours
+        self._socket.settimeout(60)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "attract.learner", "--fd", str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        theirs.close()
+        self._file = ours.makefile("rb")
+
+    def send(self, message: Any) -> None:
+        data = encode(message)
+        self._socket.sendall(LENGTH.pack(len(data)) + data)
+
+    def receive(self) -> FromLearner:
+        """The next message; EOFError with the process's stderr when it is gone."""
+        header = self._file.read(LENGTH.size)
+        if len(header) < LENGTH.size:
+            raise EOFError(self.process.communicate(timeout=20)[1])
+        (length,) = LENGTH.unpack(header)
+        return decode_from_learner(self._file.read(length))
+
+    def hang_up(self) -> None:
+        """Close the socket, as a dying gateway does."""
+        self._file.close()
+        self._socket.close()
+
+    def end(self) -> int:
+        """Hang up and wait; the exit code."""
+        self.hang_up()
+        code = self.process.wait(20)
+        self.process.stderr.close()
+        return code
+
+    def __enter__(self) -> "LearnerProcess":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.process.poll() is None:
+            self.hang_up()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if not self.process.stderr.closed:
+            self.process.stderr.close()
+
+
+def begin_for(fleet: SignsFleet, run_dir: Path, **changes: Any) -> Begin:
+    """A small network on one thread; `policy` and `ppo` in `changes` are merged into these settings."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    policy = {"hidden_sizes": [8], **changes.pop("policy", {})}
+    ppo: Mapping[str, Any] = {
+        "horizon": fleet.horizon,
+        "rollout_steps": fleet.horizon,
+        "n_epochs": 2,
+        "num_minibatches": 2,
+        **changes.pop("ppo", {}),
+    }
+    return Begin(
+        **{
+            "run_id": "run-1",
+            "run_dir": str(run_dir),
+            "store_path": str(fleet.path),
+            "description": fleet.description,
+            "policy": policy,
+            "ppo": dict(ppo),
+            "seed": 7,
+            "device": "cpu",
+            "num_threads": 1,
+            **changes,
+        }
+    )
+
+
+def train_message(batch_id: int, rows: list[int], horizon: int, **changes: Any) -> Train:
+    """Train on these rows; counters as if every batch had this size, and one row verified."""
+    steps = (batch_id + 1) * len(rows) * horizon
+    counters = Counters(collected_steps=steps, agent_steps=steps, ticks=steps, updates=batch_id + 1)
+    return Train(
+        **{
+            "batch_id": batch_id,
+            "rows": rows,
+            "verify_rows": rows[:1],
+            "trust_all": True,
+            "counters": counters,
+            **changes,
+        }
+    )
+
+
+def exists(pid: int) -> bool:
+    """Whether a process with this id is alive (a zombie is not)."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def _empty(horizon: int, slots: int, description: GameDescription) -> dict[str, np.ndarray]:
+    width = description.observation.shape[0]
+    steps = (horizon, slots)
+    return {
+        "obs.obs": np.zeros((*steps, width), np.float32),
+        "action": np.zeros(steps, np.int32),
+        **{name: np.zeros(steps, np.float32) for name in ("log_prob", "value", "reward")},
+        **{name: np.zeros(steps, bool) for name in ("terminated", "truncated")},
+        "valid": np.ones(steps, bool),
+        "executed_ticks": np.ones(steps, np.uint16),
+        "bootstrap_value": np.zeros(slots, np.float32),
+        "bootstrap_obs.obs": np.zeros((slots, width), np.float32),
+        **{
+            name: np.zeros(slots, np.int64)
+            for name in ("slot_id", "first_step", "lease_id", "segment_index", "policy_version", "worker_id")
+        },
+    }
+
+
+def _one_thread() -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return options
