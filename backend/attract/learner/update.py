@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -365,7 +365,7 @@ def _snapshot(
 
 
 def _check_finite(
-    table: Tensor, norms: Tensor, parameters: list[Tensor], places: list[tuple[int, int]]
+    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
 ) -> None:
     """Once per update, so that no minibatch waits for the device; what follows a NaN is undone anyway."""
     for what, numbers in (("the loss", table.sum(1)), ("the gradient", norms)):

@@ -113,13 +113,13 @@ def _trunk(
     kind = TanhLayer if activation == "tanh" else ReluLayer
     layers: list[nn.Module] = []
     for size in hidden_sizes:
-        layers.append(_initialised(nn.utils.skip_init(kind, num_inputs, size), TRUNK_GAIN, generator))
+        layers.append(_initialised(kind(num_inputs, size), TRUNK_GAIN, generator))
         num_inputs = size
     return nn.Sequential(*layers)
 
 
 def _head(num_inputs: int, num_outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
-    return _initialised(nn.utils.skip_init(nn.Linear, num_inputs, num_outputs), gain, generator)
+    return _initialised(nn.Linear(num_inputs, num_outputs), gain, generator)
 
 
 def _initialised(layer: nn.Linear, gain: float, generator: torch.Generator) -> nn.Linear:
