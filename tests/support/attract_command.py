@@ -1,0 +1,82 @@
+"""Runs the real `attract` command as a process of its own, the way a user does."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, with all it printed."""
+
+    code: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one object on stdout; anything else there is a failure."""
+        lines = self.stdout.strip().splitlines()
+        assert len(lines) == 1, f"stdout is not one line:\n{self.stdout}\n{self.stderr}"
+        return json.loads(lines[0])
+
+
+class AttractCommand:
+    """A running `attract` in a process group of its own, so that a test can press Ctrl-C on it."""
+
+    def __init__(self, *arguments: str, runs_dir: Path, environment: dict[str, str] | None = None) -> None:
+        self._began = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "attract", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "ATTRACT_RUNS_DIR": str(runs_dir), **(environment or {})},
+        )
+
+    def interrupt(self) -> None:
+        """SIGINT to the whole process group, as a terminal does."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def family(self) -> list[psutil.Process]:
+        """Every process below the command now, in whatever session."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def wait(self, timeout_seconds: float = 240.0) -> Outcome:
+        """Wait for its end; on a timeout everything is killed and the output is in the error."""
+        try:
+            stdout, stderr = self.process.communicate(timeout=timeout_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            stdout, stderr = self.process.communicate()
+            raise AssertionError(f"still running after {timeout_seconds} s\n{stdout}\n{stderr}") from None
+        return Outcome(self.process.returncode, stdout, stderr, time.monotonic() - self._began)
+
+    def kill(self) -> None:
+        """End the command and everything below it at once."""
+        family = self.family() if self.process.poll() is None else []
+        for process in family:
+            if process.is_running():
+                process.kill()
+        self.process.kill()
+
+
+def run_attract(
+    *arguments: str,
+    runs_dir: Path,
+    environment: dict[str, str] | None = None,
+    timeout_seconds: float = 240.0,
+) -> Outcome:
+    """Run a command to its end."""
+    return AttractCommand(*arguments, runs_dir=runs_dir, environment=environment).wait(timeout_seconds)
