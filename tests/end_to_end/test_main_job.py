@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import onnxruntime
 import pytest
+
 from attract_command import Outcome, run_attract
 
 GOAL = 475
@@ -83,7 +84,7 @@ def test_eval_in_the_browser_agrees(outcomes: list[Outcome], runs_dir: Path) -> 
 
 
 def _play_gymnasium(model: Path) -> list[float]:
-    """Returns of the exported policy over fixed seeds, with Python's onnxruntime and the graph's own action."""
+    """Returns of the exported policy over fixed seeds, by the graph's own `action`."""
     session = onnxruntime.InferenceSession(str(model))
     environments = gymnasium.make_vec("CartPole-v1", EPISODES, vectorization_mode="sync")
     observation, _info = environments.reset(seed=list(range(EPISODES)))

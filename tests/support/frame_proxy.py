@@ -1,4 +1,4 @@
-"""A TCP proxy between browsers and a gateway that sees websocket messages: it can delay, cut, and call back."""
+"""A TCP proxy between browsers and a gateway that sees websocket messages, and can delay or cut them."""
 
 import asyncio
 import contextlib

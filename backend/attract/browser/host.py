@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urldefrag, urlencode
 
-from playwright.async_api import Browser, Page, Playwright, async_playwright
+from playwright.async_api import Browser, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
 
 from attract.browser.chromium import launch_switches, require_chromium
+
+LONGEST_DELAY_SECONDS = 5.0
 
 Report = Callable[[str, dict[str, Any]], None]
 
@@ -30,8 +33,7 @@ class HeadlessHost:
         self._report = report
         self._chromium_path = chromium_path
         self._lost = asyncio.Event()
-        self._page: Page | None = None
-        self.restarts = 0
+        self.restarts_in_a_row = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Keep a host page alive until `stop` is set; then close page and browser."""
@@ -41,15 +43,20 @@ class HeadlessHost:
                 browser = await self._launch(playwright)
                 try:
                     await self._open(browser)
+                    self.restarts_in_a_row = 0
                     await _first_of(stop.wait(), self._lost.wait())
+                except PlaywrightError as error:
+                    # The gateway may not be up yet, or be restarting: the page is opened again.
+                    self._report("page_error", {"text": error.message.splitlines()[0]})
                 finally:
                     with contextlib.suppress(Exception):
                         await browser.close()
                 if not stop.is_set():
-                    self.restarts += 1
-                    self._report("restart", {"restarts": self.restarts})
+                    self.restarts_in_a_row += 1
+                    delay_seconds = min(0.25 * 2**self.restarts_in_a_row, LONGEST_DELAY_SECONDS)
+                    self._report("restart", {"delay_seconds": delay_seconds})
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(stop.wait(), timeout=min(0.25 * 2**self.restarts, 10.0))
+                        await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
 
     async def _launch(self, playwright: Playwright) -> Browser:
         chromium = require_chromium(self._chromium_path)
@@ -69,7 +76,6 @@ class HeadlessHost:
         page.on("crash", lambda _page: self._lost.set())
         page.on("pageerror", lambda error: self._report("page_error", {"text": str(error)}))
         page.on("console", self._on_console)
-        self._page = page
         response = await page.goto(self._url, wait_until="domcontentloaded")
         if response is not None and not response.ok:
             address = urldefrag(self._url).url

@@ -1,0 +1,53 @@
+"""C8: the same seed gives the same weights after every update, however the frames were delayed."""
+
+import asyncio
+import json
+import secrets
+from pathlib import Path
+
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+from attract_command import AttractCommand
+from frame_proxy import FrameProxy, delaying
+from free_port import free_port
+
+UPDATES = 20
+STEPS_PER_UPDATE = 2 * 32 * 32
+"""2 workers x 32 instances x 32 steps."""
+
+
+async def test_C8_equal_seeds_give_equal_weights_after_every_update(tmp_path: Path) -> None:
+    first = await _weights(tmp_path, "first", seed=7, delay_seed=1)
+    second = await _weights(tmp_path, "second", seed=7, delay_seed=2)
+    other = await _weights(tmp_path, "other", seed=8, delay_seed=1)
+    assert sorted(first) == list(range(1, UPDATES + 1))
+    assert len(set(first.values())) == UPDATES
+    assert first == second
+    assert all(first[version] != other[version] for version in first)
+
+
+async def _weights(runs_dir: Path, run_id: str, *, seed: int, delay_seed: int) -> dict[int, str]:
+    """Hash of the weights by policy version, after a run whose frames were delayed by `delay_seed`."""
+    port = free_port()
+    token = secrets.token_hex(32)
+    command = AttractCommand(
+        "train", "cartpole", "--no-headless", "--port", str(port), "--run-id", run_id, "--seed", str(seed),
+        "--workers", "2", "--instances", "32", "--total-steps", str(UPDATES * STEPS_PER_UPDATE),
+        "--collection.schedule", "sync", "--collection.desync-steps", "200", "--ppo.horizon", "32",
+        runs_dir=runs_dir, environment={"ATTRACT_WORKER_TOKEN": token},
+    )  # fmt: skip
+    proxy = FrameProxy("127.0.0.1", port, delaying(delay_seed, 0.02))
+    proxy_port = await proxy.start()
+    host = await HostProcess.start(join_url(f"http://127.0.0.1:{proxy_port}", token, 2), lambda _event: None)
+    try:
+        outcome = await asyncio.to_thread(command.wait, 240)
+    finally:
+        await host.stop()
+        await proxy.stop()
+    assert outcome.code == 0, outcome.stderr
+    found: dict[int, str] = {}
+    for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):
+        checkpoint = json.loads(path.read_text())
+        if checkpoint["policy_version"] > 0:
+            found[checkpoint["policy_version"]] = checkpoint["weights_sha256"]
+    return found
