@@ -1,6 +1,7 @@
 """A gateway and a fleet small enough for tests: the real learner process, fed rows that its policy played."""
 
 import os
+import queue
 import socket
 import struct
 import subprocess
@@ -264,3 +265,41 @@ def _one_thread() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     return options
+
+
+class LearnerHere:
+    """The learner in this process and thread, its answers in a queue; `close` it."""
+
+    def __init__(self, begin: Begin) -> None:
+        # Imported here: most users of this module drive the process and need no torch.
+        from attract.learner.loop import Learner
+
+        self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
+        self.learner = Learner(begin, self._answers.put, self._answers.put)
+        try:
+            self.learner.start()
+        except BaseException:
+            self.learner.close()
+            raise
+        self.ready = self.answer()
+
+    def answer(self) -> FromLearner:
+        """The next thing it says; raises what went wrong on the writer's thread."""
+        answer = self._answers.get(timeout=60)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def ask(self, message: Any) -> FromLearner:
+        """Hand it a message and wait for its answer."""
+        self.learner.handle(message)
+        return self.answer()
+
+    def close(self) -> None:
+        self.learner.close()
+
+    def __enter__(self) -> "LearnerHere":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
