@@ -8,8 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RULE = re.compile(r"^- \*\*([TESPCID]\d+)\*\* \((built|planned)\)", re.MULTILINE)
 VITEST_TITLE = re.compile(
-    r"""\b(?:it|test|describe)(?:\.each\([^)]*\))?\(\s*["'`]((?:[TESPCID]\d+(?:, )?)+): """
+    r"""(?:\b(?:it|test|describe)(?:\.\w+)*|\))\(\s*["'`]((?:[TESPCID]\d+(?:, )?)+): """
 )
+"""A title follows `it(`, `test(`, `describe(`, or the closing parenthesis of `.each(...)`."""
 PYTHON_NAME = re.compile(r"^test_((?:[TESPCID]\d+_)+)")
 UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
 """Folders of `tests/` whose modules test more than one source module."""
