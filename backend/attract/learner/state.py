@@ -129,9 +129,10 @@ class TrainingState:
         """
         self.policy.load_state_dict(matching_state(checkpoint, self.policy))
         if self.policy.normaliser is not None:
-            count, mean, squared = (
-                checkpoint.policy[_STATISTICS + name] for name in ("count", "mean", "squared_deviations")
-            )
+            names = [_STATISTICS + name for name in ("count", "mean", "squared_deviations")]
+            if not checkpoint.policy.keys() >= set(names):
+                raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
+            count, mean, squared = (checkpoint.policy[name] for name in names)
             self.statistics = RunningMoments(float(count), mean, squared)
 
     def _restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:

@@ -1,0 +1,162 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attract.experience.batch import Batch, load_batch
+from attract.learner.verification import (
+    CALIBRATION_CHECKS,
+    Tolerance,
+    VersionHistory,
+    keep_segments,
+    largest_differences,
+)
+from attract.policy.export import OnnxPatcher
+from attract.policy.network import build_distribution, build_policy
+from attract.settings import PolicySettings
+from learner_world import SignsFleet
+
+HORIZON, SLOTS = 12, 6
+
+
+@pytest.fixture
+def world(tmp_path: Path):
+    """Two versions of a policy in a history, and a batch: all slots played version 4, then 5."""
+    fleet = SignsFleet(tmp_path / "store.bin", num_slots=SLOTS, horizon=HORIZON, seed=5)
+    settings = PolicySettings(hidden_sizes=(8,))
+    history = VersionHistory(
+        build_policy(settings, fleet.description), build_distribution(fleet.description), num_versions=2
+    )
+    rows: list[int] = []
+    for version in (4, 5):
+        policy = build_policy(settings, fleet.description, seed=version)
+        with torch.no_grad():
+            policy.policy_head.weight.mul_(100.0)  # far from uniform, so that versions can be told apart
+        history.remember(version, policy.state_dict())
+        rows += fleet.play(OnnxPatcher(policy).patched(policy.state_dict()), version, invalid=0.1)
+    yield history, load_batch(fleet.store, rows)
+    fleet.close()
+
+
+def spoil(batch: Batch, name: str, where: object, by: float) -> Batch:
+    array = getattr(batch, name).clone()
+    array[where] += by
+    return replace(batch, **{name: array})
+
+
+def test_C7_each_segment_is_recomputed_under_the_version_that_acted(world):
+    history, batch = world
+    assert batch.truncated.any() and batch.terminated.any() and not batch.valid.all()
+    recomputed, known = history.recompute(batch)
+    assert known.all()
+    differences = largest_differences(batch, recomputed)
+    assert differences.shape == (2 * SLOTS,)
+    assert differences.max() < 1e-5
+    # The same segments, judged by the other version, do not fit.
+    swapped = replace(batch, policy_version=torch.where(batch.policy_version == 4, 5, 4))
+    recomputed, _ = history.recompute(swapped)
+    assert largest_differences(swapped, recomputed).min() > 1e-2
+
+
+def first_step(batch: Batch, flag: torch.Tensor, column: int) -> int:
+    return int((flag & batch.valid)[:, column].nonzero()[0])
+
+
+@pytest.mark.parametrize("name", ["log_prob", "value", "final_value", "bootstrap_value"])
+def test_C7_a_lie_about_any_number_that_is_used_shows_in_its_segment_alone(world, name):
+    history, batch = world
+    column = next(
+        column
+        for column in range(SLOTS)
+        if batch.valid[-1, column] and (batch.truncated & batch.valid)[:, column].any()
+    )
+    where = {
+        "log_prob": (first_step(batch, batch.valid, column), column),
+        "value": (first_step(batch, batch.valid, column), column),
+        "final_value": (first_step(batch, batch.truncated, column), column),
+        "bootstrap_value": column,
+    }[name]
+    lie = spoil(batch, name, where, 0.05)
+    recomputed, _ = history.recompute(lie)
+    differences = largest_differences(lie, recomputed)
+    # |v| stays below 2.5 here, so a lie of 0.05 is at least 0.02 relative to max(1, |v|).
+    assert 0.02 < differences[column] < 0.0501
+    differences[column] = 0.0
+    assert differences.max() < 1e-5
+
+
+def test_C7_numbers_of_invalid_steps_and_unused_final_values_do_not_matter(world):
+    history, batch = world
+    lie = spoil(batch, "final_value", ~batch.truncated, 50.0)
+    lie = spoil(lie, "log_prob", ~batch.valid, 50.0)
+    recomputed, _ = history.recompute(lie)
+    assert largest_differences(lie, recomputed).max() < 1e-5
+
+
+def test_C7_a_number_that_is_not_finite_differs_infinitely(world):
+    history, batch = world
+    step = first_step(batch, batch.valid, 2)
+    lie = spoil(batch, "value", (step, 2), float("nan"))
+    recomputed, _ = history.recompute(lie)
+    assert largest_differences(lie, recomputed)[2] == torch.inf
+
+
+def test_C7_versions_older_than_the_lag_allows_are_forgotten_and_said_to_be_unknown(world):
+    history, batch = world
+    history.remember(6, history._states[5])
+    assert 4 not in history and 5 in history and 6 in history
+    recomputed, known = history.recompute(batch)
+    assert known.tolist() == [False] * SLOTS + [True] * SLOTS
+    torch.testing.assert_close(recomputed.value[:, :SLOTS], batch.value[:, :SLOTS], equal_nan=True)
+
+
+def test_C7_recomputed_numbers_replace_what_was_claimed(world):
+    history, batch = world
+    honest, _ = history.recompute(batch)
+    lie = spoil(spoil(batch, "log_prob", batch.valid, 3.0), "bootstrap_value", slice(None), 9.0)
+    recomputed, _ = history.recompute(lie)
+    valid = batch.valid
+    assert torch.equal(recomputed.log_prob[valid], honest.log_prob[valid])
+    assert torch.equal(recomputed.value[valid], honest.value[valid])
+    assert torch.equal(recomputed.bootstrap_value, honest.bootstrap_value)
+    assert recomputed.reward is lie.reward
+
+
+def test_S2_keeping_some_segments_keeps_each_one_whole_and_in_order(world):
+    _, batch = world
+    chosen = torch.zeros(2 * SLOTS, dtype=torch.bool)
+    chosen[[1, 3, 8]] = True
+    kept = keep_segments(batch, chosen)
+    assert kept.rows == (batch.rows[1], batch.rows[3], batch.rows[8])
+    assert kept.slot_id.tolist() == [1, 3, 2] and kept.policy_version.tolist() == [4, 4, 5]
+    for new, old in enumerate([1, 3, 8]):
+        np.testing.assert_array_equal(kept.observation["obs"][:, new], batch.observation["obs"][:, old])
+        np.testing.assert_array_equal(kept.reward[:, new], batch.reward[:, old])
+        mine, theirs = kept.final_column == new, batch.final_column == old
+        assert kept.final_step[mine].tolist() == batch.final_step[theirs].tolist()
+        np.testing.assert_array_equal(
+            kept.final_observation["obs"][mine], batch.final_observation["obs"][theirs]
+        )
+    assert len(kept.final_step) == sum(int((batch.final_column == old).sum()) for old in [1, 3, 8]) > 0
+
+
+def test_C7_tolerance_is_ten_times_the_largest_calibration_difference():
+    tolerance = Tolerance()
+    assert tolerance.accept(4e-5)
+    # Ten times the floor is no rounding: refused even while calibrating, and not learnt from.
+    assert not tolerance.accept(1.1e-3)
+    for _ in range(CALIBRATION_CHECKS - 1):
+        assert tolerance.accept(1e-6)
+    assert tolerance.limit == pytest.approx(4e-4)
+    assert tolerance.accept(3.9e-4) and not tolerance.accept(4.1e-4)
+    # Calibration is over: what is accepted later moves nothing.
+    assert tolerance.limit == pytest.approx(4e-4)
+
+
+def test_C7_tolerance_is_at_least_1e_4():
+    tolerance = Tolerance()
+    for _ in range(CALIBRATION_CHECKS):
+        assert tolerance.accept(1e-7)
+    assert tolerance.accept(1e-4) and not tolerance.accept(1.01e-4)
