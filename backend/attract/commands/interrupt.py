@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 
 class Interrupts:
@@ -18,7 +18,7 @@ class Interrupts:
         self._on_first = on_first
 
     @contextlib.contextmanager
-    def listening(self) -> Iterator["Interrupts"]:
+    def listening(self) -> Generator["Interrupts"]:
         """Handle the signals while the block runs."""
         loop = asyncio.get_running_loop()
         handled = (signal.SIGINT, signal.SIGTERM)

@@ -1,0 +1,107 @@
+"""The wheel: in an environment of its own, with no Node on the PATH, it trains bundled games and one's own."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from attract_command import Outcome
+
+ROOT = Path(__file__).parents[2]
+
+OWN_GAME = """
+import { box, defineGame, discrete, type StepResult } from "attract";
+
+class Walk {
+  position = 0;
+  start({ random }: { random: { int(n: number): number } }) {
+    this.position = random.int(3) - 1;
+    return [this.position];
+  }
+  update(_deltaTime: number, action: number): StepResult {
+    this.position += action === 0 ? -1 : 1;
+    return { observation: [this.position], reward: action, terminated: Math.abs(this.position) >= 5 };
+  }
+}
+
+export default defineGame({
+  id: "Walk-v1",
+  tickSeconds: 0.1,
+  secondsPerStep: 0.1,
+  maxSeconds: 5,
+  observation: box({ low: -5, high: 5, shape: [1] }),
+  action: discrete(["left", "right"]),
+  create: () => new Walk(),
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the commands of an environment that holds the wheel.
+
+    Its dependencies are those of the environment that runs the tests, found by path: only Attract is installed anew.
+    """
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)],
+        check=True,
+    )
+    (wheel,) = folder.glob("attract-*.whl")
+    venv.create(folder / "env", with_pip=True)
+    commands = folder / "env" / "bin"
+    subprocess.run([commands / "python", "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True)
+    site = next((folder / "env" / "lib").glob("python*/site-packages"))
+    (site / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return commands
+
+
+def _run(commands: Path, *arguments: str, folder: Path) -> Outcome:
+    without_node = os.pathsep.join(
+        part for part in os.environ["PATH"].split(os.pathsep) if not (Path(part) / "node").exists()
+    )
+    chromium = subprocess.run(
+        ["sh", "-c", "command -v chromium || command -v google-chrome || true"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    environment = {"PATH": without_node, "HOME": str(folder), "ATTRACT_RUNS_DIR": str(folder / "runs")}
+    if chosen := os.environ.get("ATTRACT_CHROMIUM", chromium):
+        environment["ATTRACT_CHROMIUM"] = chosen
+    done = subprocess.run(
+        [commands / "attract", *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    return Outcome(done.returncode, done.stdout, done.stderr, 0.0)
+
+
+def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) -> None:
+    where = subprocess.run(
+        [installed / "python", "-c", "import attract; print(attract.__file__)"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert str(installed.parent) in where
+
+
+def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) -> None:
+    outcome = _run(
+        installed, "train", "cartpole", "--headless", "--total-steps", "20000", "--json", folder=tmp_path
+    )
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.json["agent_steps"] >= 20_000
+    assert Path(outcome.json["export"]).is_file()
+
+
+def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp_path: Path) -> None:
+    game = tmp_path / "elsewhere" / "walk.ts"
+    game.parent.mkdir()
+    game.write_text(OWN_GAME)
+    outcome = _run(
+        installed, "train", str(game), "--headless", "--total-steps", "20000", "--json", folder=tmp_path
+    )
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.json["agent_steps"] >= 20_000
+    assert outcome.json["run_id"].startswith("walk-")
