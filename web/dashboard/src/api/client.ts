@@ -1,0 +1,116 @@
+/** Calls to the server's HTTP API; every URL derives from the page's base, so that any prefix works. */
+
+import type {
+  FleetView,
+  GameEntry,
+  JoinLink,
+  JoinRequest,
+  MetricsView,
+  Problem,
+  RunView,
+  ServerInfo,
+} from "@attract/schema";
+
+/** The server said no, or could not be reached (`status` 0); `fix` is what mends it, where known. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly fix: string | null;
+
+  constructor(status: number, message: string, fix: string | null) {
+    super(message);
+    this.status = status;
+    this.fix = fix;
+  }
+}
+
+/** The absolute URL of `path`, which is relative to the page's base. */
+export function serverUrl(path: string, base: string = document.baseURI): URL {
+  return new URL(path, new URL(".", base));
+}
+
+/** `api/runs/{id}{rest}`. */
+export function runPath(runId: string, rest = ""): string {
+  return `api/runs/${encodeURIComponent(runId)}${rest}`;
+}
+
+/** The ONNX model of one announced version. */
+export function policyPath(runId: string, version: number | "latest"): string {
+  return runPath(runId, `/policy/${version}.onnx`);
+}
+
+/** The metrics of a run, downsampled to `maxPoints` per series; `names` empty means all. */
+export function metricsPath(runId: string, maxPoints: number, names: readonly string[] = []): string {
+  const search = new URLSearchParams({ max_points: String(maxPoints) });
+  if (names.length > 0) search.set("names", names.join(","));
+  return runPath(runId, `/metrics?${search}`);
+}
+
+export const api = {
+  info: () => get<ServerInfo>("api/info"),
+  games: () => get<GameEntry[]>("api/games"),
+  runs: () => get<RunView[]>("api/runs"),
+  run: (runId: string) => get<RunView>(runPath(runId)),
+  fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
+  metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  startRun: (game: string, settings: Record<string, unknown>) =>
+    post<RunView>("api/runs", { game, settings }),
+  pause: (runId: string) => post<RunView>(runPath(runId, "/pause")),
+  resume: (runId: string) => post<RunView>(runPath(runId, "/resume")),
+  stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),
+  join: (request: JoinRequest) => post<JoinLink>("api/join", request),
+  /** Exchanges the token of the printed URL for a cookie that scripts cannot read. */
+  openSession: (token: string) => post<void>("api/session", { token }),
+};
+
+/** The bytes at `path`. Raises ApiError. */
+export async function fetchBytes(path: string, signal?: AbortSignal): Promise<Uint8Array> {
+  const response = await send(path, { signal });
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+async function get<T>(path: string): Promise<T> {
+  const response = await send(path, {});
+  return (await response.json()) as T;
+}
+
+async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const response = await send(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(serverUrl(path), { credentials: "same-origin", ...init });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "The server does not answer.", "Is it still running? Look at its terminal.");
+  }
+  if (response.ok) return response;
+  throw await problemOf(response);
+}
+
+async function problemOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => "");
+  try {
+    const problem = JSON.parse(text) as Partial<Problem>;
+    if (typeof problem.error === "string") {
+      return new ApiError(response.status, problem.error, problem.fix ?? null);
+    }
+  } catch {
+    // Not ours: a proxy's page, for example.
+  }
+  return new ApiError(response.status, `The server answered ${response.status}.`, null);
+}
+
+/** What to show of anything thrown: one sentence and, where known, what mends it. */
+export function describeError(error: unknown): { text: string; fix: string | null } {
+  if (error instanceof ApiError) return { text: error.message, fix: error.fix };
+  return { text: error instanceof Error ? error.message : String(error), fix: null };
+}

@@ -1,0 +1,147 @@
+/** The frame of the page: marquee, navigation, and the view that the address names. */
+
+import { ActionIcon, Loader, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { ApiError, api } from "./api/client.ts";
+import { useLoaded } from "./hooks/use-loaded.ts";
+import { useRoute } from "./hooks/use-route.ts";
+import { ErrorNotice } from "./parts/notice.tsx";
+import { Wordmark } from "./parts/wordmark.tsx";
+import { formatRoute, type Route, runRoute } from "./routes.ts";
+import { RunView } from "./views/run-view.tsx";
+import { RunsView } from "./views/runs-view.tsx";
+import { StartView } from "./views/start-view.tsx";
+
+const INFO_EVERY_MS = 5000;
+
+/** `session` settles once the token of the URL, if there was one, has become a cookie. */
+export function App({ session }: { session: Promise<void> }) {
+  const [isReady, setReady] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    session.then(() => setReady(true), setError);
+  }, [session]);
+  if (error !== null) return <SignedOut error={error} />;
+  return isReady ? <SignedIn /> : <Loader m="xl" aria-label="Opening" />;
+}
+
+function SignedIn() {
+  const route = useRoute();
+  const { value: info, error } = useLoaded(`info ${routeKey(route)}`, api.info, INFO_EVERY_MS);
+  const [known, setKnown] = useState(info);
+  if (info !== null && info !== known) setKnown(info);
+  if (error instanceof ApiError && (error.status === 401 || error.status === 403))
+    return <SignedOut error={error} />;
+  const activeRun = known?.active_run ?? null;
+  return (
+    <div className="page">
+      <button type="button" className="skip" onClick={focusContent}>
+        Skip to content
+      </button>
+      <Marquee route={route} activeRun={activeRun} />
+      {route.view === "start" && <StartView chosen={route.game} activeRun={activeRun} />}
+      {route.view === "runs" && <RunsView />}
+      {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
+    </div>
+  );
+}
+
+function Marquee({ route, activeRun }: { route: Route; activeRun: string | null }) {
+  const isActiveShown = route.view === "run" && route.runId === activeRun;
+  return (
+    <header>
+      <div className="marquee">
+        <a href="#/" aria-label="Attract, start page">
+          <Wordmark />
+        </a>
+        <nav className="nav" aria-label="Main">
+          <a href="#/" aria-current={route.view === "start" ? "page" : undefined}>
+            New run
+          </a>
+          <a href="#/runs" aria-current={route.view === "runs" ? "page" : undefined}>
+            Runs
+          </a>
+          {activeRun !== null && (
+            <a href={formatRoute(runRoute(activeRun))} aria-current={isActiveShown ? "page" : undefined}>
+              Live
+            </a>
+          )}
+        </nav>
+        <SchemeToggle />
+      </div>
+      <div className="bulbs" data-lit={activeRun !== null} aria-hidden="true" />
+    </header>
+  );
+}
+
+function SchemeToggle() {
+  const { setColorScheme } = useMantineColorScheme();
+  const isDark = useComputedColorScheme("light") === "dark";
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={isDark ? "Use light colours" : "Use dark colours"}
+      onClick={() => setColorScheme(isDark ? "light" : "dark")}
+    >
+      <svg
+        width="18"
+        height="18"
+        viewBox="0 0 24 24"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2"
+        aria-hidden="true"
+      >
+        {isDark ? (
+          <>
+            <circle cx="12" cy="12" r="4.5" />
+            <path
+              strokeLinecap="round"
+              d="M12 2v2M12 20v2M2 12h2M20 12h2M4.9 4.9l1.4 1.4M17.7 17.7l1.4 1.4M4.9 19.1l1.4-1.4M17.7 6.3l1.4-1.4"
+            />
+          </>
+        ) : (
+          <path strokeLinejoin="round" d="M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5z" />
+        )}
+      </svg>
+    </ActionIcon>
+  );
+}
+
+function SignedOut({ error }: { error: unknown }) {
+  const isKnown = error instanceof ApiError && (error.status === 401 || error.status === 403);
+  return (
+    <div className="page">
+      <div className="marquee">
+        <Wordmark />
+      </div>
+      <div className="bulbs" aria-hidden="true" />
+      <main className="card" style={{ maxWidth: 560 }}>
+        {isKnown ? (
+          <>
+            <h1>Open the printed address</h1>
+            <p className="soft">
+              This page needs the key at the end of the address that the terminal printed, the part after{" "}
+              <code>#token=</code>. It is new each time the server starts.
+            </p>
+          </>
+        ) : (
+          <ErrorNotice error={error} onRetry={() => location.reload()} />
+        )}
+      </main>
+    </div>
+  );
+}
+
+/** Info is asked again when the view changes, so that a run just started or ended shows at once. */
+function routeKey(route: Route): string {
+  return route.view === "run" ? route.runId : route.view;
+}
+
+/** The fragment holds the route, so this is a button and no link to `#content`. */
+function focusContent(): void {
+  const content = document.getElementById("content");
+  content?.setAttribute("tabindex", "-1");
+  content?.focus();
+}

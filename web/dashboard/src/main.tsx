@@ -1,0 +1,26 @@
+/** The dashboard's entry: trades the URL's token for a cookie, then draws the page. */
+
+import "@mantine/core/styles.css";
+import "uplot/dist/uPlot.min.css";
+import "./app.css";
+import { MantineProvider } from "@mantine/core";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { api } from "./api/client.ts";
+import { App } from "./app.tsx";
+import { tokenInFragment } from "./routes.ts";
+import { theme } from "./theme.ts";
+
+const token = tokenInFragment(location.hash);
+// Removed before anything else happens: not in the history, not in a screenshot, not in a link someone copies.
+if (token !== null) history.replaceState(null, "", `${location.pathname}${location.search}#/`);
+
+const session = token === null ? Promise.resolve() : api.openSession(token);
+
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto">
+      <App session={session} />
+    </MantineProvider>
+  </StrictMode>,
+);

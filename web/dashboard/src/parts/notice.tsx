@@ -1,0 +1,18 @@
+/** Something went wrong, or there is nothing yet: one sentence, and what to do about it. */
+
+import { Alert, Button, Text } from "@mantine/core";
+import { describeError } from "../api/client.ts";
+
+export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const { text, fix } = describeError(error);
+  return (
+    <Alert color="red" variant="light" title={text} role="alert">
+      {fix !== null && <Text size="sm">{fix}</Text>}
+      {onRetry !== undefined && (
+        <Button mt="sm" size="xs" variant="default" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </Alert>
+  );
+}

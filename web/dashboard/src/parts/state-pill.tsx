@@ -1,0 +1,22 @@
+/** What a run is doing, as a word and a coloured dot. */
+
+import type { RunView } from "@attract/schema";
+
+const LOOKS: Readonly<Record<RunView["state"], { text: string; tone: "go" | "wait" | "bad" | "none" }>> = {
+  starting: { text: "Starting", tone: "wait" },
+  running: { text: "Training", tone: "go" },
+  paused: { text: "Paused", tone: "wait" },
+  evaluating: { text: "Evaluating", tone: "go" },
+  finished: { text: "Finished", tone: "go" },
+  stopped: { text: "Stopped", tone: "none" },
+  failed: { text: "Failed", tone: "bad" },
+};
+
+export function StatePill({ state }: { state: RunView["state"] }) {
+  const { text, tone } = LOOKS[state];
+  return (
+    <span className="state-pill" data-tone={tone} data-state={state}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,68 @@
+/** Where the page is, kept in the URL's fragment so that reload, back and links work under any prefix. */
+
+/** Which picture the cabinet of a run shows. */
+export type Stage = "watch" | "play";
+
+/** The x-axis of every chart. */
+export type ChartAxis = "steps" | "time";
+
+export type Route =
+  | { view: "start"; game: string | null }
+  | { view: "runs" }
+  | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
+
+/** The route a fragment names; anything unknown is the start page. */
+export function parseRoute(fragment: string): Route {
+  const [path, query] = fragment.replace(/^#/, "").split("?", 2);
+  const search = new URLSearchParams(query ?? "");
+  const parts = path.split("/").filter((part) => part !== "");
+  if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
+  if (parts[0] === "runs" && parts.length === 2) {
+    return {
+      view: "run",
+      runId: decode(parts[1]),
+      stage: search.get("stage") === "play" ? "play" : "watch",
+      axis: search.get("x") === "time" ? "time" : "steps",
+    };
+  }
+  return { view: "start", game: search.get("game") };
+}
+
+/** The fragment of a route, with `#`; what is as usual is left out. */
+export function formatRoute(route: Route): string {
+  if (route.view === "runs") return "#/runs";
+  const search = new URLSearchParams();
+  if (route.view === "start") {
+    if (route.game !== null) search.set("game", route.game);
+    return withSearch("#/", search);
+  }
+  if (route.stage !== "watch") search.set("stage", route.stage);
+  if (route.axis !== "steps") search.set("x", route.axis);
+  return withSearch(`#/runs/${encodeURIComponent(route.runId)}`, search);
+}
+
+/** The route to a run as it is first seen. */
+export function runRoute(runId: string): Route {
+  return { view: "run", runId, stage: "watch", axis: "steps" };
+}
+
+/** The admin token in a fragment such as `#token=...`, or null. */
+export function tokenInFragment(fragment: string): string | null {
+  const text = fragment.replace(/^#/, "");
+  if (text.startsWith("/")) return null;
+  const token = new URLSearchParams(text).get("token");
+  return token === "" ? null : token;
+}
+
+function withSearch(path: string, search: URLSearchParams): string {
+  const text = search.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

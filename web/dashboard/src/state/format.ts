@@ -1,0 +1,74 @@
+/** Numbers, durations and dates as the dashboard writes them: short, and the same width while they change. */
+
+const NONE = "–";
+
+/** 950 -> "950", 12345 -> "12.3k", 1.2e6 -> "1.2M"; null and NaN -> an en dash. */
+export function formatCount(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${trim(value / 1e9)}B`;
+  if (size >= 1e6) return `${trim(value / 1e6)}M`;
+  if (size >= 1e4) return `${trim(value / 1e3)}k`;
+  return Math.round(value).toLocaleString("en-US");
+}
+
+/** Three significant digits, without exponents where a person reads without them. */
+export function formatNumber(value: number | null | undefined): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
+  const size = Math.abs(value);
+  if (size >= 1e4) return formatCount(value);
+  if (size >= 100) return value.toFixed(0);
+  if (size >= 10) return value.toFixed(1);
+  if (size >= 0.01 || size === 0) return value.toFixed(2);
+  return value.toExponential(1);
+}
+
+/** 5 -> "5 s", 65 -> "1:05", 3700 -> "1:01:40". */
+export function formatDuration(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  const rest = String(whole % 60).padStart(2, "0");
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
+}
+
+/** "just now", "5 min ago", "3 h ago", or the date. `now` in milliseconds since 1970. */
+export function formatAge(created: string, now: number): string {
+  const then = Date.parse(created);
+  if (Number.isNaN(then)) return created;
+  const minutes = Math.floor((now - then) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return new Date(then).toISOString().slice(0, 10);
+}
+
+/** The browser and system in a user agent, for a table: "Chrome on Linux". */
+export function formatDevice(userAgent: string): string {
+  const browser =
+    [
+      ["HeadlessChrome", "Headless Chromium"],
+      ["Edg/", "Edge"],
+      ["OPR/", "Opera"],
+      ["Firefox/", "Firefox"],
+      ["Chrome/", "Chrome"],
+      ["Safari/", "Safari"],
+    ].find(([mark]) => userAgent.includes(mark))?.[1] ?? "Browser";
+  const system =
+    [
+      ["Android", "Android"],
+      ["iPhone", "iPhone"],
+      ["iPad", "iPad"],
+      ["Windows", "Windows"],
+      ["Mac OS X", "Mac"],
+      ["CrOS", "ChromeOS"],
+      ["Linux", "Linux"],
+    ].find(([mark]) => userAgent.includes(mark))?.[1] ?? null;
+  return system === null ? browser : `${browser} on ${system}`;
+}
+
+function trim(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
+}

@@ -1,0 +1,112 @@
+/** What the page knows of one run, as a pure reducer over the snapshot and the server's events. */
+
+import type { FleetView, GameReport, MetricsRow, MetricsView, PolicyView, RunView } from "@attract/schema";
+import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
+
+export type Connection = "connecting" | "live" | "lost";
+
+export interface RunState {
+  readonly run: RunView | null;
+  readonly fleet: FleetView | null;
+  readonly series: SeriesByName;
+  /** Rows that came before the snapshot; null once it is there. */
+  readonly early: readonly MetricsRow[] | null;
+  readonly reports: readonly GameReport[];
+  /** The newest announced version, or null before the first. */
+  readonly policy: PolicyView | null;
+  readonly connection: Connection;
+}
+
+export type RunEvent =
+  | { type: "run"; run: RunView }
+  | { type: "fleet"; fleet: FleetView }
+  | { type: "snapshot"; metrics: MetricsView }
+  | { type: "metrics"; rows: readonly MetricsRow[] }
+  | { type: "report"; report: GameReport }
+  | { type: "policy"; policy: PolicyView }
+  | { type: "connection"; connection: Connection };
+
+export const EMPTY_RUN: RunState = {
+  run: null,
+  fleet: null,
+  series: {},
+  early: [],
+  reports: [],
+  policy: null,
+  connection: "connecting",
+};
+
+/** The state after `event`; unchanged parts keep their identity. */
+export function reduceRun(state: RunState, event: RunEvent): RunState {
+  switch (event.type) {
+    case "run":
+      return { ...state, run: event.run, reports: mergeReports(state.reports, event.run.reports) };
+    case "fleet":
+      return { ...state, fleet: event.fleet };
+    case "snapshot": {
+      const start = seriesFromSnapshot(event.metrics.series);
+      return { ...state, series: addRows(start, state.early ?? []), early: null };
+    }
+    case "metrics": {
+      const run = event.rows.reduce(withRow, state.run);
+      if (state.early !== null) return { ...state, run, early: [...state.early, ...event.rows] };
+      return { ...state, run, series: addRows(state.series, event.rows) };
+    }
+    case "report":
+      return { ...state, reports: mergeReports(state.reports, [event.report]) };
+    case "policy": {
+      const isOlder = state.policy !== null && event.policy.policy_version < state.policy.policy_version;
+      return isOlder ? state : { ...state, policy: event.policy };
+    }
+    case "connection":
+      return { ...state, connection: event.connection };
+  }
+}
+
+/** Whether anything more will happen in this run. */
+export function isOver(state: RunView["state"]): boolean {
+  return state === "finished" || state === "stopped" || state === "failed";
+}
+
+/** Progress towards the goal in [0, 1], by the return where there is a goal, else by steps; null without either. */
+export function progressOf(run: RunView): number | null {
+  if (run.goal !== null) {
+    if (run.episode_return_mean === null) return 0;
+    if (run.goal <= 0) return run.episode_return_mean >= run.goal ? 1 : null;
+    return clamp(run.episode_return_mean / run.goal);
+  }
+  if (run.total_steps !== null && run.total_steps > 0) return clamp(run.agent_steps / run.total_steps);
+  return null;
+}
+
+/** Reports by place and text; the one that counts more replaces the other. */
+function mergeReports(old: readonly GameReport[], more: readonly GameReport[]): readonly GameReport[] {
+  if (more.length === 0) return old;
+  const byKey = new Map(old.map((report) => [reportKey(report), report]));
+  for (const report of more) {
+    const known = byKey.get(reportKey(report));
+    if (known === undefined || report.count >= known.count) byKey.set(reportKey(report), report);
+  }
+  return [...byKey.values()];
+}
+
+/** Two reports with the same key are the same fault seen again. */
+export function reportKey(report: GameReport): string {
+  return `${report.kind}\n${report.name}\n${report.text}`;
+}
+
+/** The headline numbers move with each row, without waiting for the next whole view. */
+function withRow(run: RunView | null, row: MetricsRow): RunView | null {
+  if (run === null || row.agent_steps <= run.agent_steps) return run;
+  const mean = row.values["rollout/ep_rew_mean"];
+  return {
+    ...run,
+    agent_steps: row.agent_steps,
+    updates: Math.max(run.updates, row.update),
+    episode_return_mean: Number.isFinite(mean) ? mean : run.episode_return_mean,
+  };
+}
+
+function clamp(value: number): number {
+  return Math.min(1, Math.max(0, value));
+}

@@ -1,0 +1,79 @@
+/** This tab as a host: one for the whole page, whichever view is shown. */
+
+import type { HostHandle, HostStatus } from "@attract/worker";
+import { api, serverUrl } from "../api/client.ts";
+
+export interface TabHostState {
+  /** Workers this tab is willing to run; 0: it has not joined. */
+  numWorkers: number;
+  status: HostStatus | null;
+}
+
+type Start = (options: {
+  base: URL;
+  token: string;
+  maxWorkers: number;
+  onStatus: (status: HostStatus) => void;
+}) => HostHandle;
+
+/** Joins and leaves with this page's workers; a small store that React subscribes to. */
+export class TabHost {
+  #state: TabHostState = { numWorkers: 0, status: null };
+  #handle: HostHandle | null = null;
+  readonly #listeners = new Set<() => void>();
+  readonly #loadStart: () => Promise<Start>;
+  readonly #fetchToken: () => Promise<string>;
+
+  constructor(loadStart: () => Promise<Start>, fetchToken: () => Promise<string>) {
+    this.#loadStart = loadStart;
+    this.#fetchToken = fetchToken;
+  }
+
+  /** For `useSyncExternalStore`. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly state = (): TabHostState => this.#state;
+
+  /** Runs `numWorkers` workers in this tab from now on; 0 leaves. Raises ApiError when the server refuses. */
+  async join(numWorkers: number): Promise<void> {
+    if (numWorkers === 0) return this.leave();
+    this.#set({ ...this.#state, numWorkers });
+    if (this.#handle !== null) {
+      this.#handle.setMaxWorkers(numWorkers);
+      return;
+    }
+    try {
+      const [startHost, token] = await Promise.all([this.#loadStart(), this.#fetchToken()]);
+      this.#handle = startHost({
+        base: serverUrl("."),
+        token,
+        maxWorkers: this.#state.numWorkers,
+        onStatus: (status) => this.#set({ ...this.#state, status }),
+      });
+    } catch (error) {
+      this.#set({ numWorkers: 0, status: null });
+      throw error;
+    }
+  }
+
+  /** Ends this tab's workers. */
+  leave(): void {
+    this.#handle?.stop();
+    this.#handle = null;
+    this.#set({ numWorkers: 0, status: null });
+  }
+
+  #set(state: TabHostState): void {
+    this.#state = state;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** The page's own; the runtime of the workers is loaded when it first joins. */
+export const tabHost = new TabHost(
+  async () => (await import("@attract/worker")).startHost,
+  async () => (await api.join({ tier: "local" })).token,
+);

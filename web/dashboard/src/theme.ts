@@ -1,0 +1,52 @@
+/** Colours and shapes of the dashboard: paper by day, a dark arcade by night, a coin-yellow start button. */
+
+import { createTheme, type MantineColorsTuple } from "@mantine/core";
+
+const coin: MantineColorsTuple = [
+  "#fff8e1",
+  "#ffeebb",
+  "#ffe08f",
+  "#ffd25f",
+  "#ffc53d",
+  "#f5b416",
+  "#d99a00",
+  "#a87700",
+  "#7d5900",
+  "#523a00",
+];
+
+const ink: MantineColorsTuple = [
+  "#e8eaf3",
+  "#c3c8da",
+  "#9aa1b9",
+  "#6c7390",
+  "#434961",
+  "#2c3040",
+  "#212430",
+  "#191c26",
+  "#12141b",
+  "#0c0e13",
+];
+
+const SANS = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
+const MONO = 'ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", Menlo, Consolas, monospace';
+
+export const theme = createTheme({
+  primaryColor: "coin",
+  primaryShade: 4,
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  colors: { coin, dark: ink },
+  fontFamily: SANS,
+  fontFamilyMonospace: MONO,
+  headings: { fontFamily: SANS, fontWeight: "700" },
+  defaultRadius: "md",
+  cursorType: "pointer",
+  radius: { xs: "4px", sm: "7px", md: "10px", lg: "16px", xl: "22px" },
+});
+
+/** Colours of lines on charts, by scheme. */
+export const CHART_COLORS = {
+  light: { line: "#d9442f", band: "rgba(217, 68, 47, 0.14)", grid: "#e7e4db", text: "#5b6177" },
+  dark: { line: "#ff7a66", band: "rgba(255, 122, 102, 0.18)", grid: "#272b39", text: "#9aa1b9" },
+} as const;

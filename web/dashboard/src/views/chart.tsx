@@ -1,0 +1,146 @@
+/** One line over steps or time, with the range behind each point; uPlot draws it, all charts share one cursor. */
+
+import { useComputedColorScheme } from "@mantine/core";
+import { useEffect, useRef } from "react";
+import uPlot from "uplot";
+import type { ChartAxis } from "../routes.ts";
+import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
+import type { Series } from "../state/series.ts";
+import { CHART_COLORS } from "../theme.ts";
+
+const SYNC_KEY = "attract";
+const FONT = "11px ui-monospace, Menlo, Consolas, monospace";
+
+interface ChartProps {
+  title: string;
+  series: Series | undefined;
+  axis: ChartAxis;
+  nothing: string;
+  goal: number | null;
+}
+
+export function Chart({ title, series, axis, nothing, goal }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(series);
+  latest.current = series;
+  const scheme = useComputedColorScheme("light");
+  const hasData = series !== undefined && series.values.length > 0;
+
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null || !hasData) return;
+    const made = new uPlot(optionsOf(axis, scheme, goal, element), dataOf(latest.current, axis), element);
+    plot.current = made;
+    const resized = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      made.destroy();
+      plot.current = null;
+    };
+  }, [axis, scheme, goal, hasData]);
+
+  useEffect(() => {
+    plot.current?.setData(dataOf(series, axis));
+  }, [series, axis]);
+
+  const text = hasData
+    ? `${title}: ${formatNumber(series.values[series.values.length - 1])} after ${formatCount(series.steps[series.steps.length - 1])} steps`
+    : `${title}: ${nothing}`;
+  return (
+    <div className="chart" ref={frame} role="img" aria-label={text}>
+      {!hasData && <div className="nothing">{nothing}</div>}
+    </div>
+  );
+}
+
+function dataOf(series: Series | undefined, axis: ChartAxis): uPlot.AlignedData {
+  if (series === undefined) return [[], [], [], []];
+  const x = axis === "steps" ? series.steps : series.seconds;
+  return [[...x], [...series.values], [...series.low], [...series.high]];
+}
+
+function optionsOf(
+  axis: ChartAxis,
+  scheme: "light" | "dark",
+  goal: number | null,
+  element: HTMLElement,
+): uPlot.Options {
+  const colors = CHART_COLORS[scheme];
+  const grid = { stroke: colors.grid, width: 1 };
+  const formatX = axis === "steps" ? formatCount : formatDuration;
+  return {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    padding: [8, 6, 0, 0],
+    legend: { show: false },
+    cursor: { sync: { key: SYNC_KEY }, drag: { x: false, y: false }, points: { size: 7 } },
+    scales: { x: { time: false }, y: { range: (_plot, low, high) => rangeOf(low, high, goal) } },
+    axes: [
+      {
+        stroke: colors.text,
+        grid,
+        ticks: { show: false },
+        font: FONT,
+        size: 24,
+        space: 64,
+        values: (_plot, ticks) => ticks.map((value) => formatX(value)),
+      },
+      {
+        stroke: colors.text,
+        grid,
+        ticks: { show: false },
+        font: FONT,
+        size: 46,
+        space: 34,
+        values: (_plot, ticks) => ticks.map(tickText),
+      },
+    ],
+    series: [
+      {},
+      { stroke: colors.line, width: 2, points: { show: false } },
+      { stroke: "transparent", points: { show: false } },
+      { stroke: "transparent", points: { show: false } },
+    ],
+    bands: [{ series: [3, 2], fill: colors.band }],
+    hooks: { draw: [(made) => drawGoal(made, goal, colors.text)], setCursor: [showValue] },
+  };
+}
+
+/** Room above and below, so that a flat line is in the middle and the goal is in sight once half way. */
+function rangeOf(low: number, high: number, goal: number | null): [number, number] {
+  const top = goal !== null && high >= goal / 2 ? Math.max(high, goal) : high;
+  const room = top > low ? (top - low) * 0.08 : Math.max(Math.abs(top) * 0.1, 1e-6);
+  return [low - room, top + room];
+}
+
+function tickText(value: number): string {
+  if (Math.abs(value) >= 1e4) return formatCount(value);
+  return String(Number(value.toPrecision(3)));
+}
+
+function drawGoal(plot: uPlot, goal: number | null, color: string): void {
+  if (goal === null || goal > (plot.scales.y.max ?? 0)) return;
+  const y = plot.valToPos(goal, "y", true);
+  const { ctx: context, bbox } = plot;
+  context.save();
+  context.strokeStyle = color;
+  context.setLineDash([6, 6]);
+  context.beginPath();
+  context.moveTo(bbox.left, y);
+  context.lineTo(bbox.left + bbox.width, y);
+  context.stroke();
+  context.restore();
+}
+
+/** The number under the cursor, in the chart's head; without a cursor the newest. */
+function showValue(plot: uPlot): void {
+  const output = plot.root.closest("figure")?.querySelector("output");
+  if (output === null || output === undefined) return;
+  const values = plot.data[1];
+  const at = plot.cursor.idx ?? values.length - 1;
+  output.textContent = formatNumber(values[at]);
+}

@@ -1,0 +1,93 @@
+/** The fleet, worker by worker. */
+
+import type { FleetView, HostView, WorkerView } from "@attract/schema";
+import { Help } from "../parts/help.tsx";
+import { formatCount, formatDevice } from "../state/format.ts";
+
+const STATES: Readonly<Record<WorkerView["state"], string>> = {
+  joining: "Joining",
+  waiting: "Waiting",
+  playing: "Playing",
+  gone: "Gone",
+};
+
+const TIERS: Readonly<Record<HostView["tier"], string>> = {
+  local: "this machine",
+  invited: "invited",
+  public: "public",
+};
+
+export function FleetCard({ fleet, version }: { fleet: FleetView | null; version: number }) {
+  const workers = fleet?.hosts.flatMap((host) => host.workers.map((worker) => ({ host, worker }))) ?? [];
+  return (
+    <section className="section card" aria-labelledby="fleet-title">
+      <div className="section-head">
+        <h2 id="fleet-title" className="section-title">
+          Fleet
+        </h2>
+        {fleet !== null && (
+          <span className="soft">
+            {plural(fleet.hosts.length, "device")}, {plural(workers.length, "worker")},{" "}
+            {formatCount(fleet.steps_per_second)} steps per second
+            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "lease")} lapsed`}
+            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "block")} refused`}
+          </span>
+        )}
+      </div>
+      {workers.length === 0 ? (
+        <p className="soft" style={{ margin: 0 }}>
+          Nobody plays yet. Let this tab join, or open the join link on another device.
+        </p>
+      ) : (
+        <div className="table-scroll">
+          <table className="fleet-table">
+            <thead>
+              <tr>
+                <th className="label">Device</th>
+                <th className="label">Worker</th>
+                <th className="label">State</th>
+                <th className="label number">Games</th>
+                <th className="label number">Steps/s</th>
+                <th className="label number">Steps</th>
+                <th className="label number">Episodes</th>
+                <th className="label number">
+                  Version <Help about="version" text={`Which policy it plays. The newest is ${version}.`} />
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {workers.map(({ host, worker }) => (
+                <Row key={worker.worker_id} host={host} worker={worker} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
+  return (
+    <tr data-worker={worker.worker_id} data-state={worker.state}>
+      <td>
+        {formatDevice(host.user_agent)}{" "}
+        <span className="soft">
+          ({TIERS[host.tier]}
+          {host.hidden && ", hidden"})
+        </span>
+      </td>
+      <td className="mono">{worker.worker_index + 1}</td>
+      <td>{STATES[worker.state]}</td>
+      <td className="mono number">{worker.num_instances}</td>
+      <td className="mono number">{formatCount(worker.steps_per_second)}</td>
+      <td className="mono number">{formatCount(worker.collected_steps)}</td>
+      <td className="mono number">{formatCount(worker.episodes)}</td>
+      <td className="mono number">{worker.policy_version ?? "–"}</td>
+    </tr>
+  );
+}
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}

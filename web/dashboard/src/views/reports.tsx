@@ -1,0 +1,65 @@
+/** What broke in the game, in the words of the game, and where to find it again. */
+
+import type { GameReport } from "@attract/schema";
+import { Alert } from "@mantine/core";
+import { reportKey } from "../state/run-state.ts";
+
+const KINDS: Readonly<Record<string, string>> = {
+  load: "The game could not be loaded",
+  throw: "The game threw an error",
+  hang: "The game stopped answering",
+  shape: "The game returned the wrong shape",
+  nan: "The game returned a number that is not finite",
+  invalid: "The game returned something unusable",
+  crash: "The worker crashed",
+};
+
+export function Reports({ reports }: { reports: readonly GameReport[] }) {
+  if (reports.length === 0) return null;
+  return (
+    <section aria-label="Reports" className="reports">
+      {reports.map((report) => (
+        <Alert
+          key={reportKey(report)}
+          color="red"
+          variant="light"
+          className="report"
+          title={titleOf(report)}
+          role="alert"
+        >
+          <div>
+            <strong>{report.name}</strong>: {report.text}
+          </div>
+          <div className="soft">{placeOf(report)}</div>
+          {report.stack !== null ? (
+            <pre>{report.stack}</pre>
+          ) : (
+            <div className="soft">
+              {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
+            </div>
+          )}
+        </Alert>
+      ))}
+    </section>
+  );
+}
+
+function titleOf(report: GameReport): string {
+  const text = KINDS[report.kind] ?? "The game broke";
+  return report.count > 1 ? `${text}, ${report.count} times` : text;
+}
+
+function placeOf(report: GameReport): string {
+  const parts = [
+    named("Worker", report.worker_index === null ? null : report.worker_index + 1),
+    named("slot", report.slot_id),
+    named("episode", report.episode),
+    named("tick", report.tick),
+    report.seed === null ? null : `seed ${report.seed}`,
+  ].filter((part) => part !== null);
+  return parts.join(", ");
+}
+
+function named(name: string, value: number | null): string | null {
+  return value === null ? null : `${name} ${value}`;
+}

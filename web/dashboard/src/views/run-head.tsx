@@ -1,0 +1,97 @@
+/** The run's name, what it is doing, and the buttons that change that. */
+
+import type { RunView } from "@attract/schema";
+import { Anchor, Button } from "@mantine/core";
+import { useState } from "react";
+import { api, policyPath, serverUrl } from "../api/client.ts";
+import { ErrorNotice } from "../parts/notice.tsx";
+import { StatePill } from "../parts/state-pill.tsx";
+import { formatRoute } from "../routes.ts";
+import { type Connection, isOver } from "../state/run-state.ts";
+
+interface RunHeadProps {
+  run: RunView;
+  connection: Connection;
+  onChange: (run: RunView) => void;
+}
+
+export function RunHead({ run, connection, onChange }: RunHeadProps) {
+  const [pending, setPending] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const act = async (name: "pause" | "resume" | "stop") => {
+    setPending(name);
+    setError(null);
+    try {
+      const view = await api[name](run.run_id);
+      if (view !== undefined) onChange(view);
+    } catch (problem) {
+      setError(problem);
+    }
+    setPending(null);
+  };
+  const button = (name: "pause" | "resume" | "stop", text: string, variant: "filled" | "default") => (
+    <Button
+      variant={variant}
+      loading={pending === name}
+      disabled={pending !== null}
+      onClick={() => act(name)}
+    >
+      {text}
+    </Button>
+  );
+
+  return (
+    <>
+      <div className="run-head">
+        <div>
+          <h1>{titleOfRun(run)}</h1>
+          <span className="mono soft run-id">{run.run_id}</span>
+        </div>
+        <StatePill state={run.state} />
+        {connection === "lost" && <span className="soft">Connection lost. Trying again.</span>}
+        <div className="actions">
+          {run.state === "running" && button("pause", "Pause", "default")}
+          {run.state === "paused" && button("resume", "Resume", "filled")}
+          {!isOver(run.state) && button("stop", "Stop and keep", "default")}
+          {isOver(run.state) && (
+            <Button component="a" href={formatRoute({ view: "start", game: run.game })}>
+              Train again
+            </Button>
+          )}
+          {run.updates > 0 && (
+            <Button
+              component="a"
+              variant="default"
+              href={serverUrl(policyPath(run.run_id, "latest")).href}
+              download={`${run.run_id}.onnx`}
+            >
+              Get the policy
+            </Button>
+          )}
+        </div>
+      </div>
+      {error !== null && <ErrorNotice error={error} />}
+      {run.state === "failed" && run.error !== null && <ErrorNotice error={new Error(run.error)} />}
+      {run.state === "starting" && (
+        <p className="soft">
+          Waiting for workers. Let this tab play below, or{" "}
+          <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
+            add another device
+          </Anchor>
+          .
+        </p>
+      )}
+    </>
+  );
+}
+
+/** "CartPole-v1" is shown as "CartPole"; before the game is known, its name or file. */
+function titleOfRun(run: RunView): string {
+  const id = run.description?.id ?? run.game;
+  return id.replace(/-v\d+$/, "");
+}
+
+function showJoin(event: React.MouseEvent): void {
+  event.preventDefault();
+  document.getElementById("join-card")?.scrollIntoView({ behavior: "smooth", block: "center" });
+}
