@@ -1,4 +1,4 @@
-"""The wheel: in an environment of its own, with no Node on the PATH, it trains bundled games and one's own."""
+"""The wheel: installed alone, with no Node on the PATH, it trains bundled games and one's own."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ export default defineGame({
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the commands of an environment that holds the wheel.
 
-    Its dependencies are those of the environment that runs the tests, found by path: only Attract is installed anew.
+    Dependencies are those of the environment that runs the tests, found by path: only Attract is new.
     """
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
