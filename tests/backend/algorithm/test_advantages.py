@@ -1,0 +1,244 @@
+import numpy as np
+import pytest
+import torch
+
+from attract.algorithm.advantages import advantages_from_segments, chain_segments
+
+NAN = float("nan")
+
+
+def column(numbers, dtype=torch.float32):
+    return torch.tensor(numbers, dtype=dtype).unsqueeze(1)
+
+
+def three_steps(*, terminated=(0, 0, 0), truncated=(0, 0, 0), final=(NAN, NAN, NAN), bootstrap=40.0):
+    """Rewards 1, 2, 3 and values 10, 20, 30, then a bootstrap value of 40; gamma 1/2, lambda 1/2."""
+    return advantages_from_segments(
+        column([1, 2, 3]),
+        column([10, 20, 30]),
+        column(list(final)),
+        torch.tensor([bootstrap]),
+        column(list(terminated), torch.bool),
+        column(list(truncated), torch.bool),
+        column([1, 1, 1], torch.bool),
+        None,
+        gamma=0.5,
+        gae_lambda=0.5,
+    )[:, 0].tolist()
+
+
+def test_E6_without_an_episode_end():
+    # delta: 1 + 20/2 - 10 = 1, 2 + 30/2 - 20 = -3, 3 + 40/2 - 30 = -7
+    # A_2 = -7, A_1 = -3 - 7/4 = -4.75, A_0 = 1 - 4.75/4 = -0.1875
+    assert three_steps() == [-0.1875, -4.75, -7.0]
+
+
+def test_E6_a_termination_is_worth_nothing_and_cuts():
+    # delta_1 = 2 + 0 - 20 = -18 = A_1; A_0 = 1 - 18/4 = -3.5
+    assert three_steps(terminated=(0, 1, 0)) == [-3.5, -18.0, -7.0]
+
+
+def test_E6_a_truncation_is_worth_its_final_value_and_cuts():
+    # delta_1 = 2 + 100/2 - 20 = 32 = A_1; A_0 = 1 + 32/4 = 9
+    assert three_steps(truncated=(0, 1, 0), final=(NAN, 100.0, NAN)) == [9.0, 32.0, -7.0]
+
+
+def test_E1_both_flags_count_as_terminated():
+    assert three_steps(terminated=(0, 1, 0), truncated=(0, 1, 0), final=(NAN, 100.0, NAN)) == [
+        -3.5,
+        -18.0,
+        -7.0,
+    ]
+
+
+def test_E6_a_truncation_on_the_last_step_uses_its_final_value():
+    # delta_2 = 3 + 60/2 - 30 = 3 = A_2, A_1 = -3 + 3/4 = -2.25, A_0 = 1 - 2.25/4 = 0.4375
+    assert three_steps(truncated=(0, 0, 1), final=(NAN, NAN, 60.0)) == [0.4375, -2.25, 3.0]
+
+
+def test_S5_invalid_steps_are_zero_and_pass_nothing_on():
+    # The agent dies at step 1; steps 2 and 3 are invalid and full of NaN; a new trajectory begins at step 4.
+    advantages = advantages_from_segments(
+        column([1, 2, NAN, NAN, 5]),
+        column([10, 20, NAN, NAN, 40]),
+        column([NAN] * 5),
+        torch.tensor([8.0]),
+        column([0, 1, 0, 0, 0], torch.bool),
+        column([0, 0, 0, 0, 0], torch.bool),
+        column([1, 1, 0, 0, 1], torch.bool),
+        None,
+        gamma=0.5,
+        gae_lambda=0.5,
+    )
+    # A_4 = 5 + 8/2 - 40 = -31; A_1 = 2 - 20 = -18; A_0 = 1 + 20/2 - 10 - 18/4 = -3.5
+    assert advantages[:, 0].tolist() == [-3.5, -18.0, 0.0, 0.0, -31.0]
+
+
+def test_S2_consecutive_segments_of_a_slot_are_one_stream():
+    # Slot 7 plays steps 0-1, then 2-3; the columns come in the other order, slot 5 in between.
+    slot_id, first_step = torch.tensor([7, 5, 7]), torch.tensor([2, 0, 0])
+    follows = chain_segments(slot_id, first_step, horizon=2)
+    assert follows is not None and follows.tolist() == [-1, -1, 0]
+    flags = torch.zeros((2, 3), dtype=torch.bool)
+    advantages = advantages_from_segments(
+        torch.tensor([[3.0, 0.0, 1.0], [4.0, 0.0, 2.0]]),
+        torch.tensor([[30.0, 0.0, 10.0], [40.0, 0.0, 20.0]]),
+        torch.full((2, 3), NAN),
+        torch.tensor([50.0, 0.0, 999.0]),
+        flags,
+        flags,
+        ~flags,
+        follows,
+        gamma=0.5,
+        gae_lambda=0.5,
+    )
+    # Slot 7 as one stream 1, 2, 3, 4 with values 10, 20, 30, 40, 50:
+    # delta = 1, -3, -7, -11; A_3 = -11, A_2 = -7 - 11/4 = -9.75, A_1 = -3 - 9.75/4 = -5.4375,
+    # A_0 = 1 - 5.4375/4 = -0.359375. The first segment's own bootstrap value (999) is not read.
+    assert advantages.tolist() == [[-9.75, 0.0, -0.359375], [-11.0, 0.0, -5.4375]]
+
+
+def test_S2_at_a_hole_the_own_bootstrap_is_used():
+    # Slot 7 plays steps 0-1 and 4-5; steps 2-3 were refused: nothing follows anything.
+    assert chain_segments(torch.tensor([7, 7]), torch.tensor([0, 4]), horizon=2) is None
+
+
+def test_S2_slots_are_not_mixed():
+    # Another slot's segment with the next step is no successor.
+    assert chain_segments(torch.tensor([7, 8]), torch.tensor([0, 2]), horizon=2) is None
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    steps = torch.zeros((2, 3))
+    flags = torch.zeros((2, 3), dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"expected values of shape \(2, 3\), got \(3, 3\)"):
+        advantages_from_segments(
+            steps,
+            torch.zeros((3, 3)),
+            steps,
+            torch.zeros(3),
+            flags,
+            flags,
+            ~flags,
+            None,
+            gamma=1,
+            gae_lambda=1,
+        )
+    with pytest.raises(ValueError, match=r"expected bootstrap_value of shape \(3,\), got \(2,\)"):
+        advantages_from_segments(
+            steps, steps, steps, torch.zeros(2), flags, flags, ~flags, None, gamma=1, gae_lambda=1
+        )
+
+
+def by_the_definition(batch, *, horizon, gamma, gae_lambda):
+    """Sums written out: A_t = sum over k of (gamma lambda)^(k-t) delta_k, up to and with the first cut.
+
+    Follows a step to the next by looking up (slot, step): knows nothing of runs, chains or recursion.
+    """
+    where = {}
+    for s, (slot, first) in enumerate(zip(batch["slot_id"], batch["first_step"], strict=True)):
+        for t in range(horizon):
+            where[int(slot), int(first) + t] = (t, s)
+    result = np.zeros(batch["rewards"].shape)
+    for (slot, step), place in where.items():
+        if not batch["valid"][place]:
+            continue
+        total, weight, k = 0.0, 1.0, step
+        while True:
+            t, s = where[slot, k]
+            value, reward = batch["values"][t, s], batch["rewards"][t, s]
+            is_last = (slot, k + 1) not in where
+            if batch["terminated"][t, s]:
+                next_value, cut = 0.0, True
+            elif batch["truncated"][t, s]:
+                next_value, cut = batch["final_values"][t, s], True
+            elif is_last:
+                next_value, cut = batch["bootstrap_value"][s], True
+            else:
+                next_value, cut = batch["values"][where[slot, k + 1]], False
+            total += weight * (reward + gamma * next_value - value)
+            if cut:
+                break
+            weight *= gamma * gae_lambda
+            k += 1
+        result[place] = total
+    return result
+
+
+def random_batch(seed):
+    """A few slots with segments of several runs, holes and invalid stretches, columns in random order."""
+    random = np.random.default_rng(seed)
+    horizon = int(random.integers(1, 7))
+    num_slots = int(random.integers(1, 6))
+    keys = [
+        (slot, horizon * segment + int(offset))
+        for slot, offset in zip(range(num_slots), random.integers(0, 50, num_slots), strict=True)
+        for segment in range(9)
+        if random.random() < 0.8
+    ] or [(3, 0)]
+    random.shuffle(keys)
+    shape = (horizon, len(keys))
+    terminated, truncated = random.random(shape) < 0.15, random.random(shape) < 0.15
+    valid = np.ones(shape, bool)
+    # E9: after a termination an agent may stay away for some steps of its stream.
+    where = {(slot, first + t): (t, s) for s, (slot, first) in enumerate(keys) for t in range(horizon)}
+    for slot, step in sorted(where):
+        before = where.get((slot, step - 1))
+        gone = before is not None and (not valid[before] or (terminated | truncated)[before])
+        if gone and random.random() < 0.5:
+            place = where[slot, step]
+            valid[place] = terminated[place] = truncated[place] = False
+    numbers = {name: random.normal(size=shape) for name in ("rewards", "values", "final_values")}
+    numbers["rewards"][~valid] = numbers["values"][~valid] = np.nan
+    numbers["final_values"][~truncated] = np.nan
+    return horizon, {
+        **numbers,
+        "bootstrap_value": random.normal(size=len(keys)),
+        "terminated": terminated,
+        "truncated": truncated,
+        "valid": valid,
+        "slot_id": np.array([slot for slot, _ in keys]),
+        "first_step": np.array([first for _, first in keys]),
+    }
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_E6_S2_S5_equals_the_sum_written_out(seed):
+    horizon, batch = random_batch(seed)
+    tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
+    slot_id, first_step = tensors.pop("slot_id"), tensors.pop("first_step")
+    got = advantages_from_segments(
+        **tensors, next_segment=chain_segments(slot_id, first_step, horizon), gamma=0.9, gae_lambda=0.8
+    )
+    expected = by_the_definition(batch, horizon=horizon, gamma=0.9, gae_lambda=0.8)
+    np.testing.assert_allclose(got.numpy(), expected, rtol=0, atol=1e-12, err_msg=f"seed {seed}")
+
+
+def test_S2_the_order_of_columns_does_not_matter():
+    horizon, batch = random_batch(3)
+    tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
+    order = torch.randperm(len(batch["slot_id"]), generator=torch.Generator().manual_seed(1))
+
+    def compute(data):
+        follows = chain_segments(data["slot_id"], data["first_step"], horizon)
+        rest = {name: array for name, array in data.items() if name not in ("slot_id", "first_step")}
+        return advantages_from_segments(**rest, next_segment=follows, gamma=0.9, gae_lambda=0.8)
+
+    assert torch.equal(
+        compute({name: array[..., order] for name, array in tensors.items()}), compute(tensors)[:, order]
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("seed", range(5))
+def test_E6_cuda_gives_the_numbers_of_the_cpu(seed):
+    horizon, batch = random_batch(seed)
+    results = []
+    for device in ("cpu", "cuda"):
+        data = {name: torch.from_numpy(np.asarray(array)).to(device) for name, array in batch.items()}
+        follows = chain_segments(data.pop("slot_id"), data.pop("first_step"), horizon)
+        results.append(
+            advantages_from_segments(**data, next_segment=follows, gamma=0.9, gae_lambda=0.8).cpu()
+        )
+    torch.testing.assert_close(results[1], results[0], rtol=1e-12, atol=1e-12)

@@ -1,0 +1,28 @@
+import pytest
+
+from attract.algorithm.schedules import progress_of, resolve_schedule, scheduled
+from attract.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("agent_steps", "expected"), [(0, 0.004), (250, 0.003), (500, 0.002), (1000, 0.0), (5000, 0.0)]
+)
+def test_P10_linear_falls_to_zero_over_the_schedules_steps(agent_steps, expected):
+    assert scheduled(0.004, "linear", agent_steps, 1000) == pytest.approx(expected)
+
+
+def test_P10_without_steps_to_run_over_a_schedule_is_constant():
+    assert scheduled(0.004, "linear", 10**9, None) == 0.004
+
+
+def test_P10_constant_stays():
+    assert scheduled(0.2, "constant", 999, 1000) == 0.2
+
+
+def test_P10_progress_ends_at_one():
+    assert [progress_of(steps, 200) for steps in (0, 50, 200, 300)] == [0.0, 0.25, 1.0, 1.0]
+
+
+def test_an_unknown_schedule_is_refused_with_the_names_there_are():
+    with pytest.raises(ConfigurationError, match=r"'cosy'(.|\n)*constant, linear"):
+        resolve_schedule("cosy")
