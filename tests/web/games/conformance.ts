@@ -1,0 +1,38 @@
+/** What every bundled game must pass; each game's own test calls `describeConformance`. */
+
+import { describe, expect, test } from "vitest";
+import { checkGame } from "../../../web/sdk/src/check.ts";
+import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
+
+/** Runs the conformance kit over `definition` with no finding allowed, not even a warning, but those named. */
+export function describeConformance(
+  definition: GameDefinition,
+  expected: { mostMicrosecondsPerTick: number; allowedWarnings?: string[] },
+): void {
+  describe(`${definition.id} conforms`, () => {
+    const report = checkGame(definition, {
+      now: () => performance.now(),
+      heapBytes: () => process.memoryUsage().heapUsed,
+    });
+
+    test("nothing is found", () => {
+      const findings = report.findings.filter(({ check }) => !(expected.allowedWarnings ?? []).includes(check));
+      expect(findings).toEqual([]);
+      expect(report.isTrainable).toBe(true);
+    });
+
+    test("an episode's end is reached, and more than one", () => {
+      expect(report.play!.episodes).toBeGreaterThan(1);
+      expect(report.play!.lengthMean).toBeGreaterThan(1);
+    });
+
+    test(`a tick takes less than ${expected.mostMicrosecondsPerTick} microseconds`, () => {
+      expect(report.play!.microsecondsPerTick).toBeLessThan(expected.mostMicrosecondsPerTick);
+    });
+
+    test("it can be watched and played by hand", () => {
+      expect(report.description!.has_draw).toBe(true);
+      expect(Object.keys(report.description!.keys).length).toBeGreaterThan(1);
+    });
+  });
+}

@@ -1,0 +1,69 @@
+/** What a game's ticks cost: time and heap, measured over random play without any checks in between. */
+
+import type { Action, GameDefinition } from "./contract.ts";
+import { createInstance } from "./group-instance.ts";
+import type { Instance } from "./instance.ts";
+import { RandomPlayer } from "./random-play.ts";
+
+export interface Meters {
+  /** Milliseconds from any fixed origin. */
+  now: () => number;
+  /** Bytes of heap in use, where the runtime tells. */
+  heapBytes?: () => number;
+}
+
+export interface TickCost {
+  /** Includes the instance's own checks and, per episode, the `start`. */
+  microsecondsPerTick: number;
+  /** Growth of the heap per tick, garbage included; null where the runtime does not tell. */
+  bytesPerTick: number | null;
+}
+
+/** Steps between two readings of the heap; a stretch in which the collector ran is left out. */
+const STRETCH = 500;
+const WARM_UP_STEPS = 2_000;
+
+/** Measures over `steps` steps after a warm-up. Raises GameError as the game does. */
+export function measureTicks(definition: GameDefinition, steps: number, meters: Meters): TickCost {
+  const instance = createInstance(definition, { seedLow: 6 });
+  const player = new RandomPlayer(definition.action, 6);
+  let episode = 0;
+  let ticks = 0;
+  const play = (count: number): void => {
+    for (let step = 0; step < count; step++) {
+      instance.step(drawActions(instance, player));
+      ticks += instance.executedTicks;
+      if (instance.episodeOver) instance.start(++episode);
+    }
+  };
+  instance.start(episode);
+  play(WARM_UP_STEPS);
+  ticks = 0;
+  const began = meters.now();
+  play(steps);
+  const milliseconds = meters.now() - began;
+  const timedTicks = ticks;
+  if (meters.heapBytes === undefined) {
+    return { microsecondsPerTick: (milliseconds * 1000) / timedTicks, bytesPerTick: null };
+  }
+  let bytes = 0;
+  let countedTicks = 0;
+  for (let played = 0; played < steps; played += STRETCH) {
+    const before = meters.heapBytes();
+    const ticksBefore = ticks;
+    play(STRETCH);
+    const growth = meters.heapBytes() - before;
+    if (growth < 0) continue;
+    bytes += growth;
+    countedTicks += ticks - ticksBefore;
+  }
+  const bytesPerTick = countedTicks === 0 ? null : bytes / countedTicks;
+  return { microsecondsPerTick: (milliseconds * 1000) / timedTicks, bytesPerTick };
+}
+
+/** One action per agent, in the form `step` takes. */
+export function drawActions(instance: Instance, player: RandomPlayer): Action | ArrayLike<Action> {
+  return instance.numAgents === 1
+    ? player.act(instance.masks[0])
+    : instance.masks.map((mask) => player.act(mask));
+}
