@@ -25,11 +25,11 @@ SHARED_MEMORY: Final = Path("/dev/shm")
 NAME_PREFIX: Final = "attract-store-"
 MAX_LAYOUT_BYTES: Final = 1 << 20
 
-BlockArrays = Mapping[str, NDArray[Any]]
+BlockArrays = Mapping[str, Any]
 """Field name (as in the layout) to array: [horizon, k, ...] for step fields, [k, ...] for row fields.
 
-Where steps were truncated also, sparse: `final_step` and `final_column` [n] int32, `final_value_sparse` [n] float32
-and `final_obs.<key>` [n, ...]."""
+Where steps were truncated also, sparse: `final_step` and `final_column` [n] int32, `final_value_sparse` [n]
+float32 and `final_obs.<key>` [n, ...]. A single number stands for the same number in all places."""
 
 
 class StoreError(AttractError):
@@ -44,8 +44,8 @@ class StoreError(AttractError):
 class SegmentStore:
     """Fixed number of rows, one segment each, in a file mapped by both processes.
 
-    The gateway creates it and alone writes, only rows that are not part of a batch under training; the learner
-    opens it and only reads. Who may touch which row is decided by the collection core, not here.
+    The gateway creates it and alone writes, only rows that are not part of a batch under training; the
+    learner opens it and only reads. Who may touch which row is decided by the collection core, not here.
     """
 
     def __init__(self, path: Path, layout: StoreLayout, file: int, start: int, num_bytes: int) -> None:

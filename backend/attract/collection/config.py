@@ -1,0 +1,179 @@
+"""What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from attract.errors import ConfigurationError
+from attract.experience.layout import PolicyLayout, StoreLayout
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.messages import Seed
+
+BLOCK_BYTES: Final = 256 * 1024
+"""Frames of this size move the most bytes per second; a block holds as many slots as fit."""
+MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
+MAX_LEASE_SEGMENTS: Final = 65_536
+FRAME_OVERHEAD_BYTES: Final = 2048
+EPISODE_BYTES: Final = 512
+"""Room for one episode result in a frame."""
+
+
+@dataclass(frozen=True)
+class CollectionConfig:
+    """Everything that decides how a run collects; built from the settings by the composition root."""
+
+    run_id: str
+    game: GameReference
+    seed: Seed
+    """The run seed: key of the training streams (rule C5)."""
+    horizon: int
+    """Steps per segment."""
+    rollout_segments: int = 1
+    """Segments per slot that a lease asks for when all workers are equally fast: rollout_steps / horizon."""
+    batch_segments: int | None = None
+    """Rule S1's target; None: what one rollout of the expected fleet gives."""
+    schedule: Literal["sync", "overlap"] = "overlap"
+    num_workers: int = 1
+    """Workers expected: the first lease waits for them."""
+    instances_per_worker: int = 64
+    max_policy_lag: int = 1
+    """Largest lag in `overlap`; `sync` is always 0."""
+    desync_episodes: bool = True
+    desync_steps: int | None = None
+    """Rule E7; None: the game's time limit in steps, off without one."""
+    warmup_steps: int = 2048
+    """Uncounted random steps before version 0 (rule P7), of all slots together; 0 is none."""
+    join_seconds: float = 60.0
+    """How long `overlap` waits for the expected workers once one is there; `sync` waits for all."""
+    progress_seconds: float = 2.0
+
+    def slots_per_worker(self, description: GameDescription) -> int:
+        """Slots of each worker: instances times agents."""
+        return self.instances_per_worker * description.num_agents
+
+    def batch_target(self, description: GameDescription) -> int:
+        """`batch_segments`, or its default: one rollout of the expected fleet."""
+        return self.batch_segments or (
+            self.num_workers * self.slots_per_worker(description) * self.rollout_segments
+        )
+
+    def lease_segments(self, description: GameDescription) -> int:
+        """Segments per slot so that one lease of every expected worker fills a batch; at least a rollout's."""
+        slots = self.num_workers * self.slots_per_worker(description)
+        return max(self.rollout_segments, math.ceil(self.batch_target(description) / slots))
+
+    def desync_limit(self, description: GameDescription) -> int:
+        """Range of rule E7's cut in steps, 0 when off."""
+        if not self.desync_episodes:
+            return 0
+        limit = self.desync_steps or description.max_steps or 0
+        if not limit and description.max_seconds is not None:
+            limit = max(1, math.floor(description.max_seconds / description.seconds_per_step))
+        return limit
+
+    def warmup_segments(self, description: GameDescription) -> int:
+        """Segments per slot of the warm-up rollout; 0 is none."""
+        slots = self.num_workers * self.slots_per_worker(description)
+        return math.ceil(self.warmup_steps / (slots * self.horizon))
+
+    def store_capacity(self, description: GameDescription) -> int:
+        """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
+
+        Each part counts at least one lease of every expected worker, so that whatever the batch, nobody waits
+        for a row while the learner keeps up. More workers than expected share these rows: a lease reserves
+        its rows when it is issued, and waits when there are none.
+        """
+        slots = self.num_workers * self.slots_per_worker(description)
+        lease = max(self.lease_segments(description), self.warmup_segments(description)) * slots
+        return 2 * max(self.batch_target(description), lease) + 2 * lease
+
+    def store_layout(
+        self, description: GameDescription, policy_layout: PolicyLayout | None = None
+    ) -> StoreLayout:
+        """Layout of this run's store. Raises: ConfigurationError: as `check_satisfiable`."""
+        check_satisfiable(self, description)
+        capacity = self.store_capacity(description)
+        return StoreLayout.for_run(description, policy_layout or PolicyLayout(), self.horizon, capacity)
+
+    def frame_bytes(self, description: GameDescription) -> int:
+        """`max_frame_bytes` of the workers: 256 KiB, or one segment where that is larger."""
+        return max(BLOCK_BYTES, segment_bytes(description, self.horizon) + FRAME_OVERHEAD_BYTES)
+
+
+def segment_bytes(description: GameDescription, horizon: int) -> int:
+    """Most bytes one segment can take on the wire: every step truncated, each with its final observation."""
+    layout = StoreLayout.for_run(description, PolicyLayout(), horizon, 1)
+    per_step = sum(
+        math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind != "row"
+    )
+    per_row = sum(
+        math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind == "row"
+    )
+    return horizon * (per_step + EPISODE_BYTES // 8) + per_row + EPISODE_BYTES
+
+
+def check_satisfiable(config: CollectionConfig, description: GameDescription) -> None:
+    """Refuse what no fleet could satisfy (rule S1).
+
+    Raises: ConfigurationError: with the numbers and the nearest settings that work.
+    """
+    size = segment_bytes(description, config.horizon)
+    if size > MAX_SEGMENT_BYTES:
+        low, high = 1, config.horizon
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (
+                (middle, high) if segment_bytes(description, middle) <= MAX_SEGMENT_BYTES else (low, middle)
+            )
+        if segment_bytes(description, low) > MAX_SEGMENT_BYTES:
+            raise ConfigurationError(
+                f"S1: one step of {description.id} has more than the {MAX_SEGMENT_BYTES} bytes of a segment",
+                setting="ppo.horizon",
+                fix="make the game's observation smaller",
+            )
+        raise ConfigurationError(
+            f"S1: a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "
+            f"at most {MAX_SEGMENT_BYTES} can travel",
+            setting="ppo.horizon",
+            fix=f"the largest horizon that fits is {low}",
+        )
+    slots = config.slots_per_worker(description)
+    most = MAX_LEASE_SEGMENTS * slots * config.num_workers
+    if config.lease_segments(description) > MAX_LEASE_SEGMENTS:
+        raise ConfigurationError(
+            f"S1: one lease each of {config.num_workers} workers of {slots} slots gives {most} segments, "
+            f"{config.batch_target(description)} were asked for",
+            setting="ppo.batch_segments",
+            fix=f"the largest that works is {most}; or use more workers or instances",
+        )
+
+
+def check_minibatches(
+    config: CollectionConfig,
+    description: GameDescription,
+    *,
+    num_minibatches: int | None,
+    minibatch_steps: int | None,
+    minibatch_unit: Literal["step", "segment"],
+) -> None:
+    """Refuse minibatches that the smallest possible batch cannot be cut into (rules S1, S5).
+
+    Raises: ConfigurationError: with the nearest number that works.
+    """
+    segments = config.batch_target(description)
+    units = segments if minibatch_unit == "segment" else segments * config.horizon
+    if num_minibatches is not None and num_minibatches > units:
+        raise ConfigurationError(
+            f"S1: a batch of {segments} segments has {units} {minibatch_unit}s, "
+            f"too few for {num_minibatches} minibatches",
+            setting="ppo.num_minibatches",
+            fix=f"the largest that works is {units}",
+        )
+    if minibatch_steps is not None and minibatch_unit == "segment" and minibatch_steps < config.horizon:
+        raise ConfigurationError(
+            f"S1: minibatches of {minibatch_steps} steps cannot hold a whole segment of {config.horizon}",
+            setting="ppo.minibatch_steps",
+            fix=f"the smallest that works is {config.horizon}",
+        )

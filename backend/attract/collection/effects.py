@@ -1,0 +1,129 @@
+"""What the collection core wants done; the gateway does it, in order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.schema.api import EvaluationView, GameReport
+from attract.schema.game import GameDescription
+from attract.schema.learner import Train
+from attract.schema.messages import EpisodeResult, ToBrowser
+
+
+@dataclass(frozen=True)
+class Send:
+    """Send a message on a connection; nothing happens if it has just gone."""
+
+    connection_id: int
+    message: ToBrowser
+
+
+@dataclass(frozen=True)
+class SendPolicy:
+    """Send a worker the policy of this version, whose bytes the gateway has.
+
+    The version is the newest, or while an evaluation runs the one being evaluated, at most one older.
+    """
+
+    connection_id: int
+    policy_id: str
+    policy_version: int
+
+
+@dataclass(frozen=True)
+class CloseConnection:
+    """Close a socket, after what was sent before."""
+
+    connection_id: int
+    code: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class StartWarmup:
+    """Let the learner set its statistics from these rows, ordered by (slot, first step); may be empty."""
+
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StartUpdate:
+    """Let the learner do one update."""
+
+    train: Train
+
+
+@dataclass(frozen=True)
+class CountedEpisode:
+    """A finished training episode, never a cut one (E1), with its number over the whole fleet (C6)."""
+
+    result: EpisodeResult
+    global_episode_index: int
+    worker_id: int
+    policy_version: int
+    """The version that played its last step."""
+
+
+@dataclass(frozen=True)
+class EpisodesCounted:
+    """Episodes that count from now on, in the order of their indices."""
+
+    episodes: tuple[CountedEpisode, ...]
+
+
+@dataclass(frozen=True)
+class EvaluationDone:
+    """An evaluation is complete: one result per episode, in the order of their indices."""
+
+    view: EvaluationView
+    results: tuple[EpisodeResult, ...]
+
+
+@dataclass(frozen=True)
+class GameKnown:
+    """The game was loaded in a browser and says this of itself; the store and the learner can be made now."""
+
+    description: GameDescription
+
+
+@dataclass(frozen=True)
+class GameBroken:
+    """The game failed somewhere; `fatal`: the run cannot go on."""
+
+    report: GameReport
+    fatal: bool
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something a person should see; `kind` is a short word, `text` a sentence."""
+
+    kind: str
+    text: str
+
+
+Effect = (
+    Send
+    | SendPolicy
+    | CloseConnection
+    | StartWarmup
+    | StartUpdate
+    | EpisodesCounted
+    | EvaluationDone
+    | GameKnown
+    | GameBroken
+    | Note
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the core says of an offered block; handed back with `commit_block` or `withdraw_block`."""
+
+    accepted: bool
+    rows: NDArray[np.int64] | None
+    """[k] store rows for the block's columns, reserved until committed or withdrawn; None when refused."""
+    worker_id: int
+    """For the store's rows; -1 when the connection is no worker's."""
+    reason: str | None = None

@@ -1,0 +1,183 @@
+"""Checks a block against the run's layout, so that nothing unusable ever reaches a row of the store."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.experience.layout import StoreLayout
+from attract.schema.frames import malformed
+from attract.schema.messages import Block, Tensor
+from attract.schema.tensor import to_flags, to_numpy
+
+LOG_PROB_SLACK: Final = 1e-6
+"""How far above 0 rounding may put the logarithm of a probability."""
+
+
+def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
+    """A block's tensors as arrays for `SegmentStore.write_block`, once every one of them is usable.
+
+    Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; actions lie in their range; no
+    log-probability of a discrete action is positive; valid steps executed 1 to `ticks_per_step` ticks; final
+    observations point at truncated steps, at each one that is not terminated, and at none twice (rules E1,
+    E2, E8); episode results end within the segment. Slots, lease and version are the collection core's to judge.
+
+    Returns: field name to array, views of the block's bytes where dtypes agree; all fields but `worker_id`.
+    Raises: ProtocolError: naming the field, what came and what would be right.
+    """
+    horizon, columns = layout.horizon, _columns(block)
+    steps = (horizon, columns)
+    arrays: dict[str, Any] = {}
+
+    def observations(tensors: dict[str, Tensor], field: str, prefix: str, leading: tuple[int, ...]) -> None:
+        if tuple(tensors) != layout.observation_keys:
+            raise malformed(
+                f"block.{field}: keys {list(tensors)[:8]}",
+                fix=f"keys must be {list(layout.observation_keys)}",
+            )
+        for key, tensor in tensors.items():
+            wanted = layout.field(f"obs.{key}")
+            arrays[f"{prefix}.{key}"] = to_numpy(
+                tensor, f"block.{field}.{key}", np.dtype(wanted.dtype), (*leading, *wanted.shape)
+            )
+
+    observations(block.observation, "observation", "obs", steps)
+    observations(block.bootstrap_observation, "bootstrap_observation", "bootstrap_obs", (columns,))
+    for name in ("log_prob", "value", "reward"):
+        arrays[name] = to_numpy(getattr(block, name), f"block.{name}", "float32", steps)
+    terminated = to_flags(block.terminated, "block.terminated", steps)
+    truncated = to_flags(block.truncated, "block.truncated", steps)
+    valid = to_flags(block.valid, "block.valid", steps)
+    arrays |= {"terminated": terminated, "truncated": truncated, "valid": valid}
+    arrays["bootstrap_value"] = to_numpy(
+        block.bootstrap_value, "block.bootstrap_value", "float32", (columns,)
+    )
+    arrays["slot_id"] = to_numpy(block.slot_id, "block.slot_id", "int32", (columns,))
+    arrays["first_step"] = _first_step(block, columns)
+    arrays["executed_ticks"] = _executed_ticks(block, valid, layout)
+    arrays["action"] = _actions(block, valid, layout)
+    _check_log_prob(arrays["log_prob"], valid, layout)
+    _add_mask_and_state(block, layout, arrays)
+    _check_episodes(block, horizon)
+
+    if block.final_observations is not None:
+        final = block.final_observations
+        count = final.step.shape[0] if final.step.shape else 0
+        observations(final.observation, "final_observations.observation", "final_obs", (count,))
+        step = to_numpy(final.step, "block.final_observations.step", "int32", (count,))
+        column = to_numpy(final.column, "block.final_observations.column", "int32", (count,))
+        value = to_numpy(final.value, "block.final_observations.value", "float32", (count,))
+        arrays |= {"final_step": step, "final_column": column, "final_value_sparse": value}
+        _check_finals(step, column, terminated, truncated)
+    elif bool((truncated & ~terminated).any()):
+        raise malformed(
+            "block.final_observations: missing", fix="rule E8: every truncated step sends its own"
+        )
+    arrays |= {
+        "lease_id": block.lease_id,
+        "segment_index": block.segment_index,
+        "policy_version": block.policy_version,
+    }
+    return arrays
+
+
+def _columns(block: Block) -> int:
+    shape = block.slot_id.shape
+    if len(shape) != 1 or shape[0] < 1:
+        raise malformed(f"block.slot_id: shape {shape}", fix="shape must be [k], k >= 1")
+    return shape[0]
+
+
+def _first_step(block: Block, columns: int) -> NDArray[np.int32]:
+    first_step = to_numpy(block.first_step, "block.first_step", "int32", (columns,))
+    if int(first_step.min()) < 0:
+        raise malformed(f"block.first_step: {int(first_step.min())}", fix="step counters start at 0")
+    return first_step
+
+
+def _executed_ticks(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[np.uint16]:
+    ticks = to_numpy(block.executed_ticks, "block.executed_ticks", "uint16", valid.shape)
+    most = layout.ticks_per_step
+    if int(ticks.max()) > most or bool((valid & (ticks == 0)).any()):
+        raise malformed(
+            f"block.executed_ticks: {int(ticks[valid].min(initial=most))} to {int(ticks.max())} ticks",
+            fix=f"rule T2: a valid step executes 1 to {most} ticks",
+        )
+    return ticks
+
+
+def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[Any]:
+    wanted = layout.field("action")
+    actions = to_numpy(
+        block.action, "block.action", np.dtype(wanted.dtype), (layout.horizon, valid.shape[1], *wanted.shape)
+    )
+    if layout.num_actions is not None and (
+        int(actions.min()) < 0 or int(actions.max()) >= layout.num_actions
+    ):
+        worst = int(actions.min()) if int(actions.min()) < 0 else int(actions.max())
+        raise malformed(f"block.action: {worst}", fix=f"actions are 0 to {layout.num_actions - 1}")
+    return actions
+
+
+def _check_log_prob(log_prob: NDArray[Any], valid: NDArray[np.bool_], layout: StoreLayout) -> None:
+    # A density may be above 1, a probability may not.
+    if layout.field("action").dtype == "float32":
+        return
+    if float(log_prob.max()) > LOG_PROB_SLACK and bool((log_prob[valid] > LOG_PROB_SLACK).any()):
+        raise malformed(
+            f"block.log_prob: {float(log_prob.max()):g}", fix="the log of a probability is at most 0"
+        )
+
+
+def _add_mask_and_state(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None:
+    columns = _columns(block)
+    if layout.has_action_mask:
+        if block.action_mask is None:
+            raise malformed("block.action_mask: missing", fix="this game has an action mask")
+        shape = (layout.horizon, columns, *layout.field("action_mask").shape)
+        arrays["action_mask"] = to_flags(block.action_mask, "block.action_mask", shape)
+    elif block.action_mask is not None:
+        raise malformed("block.action_mask: present", fix="this game has no action mask")
+    if tuple(block.recurrent_state) != layout.recurrent_keys:
+        raise malformed(
+            f"block.recurrent_state: keys {list(block.recurrent_state)[:8]}",
+            fix=f"keys must be {list(layout.recurrent_keys)}",
+        )
+    for key, tensor in block.recurrent_state.items():
+        name = f"recurrent_state.{key}"
+        arrays[name] = to_numpy(tensor, f"block.{name}", "float32", (columns, *layout.field(name).shape))
+
+
+def _check_finals(
+    step: NDArray[Any], column: NDArray[Any], terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
+) -> None:
+    horizon, columns = truncated.shape
+    if len(step) and not (
+        int(step.min()) >= 0
+        and int(step.max()) < horizon
+        and int(column.min()) >= 0
+        and int(column.max()) < columns
+    ):
+        raise malformed(
+            "block.final_observations: a step or column outside the block",
+            fix=f"steps are 0 to {horizon - 1}, columns 0 to {columns - 1}",
+        )
+    named = np.zeros(truncated.shape, bool)
+    named[step, column] = True
+    if int(named.sum()) != len(step) or bool((named & ~truncated).any()):
+        raise malformed(
+            "block.final_observations: a step twice, or one that is not truncated",
+            fix="rule E8: one for each truncated step",
+        )
+    if bool((truncated & ~terminated & ~named).any()):
+        raise malformed(
+            "block.final_observations: a truncated step has none", fix="rule E8: one for each truncated step"
+        )
+
+
+def _check_episodes(block: Block, horizon: int) -> None:
+    for episode in block.episodes:
+        if episode.step >= horizon:
+            raise malformed(
+                f"block.episodes: an episode ends at step {episode.step}", fix=f"steps are 0 to {horizon - 1}"
+            )
