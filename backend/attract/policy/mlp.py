@@ -1,5 +1,6 @@
 """Actor-critic perceptron for vector observations, with the observation normaliser in its graph."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -71,9 +72,7 @@ class MlpPolicy(nn.Module):
         self.observation_shape = tuple(observation_shape)
         self.observation_dtype = torch.uint8 if observation_dtype == "uint8" else torch.float32
         self.num_outputs = num_outputs
-        num_inputs = 1
-        for extent in observation_shape:
-            num_inputs *= extent
+        self.num_inputs = num_inputs = math.prod(observation_shape)
         normalised = normalize_observations and self.observation_dtype.is_floating_point
         self.normaliser = ObservationNormaliser(observation_shape) if normalised else None
         self.trunk = _trunk(num_inputs, hidden_sizes, activation, generator)
@@ -95,7 +94,7 @@ class MlpPolicy(nn.Module):
             observations = observations.float() * _UINT8_SCALE
         elif self.normaliser is not None:
             observations = self.normaliser(observations)
-        return observations.flatten(1)
+        return observations.reshape(-1, self.num_inputs)
 
     def forward_prepared(self, prepared: Tensor) -> tuple[Tensor, Tensor]:
         """[N, num_outputs] action outputs and [N] value from prepared observations."""
