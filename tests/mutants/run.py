@@ -239,10 +239,8 @@ def _report(mutant: Mutant, outcome: int, printed: str) -> bool:
     """Prints a mutant's fate; True if it was not caught."""
     caught = outcome == FAILED
     verdict = {DONE: "SURVIVED", FAILED: "caught", BROKEN: "could not be run"}[outcome]
-    print(
-        f"{mutant.rule:4} {verdict:9} {mutant.file}: {mutant.replace.strip().splitlines()[0][:60]}",
-        flush=True,
-    )
+    change = " ".join(mutant.replace.split()) or f"without {' '.join(mutant.find.split())}"
+    print(f"{mutant.rule:4} {verdict:9} {mutant.file}: {change[:60]}", flush=True)
     if not caught:
         print(f"     {mutant.test}\n{printed[-3000:]}", flush=True)
     return not caught
