@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -144,6 +145,16 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+
+    def exported_version(self, run_id: str) -> int | None:
+        """Version of the run's `export/policy.onnx`, None without one.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        folder = self.directory(run_id).export
+        if not (folder / "policy.json").is_file() or not (folder / "policy.onnx").is_file():
+            return None
+        return int(json.loads((folder / "policy.json").read_bytes())["policy_version"])
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.

@@ -1,0 +1,86 @@
+"""Puts the gateway together: one FastAPI app from its settings and a way to start a learner."""
+
+import contextlib
+import json
+import time
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from attract import __version__
+from attract.schema import close_codes
+from attract.server.games import PACKAGE_DIR, GameLibrary
+from attract.server.guard import Guard, GuardMiddleware, check_roles
+from attract.server.learner_link import StartLearner
+from attract.server.routes import add_routes
+from attract.server.run_service import RunService
+from attract.server.sockets import SocketHub
+from attract.settings import ServerSettings
+
+
+def build_app(
+    settings: ServerSettings,
+    start_learner: StartLearner,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> FastAPI:
+    """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
+
+    Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
+    `ws_max_size=settings.max_frame_bytes`; see `uvicorn_options`.
+
+    Raises: RuntimeError: when a route declares no role.
+    """
+    guard = Guard(settings, clock)
+    if settings.worker_token is not None:
+        guard.accept(settings.worker_token, "worker")
+    web_dir = settings.web_dir or PACKAGE_DIR / "web"
+    build = read_build(web_dir)
+    games = GameLibrary(settings.project_dir, web_dir)
+    service = RunService(settings, games, start_learner, clock)
+    hub = SocketHub(settings, guard, service, build)
+    service.attach(hub)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        yield
+        await service.close()
+        hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
+
+    app = FastAPI(
+        title="Attract",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    add_routes(app, settings, guard=guard, service=service, games=games, hub=hub, build=build)
+    check_roles(app.routes)
+    app.add_middleware(
+        GuardMiddleware, guard=guard, routes=app.routes, request_seconds=settings.request_seconds
+    )
+    app.state.service = service
+    app.state.guard = guard
+    return app
+
+
+def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
+    """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
+    return {
+        "ws": "websockets-sansio",
+        "ws_per_message_deflate": False,
+        "ws_max_size": settings.max_frame_bytes,
+        "ws_ping_interval": 20.0,
+        "ws_ping_timeout": 20.0,
+        "timeout_graceful_shutdown": 5,
+        "server_header": False,
+        "date_header": False,
+    }
+
+
+def read_build(web_dir: Path) -> str | None:
+    """The build id of the web side, which every hello must carry; None when it was not built."""
+    path = web_dir / "build.json"
+    return str(json.loads(path.read_bytes())["build"]) if path.is_file() else None

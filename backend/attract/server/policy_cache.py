@@ -1,0 +1,32 @@
+"""The newest versions of a policy, each encoded once for all workers that get it."""
+
+from attract.schema.frames import encode
+from attract.schema.messages import Policy
+
+KEPT = 8
+"""Versions at hand: the newest, one that is evaluated, and some for pages that watch."""
+
+
+class PolicyCache:
+    """Owned by the active run, used on its event loop."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._policies: dict[tuple[str, int], tuple[bytes, bytes]] = {}
+
+    def keep(self, version: int, onnx: bytes, *, policy_id: str = "main") -> None:
+        """Keep a version; the oldest of its policy goes when there are more than 8."""
+        message = Policy(run_id=self._run_id, policy_id=policy_id, policy_version=version, onnx=onnx)
+        self._policies[policy_id, version] = (onnx, encode(message))
+        own = sorted(key for key in self._policies if key[0] == policy_id)
+        for key in own[:-KEPT]:
+            del self._policies[key]
+
+    def onnx(self, version: int, *, policy_id: str = "main") -> bytes | None:
+        """ONNX bytes of a version, or None."""
+        found = self._policies.get((policy_id, version))
+        return None if found is None else found[0]
+
+    def frame(self, policy_id: str, version: int) -> bytes:
+        """The encoded `policy` message. Raises: KeyError: when the version is not kept."""
+        return self._policies[policy_id, version][1]

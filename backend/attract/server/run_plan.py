@@ -1,0 +1,55 @@
+"""What a run's settings mean for the collection core and for the learner."""
+
+from attract.collection.config import CollectionConfig
+from attract.runs.directory import RunDirectory
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.learner import Begin
+from attract.schema.philox import derive_seed
+from attract.settings import RunSettings
+
+
+def collection_config(settings: RunSettings, run_id: str, game: GameReference) -> CollectionConfig:
+    """The collection core's part of the settings; the run seed keys all streams of training (C5)."""
+    ppo, collection = settings.ppo, settings.collection
+    return CollectionConfig(
+        run_id=run_id,
+        game=game,
+        seed=derive_seed(settings.seed, "run"),
+        horizon=ppo.horizon,
+        rollout_segments=ppo.rollout_steps // ppo.horizon,
+        batch_segments=ppo.batch_segments,
+        schedule=collection.schedule,
+        num_workers=collection.num_workers,
+        instances_per_worker=collection.instances_per_worker,
+        max_policy_lag=collection.max_policy_lag,
+        desync_episodes=collection.desync_episodes,
+        desync_steps=collection.desync_steps,
+        warmup_steps=collection.warmup_steps if ppo.normalize_observations else 0,
+        join_seconds=collection.join_seconds,
+    )
+
+
+def begin_message(
+    settings: RunSettings,
+    directory: RunDirectory,
+    description: GameDescription,
+    store_path: str,
+    initialize_from: str | None,
+) -> Begin:
+    """The learner's first message, for a fresh start or, where there is a checkpoint, to go on from it."""
+    return Begin(
+        run_id=directory.run_id,
+        run_dir=str(directory.path.resolve()),
+        store_path=store_path,
+        description=description,
+        policy=settings.policy.model_dump(mode="json"),
+        ppo=settings.ppo.model_dump(mode="json"),
+        seed=settings.seed,
+        device=settings.device,
+        num_threads=settings.learner_threads,
+        max_policy_lag=settings.collection.max_policy_lag,
+        schedule_steps=settings.ppo.schedule_steps or settings.total_steps,
+        # A learner that died before its first checkpoint leaves nothing to go on from.
+        resume=bool(directory.versions()),
+        initialize_from=initialize_from,
+    )

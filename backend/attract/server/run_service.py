@@ -1,0 +1,459 @@
+"""The run service: at most one active run, all past ones, and the sockets of hosts that wait for the next."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from typing import Any, cast
+
+from attract.errors import AttractError, ConfigurationError, ProtocolError
+from attract.runs.directory import RunDirectory, create_run_id
+from attract.runs.metrics import Event
+from attract.schema import close_codes
+from attract.schema.api import EvaluationView, FleetView, MetricsView, RunView
+from attract.schema.base import WireModel
+from attract.schema.game import GameReference
+from attract.schema.messages import Assignment, FromBrowser, Goodbye, Hello, HostStatus, WelcomeHost
+from attract.server.active_run import ActiveRun, Listener, RunResult
+from attract.server.events import EventHub, Kind
+from attract.server.games import GameLibrary, GameModule
+from attract.server.guard import Tier
+from attract.server.learner_link import StartLearner
+from attract.server.run_record import RunArchive, RunRecord
+from attract.server.sockets import SocketHub
+from attract.settings import RunSettings, ServerSettings
+
+CODE = "game.js"
+CODE_MAP = "game.js.map"
+log = logging.getLogger(__name__)
+
+
+class RunActiveError(AttractError):
+    """A gateway has at most one active run."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} is active; stop it before another is started")
+
+
+class UnknownRunError(AttractError):
+    """There is no such run, or it has no such thing."""
+
+
+class RunService:
+    """Starts, shows and ends runs; used by the routes, and by the command line in the same process.
+
+    Lives on one event loop. `clock` is monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        games: GameLibrary,
+        start_learner: StartLearner,
+        clock: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._games = games
+        self._start_learner = start_learner
+        self._clock = clock
+        self._archive = RunArchive(settings.runs_dir)
+        self._hub: SocketHub | None = None
+        self._active: ActiveRun | None = None
+        self._starting = False
+        self._hosts: dict[int, tuple[Hello, Tier]] = {}
+        self._members: dict[int, ActiveRun] = {}
+        self._listeners: list[Listener] = []
+        self.events = EventHub()
+
+    def attach(self, hub: SocketHub) -> None:
+        """Say where messages to browsers go; once, before anything else."""
+        self._hub = hub
+
+    @property
+    def active(self) -> ActiveRun | None:
+        """The run that is being trained, or None."""
+        return None if self._active is None or self._active.finished.done() else self._active
+
+    @property
+    def active_run_id(self) -> str | None:
+        """Id of the active run, or None."""
+        return None if self.active is None else self.active.run_id
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener(kind, body)` called for each event of the active run; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def start_run(
+        self,
+        game: str,
+        settings: Mapping[str, Any],
+        *,
+        run_id: str | None = None,
+        resume: bool = False,
+        force: bool = False,
+        initialize_from: str | None = None,
+    ) -> RunView:
+        """Start (or go on with) a run; it waits for browsers to join.
+
+        Args:
+            game: bundled name or path; with `resume` it may be empty, the run knows its own.
+            settings: nested mapping of `RunSettings`; with `resume` on top of the run's own.
+            run_id: its folder's name; None: made from game and time.
+            resume: go on with the existing run `run_id`.
+            force: move an existing run `run_id` to the trash.
+            initialize_from: run id whose newest weights and normaliser start this one.
+
+        Raises:
+            RunActiveError: another run is active.
+            ConfigurationError: settings, game or run id cannot be used.
+            GameError: the game's module cannot be bundled.
+        """
+        if resume:
+            if run_id is None:
+                raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
+            config = self._archive.directory(run_id).read_config()
+            settings = _merge(config["settings"], settings)
+            game = game or str(config["game"])
+        chosen = RunSettings.from_mapping(settings)
+        source = None if initialize_from is None else self._newest_checkpoint(initialize_from)
+        with self._claim():
+            module = await self._games.resolve(game)
+            if resume and run_id is not None:
+                directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+            else:
+                name = run_id or create_run_id(game)
+                directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
+            with _closing_on_error(directory):
+                _write_start(directory, game, chosen, module)
+                return await self._activate(chosen, module, directory, resume=resume, initialize_from=source)
+
+    async def pause(self, run_id: str) -> RunView:
+        """Pause the active run. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.pause()
+        return run.view()
+
+    async def resume(self, run_id: str) -> RunView:
+        """Go on with the paused run. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.resume()
+        return run.view()
+
+    async def stop(self, run_id: str) -> RunView:
+        """Finish the update, save, export, end. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.stop()
+        return run.view()
+
+    async def wait_finished(self) -> RunResult:
+        """The active run's result, once it has ended.
+
+        Raises: RuntimeError: when none was started.
+        """
+        if self._active is None:
+            raise RuntimeError("expected a run to wait for, none was started")
+        return await asyncio.shield(self._active.finished)
+
+    async def evaluate(
+        self,
+        run_id: str,
+        *,
+        episodes: int | None = None,
+        deterministic: bool | None = None,
+        seed: int | None = None,
+    ) -> EvaluationView:
+        """Play fixed-seed episodes with a run's newest policy in the browsers that joined, each to its end.
+
+        What is None is taken from the run's own settings. Works on the active run, and on a past one, which
+        is then active until the evaluation is done.
+
+        Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
+        """
+        if self.active is not None and self.active.run_id == run_id:
+            return await self._evaluate(self.active, episodes, deterministic, seed)
+        async with self._opened(run_id) as run:
+            return await self._evaluate(run, episodes, deterministic, seed)
+
+    async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
+        """Write policy.onnx and policy.json of a version (None: `best`, else the newest); the version.
+
+        Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
+        """
+        version = self._archive.directory(run_id).marked("best") if version is None else version
+        if self.active is not None and self.active.run_id == run_id:
+            return await self.active.export(out_dir, version)
+        async with self._opened(run_id) as run:
+            return await run.export(out_dir, version)
+
+    async def close(self) -> None:
+        """Stop the active run as `stop` does, and end every stream; at shutdown."""
+        if self.active is not None:
+            await self.active.stop()
+        self.events.close()
+
+    def views(self) -> list[RunView]:
+        """Every run of the runs directory, the active one as it stands now, newest first."""
+        active = self.active
+        return [
+            active.view() if active is not None and view.run_id == active.run_id else view
+            for view in self._archive.views()
+        ]
+
+    def view(self, run_id: str) -> RunView:
+        """One run. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return self.active.view()
+        try:
+            view = self._archive.view(run_id)
+        except ConfigurationError as error:
+            raise UnknownRunError(str(error)) from None
+        self._serve_kept_game(run_id)
+        return view
+
+    def fleet(self, run_id: str) -> FleetView:
+        """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return self.active.fleet()
+        self.view(run_id)
+        return FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+
+    def metrics(
+        self,
+        run_id: str,
+        names: Sequence[str] | None,
+        *,
+        from_steps: float | None = None,
+        to_steps: float | None = None,
+        max_points: int = 500,
+    ) -> MetricsView:
+        """A run's metrics, downsampled. Raises: UnknownRunError."""
+        with _known_run():
+            return self._archive.metrics(
+                run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
+            )
+
+    def events_after(self, run_id: str, event_id: int) -> list[Event]:
+        """A run's kept events after `event_id`. Raises: UnknownRunError."""
+        with _known_run():
+            return self._archive.events_after(run_id, event_id)
+
+    def last_event_id(self, run_id: str) -> int:
+        """Id of a run's newest kept event. Raises: UnknownRunError."""
+        with _known_run():
+            return self._archive.last_event_id(run_id)
+
+    def latest_policy_version(self, run_id: str) -> int:
+        """Newest version whose ONNX model can be had. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            if self.active.policy(self.active.policy_version) is None:
+                raise UnknownRunError(f"run {run_id} has no policy yet")
+            return self.active.policy_version
+        with _known_run():
+            version = self._archive.exported_version(run_id)
+        if version is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return version
+
+    def policy(self, run_id: str, version: int) -> bytes:
+        """ONNX bytes of a recent version of the active run, or the exported one. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            onnx = self.active.policy(version)
+            if onnx is not None:
+                return onnx
+        with _known_run():
+            if self._archive.exported_version(run_id) == version:
+                return (self._archive.directory(run_id).export / "policy.onnx").read_bytes()
+        raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
+
+    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
+        """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
+
+        Raises: ProtocolError: when the worker's run is not the active one.
+        """
+        run = self.active
+        if hello.role == "host":
+            self._hosts[connection_id] = (hello, tier)
+            if run is not None:
+                self._members[connection_id] = run
+                run.connected(connection_id, hello, tier)
+            elif self._hub is not None:
+                self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
+                self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
+            return
+        if run is None or hello.run_id != run.run_id:
+            raise ProtocolError(
+                f"run {hello.run_id} is not active",
+                code="run",
+                close_code=close_codes.RUN,
+                fix="end this worker; the host is told of the next run",
+            )
+        self._members[connection_id] = run
+        run.connected(connection_id, hello, tier)
+
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        """A message; what comes for a run that has ended is dropped.
+
+        Raises: ProtocolError: as `ActiveRun.received`.
+        """
+        run = self._members.get(connection_id)
+        if run is not None and run is self.active:
+            run.received(connection_id, message)
+        elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
+            log.debug("a host sent %s without a run", message.type)
+
+    def disconnected(self, connection_id: int) -> None:
+        """A socket is gone."""
+        self._hosts.pop(connection_id, None)
+        run = self._members.pop(connection_id, None)
+        if run is not None and run is self.active:
+            run.disconnected(connection_id)
+
+    @contextlib.contextmanager
+    def _claim(self) -> Generator[None]:
+        """Keep others from starting a run while this one is being made."""
+        if self.active is not None:
+            raise RunActiveError(self.active.run_id)
+        if self._starting:
+            raise RunActiveError("that is being started")
+        self._starting = True
+        try:
+            yield
+        finally:
+            self._starting = False
+
+    async def _activate(
+        self,
+        settings: RunSettings,
+        module: GameModule,
+        directory: RunDirectory,
+        *,
+        resume: bool = False,
+        initialize_from: str | None = None,
+        train: bool = True,
+    ) -> RunView:
+        if self._hub is None:
+            raise RuntimeError("expected attach() before a run is started")
+        run = ActiveRun(
+            settings,
+            module,
+            RunRecord(directory, self.events),
+            hub=self._hub,
+            games=self._games,
+            start_learner=self._start_learner,
+            clock=self._clock,
+            listener=self._tell,
+            resume=resume,
+            initialize_from=initialize_from,
+            train=train,
+        )
+        self._active = run
+        try:
+            await run.start()
+        except BaseException:
+            self._active = None
+            raise
+        for connection_id, (hello, tier) in list(self._hosts.items()):
+            self._members[connection_id] = run
+            run.connected(connection_id, hello, tier)
+        return run.view()
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:
+        """A past run made active to look at its policy: nothing is trained."""
+        with self._claim():
+            directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+            with _closing_on_error(directory):
+                if not directory.versions():
+                    raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
+                config = directory.read_config()
+                module = self._serve_kept_game(run_id) or await self._games.resolve(str(config["game"]))
+                settings = RunSettings.from_mapping(config["settings"])
+                await self._activate(settings, module, directory, resume=True, train=False)
+        run = self._active
+        if run is None:
+            raise RuntimeError("expected the run just opened to be active")
+        try:
+            yield run
+        finally:
+            await run.stop()
+
+    async def _evaluate(
+        self, run: ActiveRun, episodes: int | None, deterministic: bool | None, seed: int | None
+    ) -> EvaluationView:
+        own = run.settings.evaluation
+        return await run.evaluate(
+            own.episodes if episodes is None else episodes,
+            deterministic=own.deterministic if deterministic is None else deterministic,
+            seed=own.seed if seed is None else seed,
+        )
+
+    def _require_active(self, run_id: str) -> ActiveRun:
+        if self.active is None or self.active.run_id != run_id:
+            raise UnknownRunError(f"run {run_id} is not active")
+        return self.active
+
+    def _newest_checkpoint(self, run_id: str) -> str:
+        directory = self._archive.directory(run_id)
+        version = directory.marked("latest")
+        if version is None:
+            raise ConfigurationError(f"run {run_id} has no checkpoint", setting="initialize_from")
+        return str((directory.checkpoints / str(version)).resolve())
+
+    def _serve_kept_game(self, run_id: str) -> GameModule | None:
+        """Serve the module that the run was trained on, as its folder keeps it."""
+        directory = self._archive.directory(run_id)
+        reference, _ = directory.read_game()
+        code = directory.path / CODE
+        if reference is None or not code.is_file():
+            return None
+        known = self._games.by_hash(reference.sha256)
+        if known is not None:
+            return known
+        source_map = directory.path / CODE_MAP
+        return self._games.keep(
+            reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
+        )
+
+    def _tell(self, kind: Kind, body: WireModel) -> None:
+        for listener in list(self._listeners):
+            listener(kind, body)
+
+
+def _write_start(directory: RunDirectory, game: str, settings: RunSettings, module: GameModule) -> None:
+    directory.write_config(game, settings.model_dump(mode="json"))
+    _, description = directory.read_game()
+    reference: GameReference = module.reference
+    directory.write_game(reference, description)
+    (directory.path / CODE).write_bytes(module.code)
+    if module.source_map is not None:
+        (directory.path / CODE_MAP).write_bytes(module.source_map)
+
+
+@contextlib.contextmanager
+def _closing_on_error(directory: RunDirectory) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        directory.close()
+        raise
+
+
+@contextlib.contextmanager
+def _known_run() -> Generator[None]:
+    try:
+        yield
+    except ConfigurationError as error:
+        raise UnknownRunError(str(error)) from None
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        known = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(known, Mapping):
+            merged[key] = _merge(cast("Mapping[str, Any]", known), cast("Mapping[str, Any]", value))
+        else:
+            merged[key] = value
+    return merged
