@@ -2,6 +2,7 @@
 
 import os
 import queue
+import select
 import socket
 import struct
 import subprocess
@@ -53,6 +54,7 @@ class SignsFleet:
         self._first_step = 0
         self._half = 0
         self._in_episode = np.zeros(num_slots, np.int64)
+        self._dead = np.zeros(num_slots, np.int64)
         self._observation = self._draw()
 
     def play(self, onnx: bytes | None, version: int, *, invalid: float = 0.0) -> list[int]:
@@ -61,7 +63,7 @@ class SignsFleet:
         Args:
             onnx: the policy; None plays uniformly at random, as the warm-up does.
             version: written into the rows.
-            invalid: share of steps marked invalid, whose numbers are then NaN or nonsense.
+            invalid: how often an agent that terminated is dead for 3 steps (E9), whose numbers are nonsense.
 
         Returns: the rows, in the order of slots.
         """
@@ -81,8 +83,10 @@ class SignsFleet:
             arrays["log_prob"][t] = np.log(probabilities[np.arange(slots), action])
             arrays["value"][t] = value
             arrays["reward"][t] = action == (self._observation[:, 0] > 1.0)
-            self._in_episode += 1
-            over = self._in_episode >= ends_after
+            alive = self._dead == 0
+            arrays["valid"][t] = alive
+            self._in_episode += alive
+            over = alive & (self._in_episode >= ends_after)
             arrays["terminated"][t] = over & terminates
             arrays["truncated"][t] = over & ~terminates
             after = self._draw()
@@ -92,6 +96,8 @@ class SignsFleet:
                     finals.append((t, int(column), after[column], float(final_value[column])))
                 after = np.where((over & ~terminates)[:, None], self._draw(), after)
             self._in_episode[over] = 0
+            self._dead = np.maximum(self._dead - 1, 0)
+            self._dead[over & terminates & (self._random.random(slots) < invalid)] = 3
             self._observation = after
         _, bootstrap = self._infer(session, self._observation)
         arrays["bootstrap_value"][:] = np.where(arrays["terminated"][-1], 0.0, bootstrap)
@@ -104,12 +110,10 @@ class SignsFleet:
             arrays["final_column"] = np.array([one[1] for one in finals], np.int32)
             arrays["final_obs.obs"] = np.stack([one[2] for one in finals])
             arrays["final_value_sparse"] = np.array([one[3] for one in finals], np.float32)
-        if invalid:
-            spoilt = self._random.random((horizon, slots)) < invalid
-            arrays["valid"][spoilt] = False
-            for name in ("obs.obs", "value", "log_prob", "reward"):
-                arrays[name][spoilt] = np.nan
-            arrays["action"][spoilt] = 77
+        spoilt = ~arrays["valid"]
+        for name in ("obs.obs", "value", "log_prob", "reward"):
+            arrays[name][spoilt] = np.nan
+        arrays["action"][spoilt] = 77
         arrays["slot_id"][:] = np.arange(slots)
         arrays["first_step"][:] = self._first_step
         arrays["policy_version"][:] = version
@@ -134,13 +138,47 @@ class SignsFleet:
         return logits.astype(np.float64), value
 
 
-class LearnerProcess:
-    """The real process at the other end of a socket pair; blocking, for tests."""
+class GatewayEnd:
+    """The gateway's end of a learner's socket; blocking, a minute at most."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._socket.settimeout(60)
+        self._file = connection.makefile("rb")
+
+    def send(self, message: Any) -> None:
+        data = encode(message)
+        self._socket.sendall(LENGTH.pack(len(data)) + data)
+
+    def receive(self) -> FromLearner:
+        """The next message; EOFError when the learner is gone."""
+        try:
+            header = self._file.read(LENGTH.size)
+        except ConnectionResetError:
+            header = b""
+        if len(header) < LENGTH.size:
+            raise EOFError("the learner is gone")
+        (length,) = LENGTH.unpack(header)
+        data = self._file.read(length)
+        if len(data) < length:
+            raise EOFError("the learner died in the middle of a message")
+        return decode_from_learner(data)
+
+    def is_silent_for(self, seconds: float) -> bool:
+        """Whether nothing comes within that time; an end of the connection is something."""
+        return not select.select([self._socket], [], [], seconds)[0]
+
+    def hang_up(self) -> None:
+        """Close the socket, as a dying gateway does."""
+        self._file.close()
+        self._socket.close()
+
+
+class LearnerProcess(GatewayEnd):
+    """The real process at the other end of a socket pair."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        self._socket = ours
-        self._socket.settimeout(60)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "attract.learner", "--fd", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
@@ -148,24 +186,7 @@ class LearnerProcess:
             text=True,
         )
         theirs.close()
-        self._file = ours.makefile("rb")
-
-    def send(self, message: Any) -> None:
-        data = encode(message)
-        self._socket.sendall(LENGTH.pack(len(data)) + data)
-
-    def receive(self) -> FromLearner:
-        """The next message; EOFError with the process's stderr when it is gone."""
-        header = self._file.read(LENGTH.size)
-        if len(header) < LENGTH.size:
-            raise EOFError(self.process.communicate(timeout=20)[1])
-        (length,) = LENGTH.unpack(header)
-        return decode_from_learner(self._file.read(length))
-
-    def hang_up(self) -> None:
-        """Close the socket, as a dying gateway does."""
-        self._file.close()
-        self._socket.close()
+        super().__init__(ours)
 
     def end(self) -> int:
         """Hang up and wait; the exit code."""

@@ -1,0 +1,454 @@
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from attract.algorithm.distributions import Categorical
+from attract.errors import NonFiniteUpdateError
+from attract.learner.update import (
+    UpdateBatch,
+    UpdateRates,
+    advantages_and_targets,
+    create_optimizer,
+    ppo_update,
+    rates_at,
+    shuffled_partition,
+)
+from attract.policy.mlp import MlpPolicy
+from attract.settings import PpoSettings
+
+DISTRIBUTION = Categorical(3)
+RATES = UpdateRates(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
+SETTINGS = PpoSettings(n_epochs=3, num_minibatches=4)
+
+
+def build(*, normalize=True, dtype="float32"):
+    return MlpPolicy(
+        (4,),
+        dtype,
+        3,
+        hidden_sizes=(16, 16),
+        activation="tanh",
+        shared_trunk=True,
+        normalize_observations=normalize,
+        generator=torch.Generator().manual_seed(1),
+    )
+
+
+def make_batch(*, horizon=8, slots=6, invalid=0.0, seed=0, dtype="float32"):
+    """Random play: flags, values and log-probabilities as a fresh policy would have them."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (horizon, slots)
+
+    def random(*extra):
+        return torch.randn(*shape, *extra, generator=generator)
+
+    observations = random(4)
+    if dtype == "uint8":
+        observations = torch.randint(0, 256, (*shape, 4), generator=generator, dtype=torch.uint8)
+    actions = torch.randint(0, 3, shape, generator=generator)
+    with torch.no_grad():
+        logits, values = build(dtype=dtype)(observations.flatten(0, 1))
+        log_probs = DISTRIBUTION.log_prob_and_entropy(logits, actions.flatten())[0]
+    return UpdateBatch(
+        observations=observations,
+        actions=actions,
+        log_probs=log_probs.view(shape),
+        values=values.view(shape),
+        rewards=random(),
+        terminated=torch.rand(shape, generator=generator) < 0.1,
+        truncated=torch.rand(shape, generator=generator) < 0.1,
+        valid=torch.rand(shape, generator=generator) >= invalid,
+        final_values=random(),
+        bootstrap_value=torch.randn(slots, generator=generator),
+        slot_id=torch.arange(slots),
+        first_step=torch.zeros(slots, dtype=torch.int64),
+    )
+
+
+def update(policy, batch, settings=SETTINGS, *, rates=RATES, seed=0, optimizer=None, on_minibatch=None):
+    optimizer = optimizer or create_optimizer(policy, rates.learning_rate)
+    generator = torch.Generator().manual_seed(seed)
+    return ppo_update(
+        policy,
+        optimizer,
+        batch,
+        settings,
+        generator,
+        distribution=DISTRIBUTION,
+        rates=rates,
+        on_minibatch=on_minibatch,
+    )
+
+
+def weights_of(policy):
+    return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+
+
+def assert_same(policy, weights):
+    for name, tensor in policy.state_dict().items():
+        assert torch.equal(tensor, weights[name]), name
+
+
+def recorded(policy):
+    """The prepared observations of every minibatch, as the network sees them."""
+    seen = []
+    original = policy.forward_prepared
+    policy.forward_prepared = lambda prepared: (seen.append(prepared.clone()), original(prepared))[1]
+    return seen
+
+
+def numbered(*, horizon, slots, invalid=None):
+    """A batch whose observation at step t of slot s is 1000 s + t, in its first component."""
+    batch = make_batch(horizon=horizon, slots=slots)
+    steps = 1000.0 * torch.arange(slots) + torch.arange(horizon).unsqueeze(1)
+    observations = torch.stack((steps, *[torch.zeros(horizon, slots)] * 3), -1)
+    valid = torch.ones((horizon, slots), dtype=torch.bool)
+    for t, s in invalid or []:
+        valid[t, s] = False
+    return dataclasses.replace(batch, observations=observations, valid=valid)
+
+
+def test_P2_each_epoch_is_a_partition_of_all_steps():
+    policy = build(normalize=False)
+    seen = recorded(policy)
+    update(policy, numbered(horizon=5, slots=7), PpoSettings(n_epochs=3, num_minibatches=4))
+    everything = sorted(1000.0 * s + t for s in range(7) for t in range(5))
+    orders = []
+    for epoch in range(3):
+        parts = [part[:, 0].tolist() for part in seen[4 * epoch : 4 * epoch + 4]]
+        # 35 steps in four parts: 9, 9, 9, 8.
+        assert [len(part) for part in parts] == [9, 9, 9, 8]
+        orders.append([step for part in parts for step in part])
+        assert sorted(orders[-1]) == everything
+    assert len(seen) == 12
+    assert orders[0] != orders[1] and orders[0] != everything
+
+
+def test_S5_invalid_steps_are_not_trained_on():
+    policy = build(normalize=False)
+    seen = recorded(policy)
+    gone = [(0, 0), (3, 2), (4, 2)]
+    report = update(
+        policy, numbered(horizon=5, slots=3, invalid=gone), PpoSettings(n_epochs=1, num_minibatches=1)
+    )
+    expected = {1000.0 * s + t for s in range(3) for t in range(5) if (t, s) not in gone}
+    assert set(seen[0][:, 0].tolist()) == expected and len(seen[0]) == 12
+    assert report.num_steps == 12
+
+
+@pytest.mark.parametrize("unit", ["step", "segment"])
+def test_S5_what_invalid_steps_hold_changes_nothing(unit):
+    settings = PpoSettings(n_epochs=2, num_minibatches=2, minibatch_unit=unit)
+    # Every invalid stretch follows a flag (E9).
+    batch = make_batch(invalid=0.2)
+    before_invalid = torch.zeros_like(batch.valid)
+    before_invalid[:-1] = ~batch.valid[1:]
+    batch = dataclasses.replace(batch, terminated=batch.terminated | before_invalid)
+    poisoned = dataclasses.replace(
+        batch,
+        **{
+            name: torch.where(batch.valid, getattr(batch, name), torch.nan)
+            for name in ("rewards", "values", "log_probs", "final_values")
+        },
+        observations=torch.where(batch.valid.unsqueeze(-1), batch.observations, torch.nan),
+    )
+    policies = [build(), build()]
+    reports = [
+        update(policy, data, settings) for policy, data in zip(policies, (batch, poisoned), strict=True)
+    ]
+    assert reports[0] == reports[1]
+    assert_same(policies[0], policies[1].state_dict())
+
+
+def test_S5_segments_stay_together_when_they_are_the_unit():
+    policy = build(normalize=False)
+    seen = recorded(policy)
+    settings = PpoSettings(n_epochs=2, num_minibatches=3, minibatch_unit="segment")
+    update(policy, numbered(horizon=5, slots=7, invalid=[(1, 4)]), settings)
+    for epoch in range(2):
+        parts = [part[:, 0].tolist() for part in seen[3 * epoch : 3 * epoch + 3]]
+        slots = [{int(step) // 1000 for step in part} for part in parts]
+        assert [len(part) for part in slots] == [3, 2, 2]
+        assert set.union(*slots) == set(range(7)) and sum(map(len, slots)) == 7
+        for part, members in zip(parts, slots, strict=True):
+            assert sorted(part) == sorted(
+                1000.0 * s + t for s in members for t in range(5) if (t, s) != (1, 4)
+            )
+
+
+def test_S5_the_number_of_minibatches_follows_from_minibatch_steps():
+    # 40 steps, at most 16 each: three parts of 14, 13, 13.
+    policy = build(normalize=False)
+    seen = recorded(policy)
+    update(policy, numbered(horizon=8, slots=5), PpoSettings(n_epochs=1, minibatch_steps=16))
+    assert [len(part) for part in seen] == [14, 13, 13]
+
+
+def test_P2_parts_differ_by_at_most_one():
+    parts = shuffled_partition(11, 4, torch.Generator().manual_seed(0))
+    assert [len(part) for part in parts] == [3, 3, 3, 2]
+    assert torch.cat(parts).sort().values.tolist() == list(range(11))
+
+
+def reference_step(policy, batch, settings, rates):
+    """One full-batch PPO step in float64 with torch's own distributions, optimizer and clipping."""
+    advantages, targets = advantages_and_targets(batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda)
+    a = advantages.flatten().double()
+    a = (a - a.mean()) / (a.std() + 1e-8)
+    double = build().double()
+    double.load_state_dict(policy.state_dict())
+    optimizer = torch.optim.Adam(double.parameters(), lr=rates.learning_rate, eps=1e-5)
+    logits, values = double(batch.observations.flatten(0, 1).double())
+    coin = torch.distributions.Categorical(logits=logits)
+    ratio = torch.exp(coin.log_prob(batch.actions.flatten()) - batch.log_probs.flatten().double())
+    clipped = torch.clamp(ratio, 1 - rates.clip_range, 1 + rates.clip_range)
+    policy_loss = -torch.min(ratio * a, clipped * a).mean()
+    value_loss = 0.5 * ((values - targets.flatten().double()) ** 2).mean()
+    entropy = coin.entropy().mean()
+    (policy_loss + settings.value_coef * value_loss - rates.entropy_coef * entropy).backward()
+    norm = torch.nn.utils.clip_grad_norm_(double.parameters(), settings.max_grad_norm)
+    optimizer.step()
+    return double, policy_loss.item(), value_loss.item(), entropy.item(), norm.item()
+
+
+def test_P5_one_step_equals_ppo_written_with_torchs_own_parts():
+    settings = PpoSettings(
+        n_epochs=1, num_minibatches=1, gamma=0.9, gae_lambda=0.7, value_coef=0.3, max_grad_norm=0.2
+    )
+    batch = make_batch(horizon=16, slots=8)
+    # Log-probabilities of another version, so that some ratios are clipped.
+    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.3 * torch.randn(16, 8))
+    policy = build()
+    expected, policy_loss, value, entropy, norm = reference_step(policy, batch, settings, RATES)
+    report = update(policy, batch, settings)
+    assert 0.1 < report.clip_fraction < 0.9
+    assert norm > 0.2
+    assert report.policy_loss == pytest.approx(policy_loss, rel=1e-4)
+    assert report.value_loss == pytest.approx(value, rel=1e-4)
+    assert report.entropy == pytest.approx(entropy, rel=1e-4)
+    assert report.loss == pytest.approx(policy_loss + 0.3 * value - 0.01 * entropy, rel=1e-4)
+    assert report.grad_norm == pytest.approx(norm, rel=1e-3)
+    for name, tensor in expected.state_dict().items():
+        torch.testing.assert_close(policy.state_dict()[name].double(), tensor, rtol=0, atol=2e-5, msg=name)
+
+
+def test_P1_advantages_are_normalised_per_minibatch():
+    # Rewards scaled by 1000, values held at 0: the policy's gradient must not see the scale.
+    zeros = torch.zeros(8, 6)
+    batch = dataclasses.replace(make_batch(), values=zeros, final_values=zeros, bootstrap_value=zeros[0])
+    scaled = dataclasses.replace(batch, rewards=1000 * batch.rewards)
+    settings = PpoSettings(n_epochs=1, num_minibatches=3, value_coef=0.0)
+    losses = [update(build(), data, settings).policy_loss for data in (batch, scaled)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+    raw = PpoSettings(n_epochs=1, num_minibatches=3, value_coef=0.0, normalize_advantage=False)
+    losses = [update(build(), data, raw).policy_loss for data in (batch, scaled)]
+    assert losses[1] == pytest.approx(1000 * losses[0], rel=0.5) and abs(losses[1]) > 10
+
+
+def test_P4_old_numbers_are_frozen_during_an_update():
+    batch = make_batch()
+    before = {field.name: getattr(batch, field.name).clone() for field in dataclasses.fields(batch)}
+    policy = build()
+    rates = UpdateRates(learning_rate=0.05, clip_range=0.2, entropy_coef=0.0)
+    report = update(policy, batch, PpoSettings(n_epochs=10, num_minibatches=2), rates=rates)
+    for name, tensor in before.items():
+        assert torch.equal(getattr(batch, name), tensor), name
+    # Targets too: the value function is fitted to the same numbers all along, and comes nearer to them.
+    _, targets = advantages_and_targets(batch, gamma=0.99, gae_lambda=0.95)
+    with torch.no_grad():
+        now = policy(batch.observations.flatten(0, 1))[1]
+    start = torch.nn.functional.mse_loss(batch.values, targets)
+    assert torch.nn.functional.mse_loss(now, targets.flatten()) < 0.5 * start
+    # And the ratio is against the acting version: after ten epochs at this rate it has moved far.
+    assert report.approx_kl > 0.01
+
+
+def test_P5_the_first_minibatch_of_an_on_policy_batch_has_ratio_one():
+    report = update(build(), make_batch(), PpoSettings(n_epochs=1, num_minibatches=1))
+    assert report.approx_kl == pytest.approx(0, abs=1e-6) and report.clip_fraction == 0
+    # Normalised advantages have mean 0, the ratio is 1: so the surrogate is 0.
+    assert report.policy_loss == pytest.approx(0, abs=1e-6)
+
+
+def test_P5_the_kl_stop_ends_before_the_step_that_went_too_far():
+    # All log-probabilities off by 0.1: approx_kl = e^-0.1 - 1 + 0.1 = 0.004837 on the very first minibatch.
+    batch = make_batch()
+    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.1)
+    policy = build()
+    weights = weights_of(policy)
+    report = update(policy, batch, PpoSettings(n_epochs=3, num_minibatches=2, target_kl=0.0032))
+    assert report.stopped_by_kl and report.num_minibatches == 0 and report.num_epochs == 1
+    assert report.approx_kl == pytest.approx(math.exp(-0.1) - 1 + 0.1, rel=1e-3)
+    assert_same(policy, weights)
+    # 1.5 times 0.0033 is 0.00495, not exceeded: one step at least is taken.
+    report = update(policy, batch, PpoSettings(n_epochs=1, num_minibatches=1, target_kl=0.0033))
+    assert not report.stopped_by_kl and report.num_minibatches == 1
+
+
+def test_P5_value_clipping_reaches_the_loss():
+    batch = make_batch()
+    settings = PpoSettings(n_epochs=4, num_minibatches=1)
+    plain = update(build(), batch, settings).value_loss
+    clipped = update(build(), batch, settings.model_copy(update={"clip_range_vf": 1e-6})).value_loss
+    assert clipped != plain
+
+
+def test_P5_explained_variance_is_that_of_the_acting_versions_values():
+    batch = make_batch()
+    _, targets = advantages_and_targets(batch, gamma=0.99, gae_lambda=0.95)
+    expected = 1 - ((targets - batch.values).var(correction=0) / targets.var(correction=0)).item()
+    assert update(build(), batch).explained_variance == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("broken", ["rewards", "log_probs", "values"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_P8_a_non_finite_update_is_undone(broken, bad):
+    policy = build()
+    optimizer = create_optimizer(policy, 1e-3)
+    update(policy, make_batch(seed=1), optimizer=optimizer)
+    weights, state = weights_of(policy), optimizer.state_dict()["state"]
+    moments = {(i, key): tensor.clone() for i, entry in state.items() for key, tensor in entry.items()}
+    batch = make_batch(seed=2)
+    numbers = getattr(batch, broken).clone()
+    numbers[3, 2] = bad
+    with pytest.raises(NonFiniteUpdateError, match="P8: the (loss|gradient) was not finite in epoch 0"):
+        update(policy, dataclasses.replace(batch, **{broken: numbers}), optimizer=optimizer)
+    assert_same(policy, weights)
+    after = optimizer.state_dict()["state"]
+    assert {(i, key) for i, entry in after.items() for key in entry} == moments.keys()
+    for (i, key), tensor in moments.items():
+        assert torch.equal(after[i][key], tensor), key
+    # And it goes on as if the bad batch had never been.
+    twin = build()
+    twin_optimizer = create_optimizer(twin, 1e-3)
+    for seed in (1, 3):
+        update(twin, make_batch(seed=seed), optimizer=twin_optimizer)
+    update(policy, make_batch(seed=3), optimizer=optimizer)
+    assert_same(policy, weights_of(twin))
+
+
+def test_P8_a_broken_weight_in_the_middle_of_an_update_is_undone():
+    policy = build()
+    weights = weights_of(policy)
+
+    def poison(epoch, minibatch):
+        if (epoch, minibatch) == (1, 2):
+            with torch.no_grad():
+                policy.policy_head.weight[0, 0] = float("nan")
+
+    with pytest.raises(NonFiniteUpdateError) as caught:
+        update(policy, make_batch(), on_minibatch=poison)
+    assert (caught.value.epoch, caught.value.minibatch) == (1, 2)
+    assert_same(policy, weights)
+    assert all(parameter.grad is None for parameter in policy.parameters())
+
+
+def test_P8_a_weight_that_breaks_in_the_last_step_is_found():
+    policy = build()
+    weights = weights_of(policy)
+    # A step this long overflows float32 in the weights themselves, after every loss was finite.
+    rates = UpdateRates(learning_rate=math.inf, clip_range=0.2, entropy_coef=0.0)
+    with pytest.raises(NonFiniteUpdateError, match="a weight was not finite"):
+        update(policy, make_batch(), PpoSettings(n_epochs=1, num_minibatches=1), rates=rates)
+    assert_same(policy, weights)
+
+
+def test_P8_the_shuffle_is_taken_back_with_the_rest():
+    policy = build()
+    generator = torch.Generator().manual_seed(3)
+    before = generator.get_state()
+    batch = make_batch()
+    batch.rewards[0, 0] = float("nan")
+    with pytest.raises(NonFiniteUpdateError):
+        ppo_update(
+            policy,
+            create_optimizer(policy, 1e-3),
+            batch,
+            SETTINGS,
+            generator,
+            distribution=DISTRIBUTION,
+            rates=RATES,
+        )
+    assert torch.equal(generator.get_state(), before)
+
+
+def test_P7_an_update_uses_its_statistics_and_changes_none():
+    policy = build()
+    policy.normaliser.set_statistics(torch.full((4,), 3.0), torch.full((4,), 0.5))
+    seen = recorded(policy)
+    batch = make_batch()
+    update(policy, batch, PpoSettings(n_epochs=2, num_minibatches=1))
+    expected = ((batch.observations.flatten(0, 1) - 3.0) * 0.5).sum()
+    for prepared in seen:
+        assert prepared.sum().item() == pytest.approx(expected.item(), rel=1e-4)
+    assert policy.normaliser.mean.tolist() == [3.0] * 4 and policy.normaliser.inv_std.tolist() == [0.5] * 4
+
+
+def test_P7_bytes_are_trained_on_scaled():
+    policy = build(dtype="uint8")
+    seen = recorded(policy)
+    batch = make_batch(dtype="uint8")
+    update(policy, batch, PpoSettings(n_epochs=1, num_minibatches=1))
+    assert seen[0].sum().item() == pytest.approx(batch.observations.sum().item() / 255, rel=1e-4)
+
+
+def test_C8_the_same_seed_gives_the_same_bits_and_another_does_not():
+    policies = [build() for _ in range(3)]
+    for policy, seed in zip(policies, (5, 5, 6), strict=True):
+        update(policy, make_batch(), seed=seed)
+    assert_same(policies[0], policies[1].state_dict())
+    assert not torch.equal(policies[0].trunk[0].weight, policies[2].trunk[0].weight)
+
+
+def test_P10_the_rates_of_a_moment():
+    settings = PpoSettings(
+        learning_rate=0.004,
+        learning_rate_schedule="linear",
+        clip_range=0.2,
+        entropy_coef=0.01,
+        entropy_coef_schedule="linear",
+    )
+    # A quarter of the way: 0.004 * 3/4, 0.2 unchanged, 0.01 * 3/4
+    assert rates_at(settings, 250, 1000) == UpdateRates(pytest.approx(0.003), 0.2, pytest.approx(0.0075))
+
+
+def test_P10_the_optimizer_steps_with_the_scheduled_rate():
+    policy = build()
+    optimizer = create_optimizer(policy, 123.0)
+    weights = weights_of(policy)
+    rates = UpdateRates(learning_rate=1e-4, clip_range=0.2, entropy_coef=0.0)
+    update(policy, make_batch(), PpoSettings(n_epochs=1, num_minibatches=1), rates=rates, optimizer=optimizer)
+    moved = max((policy.state_dict()[name] - weights[name]).abs().max().item() for name in weights)
+    # Adam's first step moves every weight by nearly the learning rate.
+    assert 0.5e-4 < moved < 1.01e-4
+
+
+def test_report_names_are_those_of_the_charts():
+    metrics = update(build(), make_batch()).metrics(RATES)
+    names = ("approx_kl", "clip_fraction", "explained_variance", "grad_norm", "entropy", "value_loss")
+    assert {f"train/{name}" for name in names} <= metrics.keys()
+    assert metrics["train/learning_rate"] == 1e-3
+    assert metrics["train/entropy_loss"] == -metrics["train/entropy"]
+    assert all(math.isfinite(value) for value in metrics.values())
+
+
+def test_a_batch_without_a_valid_step_is_the_callers_bug():
+    batch = make_batch()
+    with pytest.raises(ValueError, match="at least one valid step"):
+        update(build(), dataclasses.replace(batch, valid=torch.zeros_like(batch.valid)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_P5_cuda_updates_like_the_cpu():
+    policies = [build(), build().to("cuda")]
+    batch = make_batch(invalid=0.1)
+    on_device = UpdateBatch(
+        **{field.name: getattr(batch, field.name).cuda() for field in dataclasses.fields(batch)}
+    )
+    update(policies[0], batch)
+    update(policies[1], on_device)
+    for name, tensor in policies[0].state_dict().items():
+        torch.testing.assert_close(policies[1].state_dict()[name].cpu(), tensor, rtol=0, atol=1e-4, msg=name)
