@@ -4,8 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from importlinter.cli import lint_imports
 
 from attract.errors import AttractError
+from check_rules import ROOT
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,8 @@ def test_every_exception_of_ours_is_in_the_tree_that_errors_draws():
     for kind in tree(AttractError):
         if kind.__module__ == errors.__name__:
             assert f"{kind.__name__} " in (errors.__doc__ or ""), kind
+
+
+def test_no_layer_imports_what_stands_above_it(capsys: pytest.CaptureFixture[str]):
+    outcome = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert outcome == 0, capsys.readouterr().out
