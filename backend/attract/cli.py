@@ -1,7 +1,5 @@
 """The `attract` command: reads arguments, environment and files, and builds what they ask for."""
 
-import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -81,6 +79,7 @@ def train(
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
     """
+    from attract.commands.gateway import run_async
     from attract.commands.train import TrainOrder, train_game
 
     given = _merge(
@@ -91,8 +90,9 @@ def train(
         ),
     )
     RunSettings.from_mapping(given)
+    own_game = Path(game).suffix != ""
     order = TrainOrder(
-        game=game,
+        game=str(Path(game).resolve()) if own_game else game,
         settings=given,
         run_id=run_id,
         resume=resume,
@@ -101,8 +101,9 @@ def train(
         headless=headless,
         json_output=json_output,
     )
-    server = _server_settings(port=port, lan=lan, runs_dir=runs_dir)
-    return asyncio.run(train_game(order, server, port_is_fixed=port is not None))
+    project_dir = Path(game).resolve().parent if own_game else None
+    server = _server_settings(port=port, lan=lan or None, runs_dir=runs_dir, project_dir=project_dir)
+    return run_async(train_game(order, server, port_is_fixed=port is not None))
 
 
 @app.command
@@ -129,9 +130,10 @@ def serve(
     project_dir
         Folder whose game modules may be trained; by default the current one.
     """
+    from attract.commands.gateway import run_async
     from attract.commands.serve import serve_dashboard
 
-    return asyncio.run(
+    return run_async(
         serve_dashboard(
             _server_settings(host=host, port=port, lan=lan, runs_dir=runs_dir, project_dir=project_dir)
         )
@@ -166,9 +168,10 @@ def evaluate(
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.evaluate import EvaluateOrder, evaluate_run
+    from attract.commands.gateway import run_async
 
     order = EvaluateOrder(run, episodes, seed, deterministic, json_output)
-    return asyncio.run(evaluate_run(order, _server_settings(port=0, runs_dir=runs_dir)))
+    return run_async(evaluate_run(order, _server_settings(port=0, runs_dir=runs_dir)))
 
 
 @app.command
@@ -185,9 +188,10 @@ def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.commands.export import export_run
+    from attract.commands.gateway import run_async
 
-    export_run(_server_settings(runs_dir=runs_dir).runs_dir, run, out)
-    print(f"wrote {out / 'policy.onnx'} and {out / 'policy.json'}")
+    version = run_async(export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir)))
+    print(f"wrote {out / 'policy.onnx'} and {out / 'policy.json'} (version {version})")
     return 0
 
 
@@ -204,9 +208,10 @@ def join(url: str, *, workers: int = 1, token: str | None = None) -> int:
     token
         Worker token; by default from the link or $ATTRACT_WORKER_TOKEN.
     """
+    from attract.commands.gateway import run_async
     from attract.commands.join import join_trainer
 
-    return asyncio.run(join_trainer(url, workers, token or os.environ.get(WORKER_TOKEN)))
+    return run_async(join_trainer(url, workers, token or os.environ.get(WORKER_TOKEN)))
 
 
 @app.command
@@ -247,21 +252,9 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def print_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on stdout, on one line."""
-    print(json.dumps(value), flush=True)
-
-
 def _server_settings(**given: Any) -> ServerSettings:
     """Server settings from flags, with the environment below them."""
-    environment: dict[str, Any] = {}
-    if runs_dir := os.environ.get("ATTRACT_RUNS_DIR"):
-        environment["runs_dir"] = runs_dir
-    if hosts := os.environ.get("ATTRACT_ALLOWED_HOSTS"):
-        environment["allowed_hosts"] = tuple(part.strip() for part in hosts.split(",") if part.strip())
-    if token := os.environ.get(WORKER_TOKEN):
-        environment["worker_token"] = token
-    return ServerSettings.from_mapping({**environment, **_without_none(given)})
+    return ServerSettings.from_environment(os.environ, **given)
 
 
 def _read_yaml(path: Path | None) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def test_it_trains_a_bundled_game_without_node(installed: Path, tmp_path: Path) 
     )
     assert outcome.code == 0, outcome.stderr
     assert outcome.json["agent_steps"] >= 20_000
-    assert Path(outcome.json["export"]).is_file()
+    assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
 
 
 def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""`attract eval`: fixed-seed episodes of a run's policy in a headless browser."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from attract.browser.chromium import require_chromium
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+from attract.commands.gateway import running_gateway
+from attract.settings import ServerSettings
+
+
+@dataclass(frozen=True)
+class EvaluateOrder:
+    """What the command line was asked for; None is taken from the run's own settings."""
+
+    run_id: str
+    episodes: int
+    seed: int | None
+    deterministic: bool
+    json_output: bool
+
+
+async def evaluate_run(order: EvaluateOrder, server: ServerSettings) -> int:
+    """Play the episodes and print what came of them; 0.
+
+    Raises: ConfigurationError: when there is no such run, or it has no policy yet.
+    """
+    require_chromium()
+    console = Console(stderr=order.json_output)
+
+    def on_event(event: dict[str, Any]) -> None:
+        if event.get("event") in ("page_error", "failed"):
+            console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
+
+    async with running_gateway(server, port_is_fixed=False) as gateway:
+        workers = int(gateway.service.view(order.run_id).settings["collection"]["num_workers"])
+        url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
+        host = await HostProcess.start(url, on_event)
+        try:
+            view = await gateway.service.evaluate(
+                order.run_id, episodes=order.episodes, deterministic=order.deterministic, seed=order.seed
+            )
+        finally:
+            await host.stop()
+    if order.json_output:
+        values = {
+            "episodes": view.episodes,
+            "return_mean": view.return_mean,
+            "return_std": view.return_std,
+            "length_mean": view.length_mean,
+        }
+        print(json.dumps(values), flush=True)
+    else:
+        console.print(
+            f"{view.episodes} episodes of {order.run_id} v{view.policy_version}: "
+            f"return {view.return_mean:.2f} +- {view.return_std:.2f}, length {view.length_mean:.1f} steps",
+            highlight=False,
+        )
+    return 0

@@ -1,0 +1,16 @@
+"""`attract export`: a run's policy as the files that ship inside a game."""
+
+from pathlib import Path
+
+from attract.commands.gateway import running_gateway
+from attract.settings import ServerSettings
+
+
+async def export_run(run_id: str, out: Path, server: ServerSettings) -> int:
+    """Write policy.onnx and policy.json of the run's best version into `out` (absolute); that version.
+
+    Raises: ConfigurationError: when there is no such run, or it has no policy yet.
+    """
+    out_dir = str(out)
+    async with running_gateway(server, port_is_fixed=False) as gateway:
+        return await gateway.service.export(run_id, out_dir)
