@@ -12,14 +12,15 @@ export function formatCount(value: number | null | undefined): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
-/** Three significant digits, without exponents where a person reads without them. */
+/** Three significant digits, whole numbers whole, without exponents where a person reads without them. */
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const size = Math.abs(value);
   if (size >= 1e4) return formatCount(value);
+  if (Number.isInteger(value)) return String(value);
   if (size >= 100) return value.toFixed(0);
   if (size >= 10) return value.toFixed(1);
-  if (size >= 0.01 || size === 0) return value.toFixed(2);
+  if (size >= 0.01) return value.toFixed(2);
   return value.toExponential(1);
 }
 

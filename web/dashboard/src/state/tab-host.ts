@@ -20,13 +20,16 @@ type Start = (options: {
 export class TabHost {
   #state: TabHostState = { numWorkers: 0, status: null };
   #handle: HostHandle | null = null;
+  #starting: Promise<void> | null = null;
   readonly #listeners = new Set<() => void>();
   readonly #loadStart: () => Promise<Start>;
   readonly #fetchToken: () => Promise<string>;
+  readonly #base: () => URL;
 
-  constructor(loadStart: () => Promise<Start>, fetchToken: () => Promise<string>) {
+  constructor(loadStart: () => Promise<Start>, fetchToken: () => Promise<string>, base: () => URL) {
     this.#loadStart = loadStart;
     this.#fetchToken = fetchToken;
+    this.#base = base;
   }
 
   /** For `useSyncExternalStore`. */
@@ -45,18 +48,10 @@ export class TabHost {
       this.#handle.setMaxWorkers(numWorkers);
       return;
     }
-    try {
-      const [startHost, token] = await Promise.all([this.#loadStart(), this.#fetchToken()]);
-      this.#handle = startHost({
-        base: serverUrl("."),
-        token,
-        maxWorkers: this.#state.numWorkers,
-        onStatus: (status) => this.#set({ ...this.#state, status }),
-      });
-    } catch (error) {
-      this.#set({ numWorkers: 0, status: null });
-      throw error;
-    }
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = null;
+    });
+    await this.#starting;
   }
 
   /** Ends this tab's workers. */
@@ -64,6 +59,26 @@ export class TabHost {
     this.#handle?.stop();
     this.#handle = null;
     this.#set({ numWorkers: 0, status: null });
+  }
+
+  async #start(): Promise<void> {
+    try {
+      const [startHost, token] = await Promise.all([this.#loadStart(), this.#fetchToken()]);
+      const { numWorkers } = this.#state;
+      // Left again while the token was fetched.
+      if (numWorkers === 0) return;
+      this.#handle = startHost({
+        base: this.#base(),
+        token,
+        maxWorkers: numWorkers,
+        onStatus: (status) => {
+          if (this.#handle !== null) this.#set({ ...this.#state, status });
+        },
+      });
+    } catch (error) {
+      this.#set({ numWorkers: 0, status: null });
+      throw error;
+    }
   }
 
   #set(state: TabHostState): void {
@@ -76,4 +91,5 @@ export class TabHost {
 export const tabHost = new TabHost(
   async () => (await import("@attract/worker")).startHost,
   async () => (await api.join({ tier: "local" })).token,
+  () => serverUrl("."),
 );

@@ -43,16 +43,14 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
           <table className="fleet-table">
             <thead>
               <tr>
-                <th className="label">Device</th>
-                <th className="label">Worker</th>
-                <th className="label">State</th>
-                <th className="label number">Games</th>
-                <th className="label number">Steps/s</th>
-                <th className="label number">Steps</th>
-                <th className="label number">Episodes</th>
-                <th className="label number">
-                  Version <Help about="version" text={`Which policy it plays. The newest is ${version}.`} />
-                </th>
+                <Head name="Device" />
+                <Head name="Worker" />
+                <Head name="State" />
+                <Head name="Games" isNumber />
+                <Head name="Steps/s" isNumber />
+                <Head name="Steps" isNumber />
+                <Head name="Episodes" isNumber />
+                <Head name="Version" isNumber help={`Which policy it plays. The newest is ${version}.`} />
               </tr>
             </thead>
             <tbody>
@@ -64,6 +62,17 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
         </div>
       )}
     </section>
+  );
+}
+
+function Head({ name, isNumber, help }: { name: string; isNumber?: boolean; help?: string }) {
+  return (
+    <th className={isNumber ? "number" : undefined}>
+      <span className="label">
+        {name}
+        {help !== undefined && <Help about={name} text={help} />}
+      </span>
+    </th>
   );
 }
 

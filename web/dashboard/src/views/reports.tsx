@@ -1,7 +1,6 @@
 /** What broke in the game, in the words of the game, and where to find it again. */
 
 import type { GameReport } from "@attract/schema";
-import { Alert } from "@mantine/core";
 import { reportKey } from "../state/run-state.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -19,26 +18,20 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
   return (
     <section aria-label="Reports" className="reports">
       {reports.map((report) => (
-        <Alert
-          key={reportKey(report)}
-          color="red"
-          variant="light"
-          className="report"
-          title={titleOf(report)}
-          role="alert"
-        >
-          <div>
+        <article key={reportKey(report)} className="card report" role="alert">
+          <h2>{titleOf(report)}</h2>
+          <p>
             <strong>{report.name}</strong>: {report.text}
-          </div>
-          <div className="soft">{placeOf(report)}</div>
+          </p>
+          <p className="soft">{placeOf(report)}</p>
           {report.stack !== null ? (
             <pre>{report.stack}</pre>
           ) : (
-            <div className="soft">
+            <p className="soft">
               {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
-            </div>
+            </p>
           )}
-        </Alert>
+        </article>
       ))}
     </section>
   );

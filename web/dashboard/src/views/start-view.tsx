@@ -52,7 +52,7 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
       disabled={entry.error !== null}
       onClick={() => replaceRoute({ view: "start", game: entry.name })}
     >
-      {entry.reference === null ? <div className="screen" /> : <GamePreview reference={entry.reference} />}
+      {entry.reference === null ? <BrokenScreen /> : <GamePreview reference={entry.reference} />}
       <span className="name">
         {entry.title}
         {!entry.bundled && <span className="label">yours</span>}
@@ -60,5 +60,15 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
       {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
       {entry.error !== null && <span className="broken">{entry.error}</span>}
     </button>
+  );
+}
+
+function BrokenScreen() {
+  return (
+    <span className="screen">
+      <span className="over">
+        <strong>Cannot load</strong>
+      </span>
+    </span>
   );
 }

@@ -1,0 +1,74 @@
+/** URLs of the API under any prefix, and errors a person can act on. */
+
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  ApiError,
+  describeError,
+  metricsPath,
+  policyPath,
+  runPath,
+  serverUrl,
+} from "../../../../web/dashboard/src/api/client.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("serverUrl", () => {
+  it.each([
+    ["http://127.0.0.1:8000/", "http://127.0.0.1:8000/api/info"],
+    ["http://127.0.0.1:8000/index.html#/runs/x", "http://127.0.0.1:8000/api/info"],
+    ["https://hub.example/user/me/proxy/8000/", "https://hub.example/user/me/proxy/8000/api/info"],
+    [
+      "https://hub.example/user/me/proxy/8000/index.html?a=b",
+      "https://hub.example/user/me/proxy/8000/api/info",
+    ],
+  ])("from %s", (base, url) => {
+    expect(serverUrl("api/info", base).href).toBe(url);
+  });
+});
+
+describe("paths", () => {
+  it("escape what a run may be called", () => {
+    expect(runPath("a/b?c", "/pause")).toBe("api/runs/a%2Fb%3Fc/pause");
+    expect(policyPath("r", 12)).toBe("api/runs/r/policy/12.onnx");
+    expect(policyPath("r", "latest")).toBe("api/runs/r/policy/latest.onnx");
+  });
+
+  it("ask for as many points as wanted, of the metrics wanted", () => {
+    expect(metricsPath("r", 600)).toBe("api/runs/r/metrics?max_points=600");
+    expect(metricsPath("r", 5, ["time/fps", "train/loss"])).toBe(
+      "api/runs/r/metrics?max_points=5&names=time%2Ffps%2Ctrain%2Floss",
+    );
+  });
+});
+
+async function errorOf(answer: () => Response | never): Promise<unknown> {
+  vi.stubGlobal("document", { baseURI: "http://h/" });
+  vi.stubGlobal("fetch", async () => answer());
+  const { api } = await import("../../../../web/dashboard/src/api/client.ts");
+  return api.info().then(
+    () => expect.fail("expected an error"),
+    (error: unknown) => error,
+  );
+}
+
+describe("errors", () => {
+  it("carry the server's words and its fix", async () => {
+    const body = JSON.stringify({ error: "a run is going on", fix: "stop it first" });
+    const error = await errorOf(() => new Response(body, { status: 409 }));
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 409, message: "a run is going on", fix: "stop it first" });
+    expect(describeError(error)).toEqual({ text: "a run is going on", fix: "stop it first" });
+  });
+
+  it("are readable when a proxy answers in the server's place", async () => {
+    const error = await errorOf(() => new Response("<html>Bad gateway</html>", { status: 502 }));
+    expect(error).toMatchObject({ status: 502, message: "The server answered 502.", fix: null });
+  });
+
+  it("say so when nobody answers", async () => {
+    const error = await errorOf(() => {
+      throw new TypeError("Failed to fetch");
+    });
+    expect(error).toMatchObject({ status: 0, message: "The server does not answer." });
+  });
+});

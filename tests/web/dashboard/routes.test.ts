@@ -1,0 +1,40 @@
+/** The dashboard's place in the URL. */
+
+import { describe, expect, it } from "vitest";
+import { formatRoute, parseRoute, type Route, tokenInFragment } from "../../../web/dashboard/src/routes.ts";
+
+const ROUTES: [string, Route][] = [
+  ["#/", { view: "start", game: null }],
+  ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts" }],
+  ["#/runs", { view: "runs" }],
+  ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
+  ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
+];
+
+describe("routes", () => {
+  it.each(ROUTES)("%s is read and written alike", (fragment, route) => {
+    expect(parseRoute(fragment)).toEqual(route);
+    expect(formatRoute(route)).toBe(fragment);
+  });
+
+  it.each(["", "#", "#nonsense", "#/runs/a/b", "#token=x"])("%s is the start page", (fragment) => {
+    expect(parseRoute(fragment)).toEqual({ view: "start", game: null });
+  });
+
+  it("keeps a run's name that is no valid escape", () => {
+    expect(parseRoute("#/runs/%zz")).toMatchObject({ runId: "%zz" });
+  });
+
+  it("unknown stages and axes are the usual ones", () => {
+    expect(parseRoute("#/runs/a?stage=fly&x=cheese")).toMatchObject({ stage: "watch", axis: "steps" });
+  });
+});
+
+describe("tokenInFragment", () => {
+  it("finds the printed URL's token and nothing else", () => {
+    expect(tokenInFragment("#token=abc_-1")).toBe("abc_-1");
+    expect(tokenInFragment("#token=")).toBeNull();
+    expect(tokenInFragment("#/runs/x?token=abc")).toBeNull();
+    expect(tokenInFragment("")).toBeNull();
+  });
+});

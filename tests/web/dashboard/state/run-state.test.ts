@@ -1,0 +1,129 @@
+/** What the page knows of a run, event by event. */
+
+import type { GameReport, RunView } from "@attract/schema";
+import { describe, expect, it } from "vitest";
+import { EMPTY_RUN, isOver, progressOf, reduceRun } from "../../../../web/dashboard/src/state/run-state.ts";
+
+const RUN: RunView = {
+  run_id: "r",
+  game: "cartpole",
+  state: "running",
+  created: "2026-11-21T00:00:00Z",
+  seed: 0,
+  policy_version: 3,
+  agent_steps: 3000,
+  collected_steps: 3000,
+  updates: 3,
+  episodes: 10,
+  elapsed_seconds: 5,
+  steps_per_second: 600,
+  episode_return_mean: 20,
+  goal: null,
+  total_steps: null,
+  error: null,
+  reports: [],
+  evaluation: null,
+  description: null,
+  game_reference: null,
+  settings: {},
+};
+
+const REPORT: GameReport = {
+  kind: "throw",
+  name: "TypeError",
+  text: "x is undefined",
+  stack: null,
+  host_id: null,
+  worker_index: 0,
+  slot_id: 5,
+  instance_id: 5,
+  episode: 1,
+  tick: 1000,
+  seed: "00000000000000ff",
+  count: 1,
+};
+
+const row = (update: number, value: number) => ({
+  update,
+  agent_steps: 1000 * update,
+  seconds: update,
+  values: { "rollout/ep_rew_mean": value },
+});
+
+const snapshot = {
+  run_id: "r",
+  names: ["rollout/ep_rew_mean"],
+  series: [
+    {
+      name: "rollout/ep_rew_mean",
+      agent_steps: [1000, 2000],
+      seconds: [1, 2],
+      values: [1, 2],
+      low: [1, 2],
+      high: [1, 2],
+    },
+  ],
+};
+
+describe("metrics", () => {
+  it("that come before the snapshot are kept and put after it, each once", () => {
+    const early = reduceRun(EMPTY_RUN, { type: "metrics", rows: [row(2, 99), row(3, 3)] });
+    expect(early.series).toEqual({});
+    const loaded = reduceRun(early, { type: "snapshot", metrics: snapshot });
+    const live = reduceRun(loaded, { type: "metrics", rows: [row(4, 4)] });
+    expect(live.series["rollout/ep_rew_mean"].values).toEqual([1, 2, 3, 4]);
+  });
+
+  it("move the headline forward, never back", () => {
+    const known = reduceRun(EMPTY_RUN, { type: "run", run: RUN });
+    const ahead = reduceRun(known, { type: "metrics", rows: [row(5, 44)] });
+    expect(ahead.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
+    const late = reduceRun(ahead, { type: "metrics", rows: [row(2, 7)] });
+    expect(late.run).toMatchObject({ agent_steps: 5000, updates: 5, episode_return_mean: 44 });
+  });
+});
+
+describe("reports", () => {
+  it("of the same fault are one, with the higher count", () => {
+    const one = reduceRun(EMPTY_RUN, { type: "report", report: REPORT });
+    const two = reduceRun(one, { type: "report", report: { ...REPORT, count: 4, slot_id: 9 } });
+    const three = reduceRun(two, { type: "run", run: { ...RUN, reports: [{ ...REPORT, count: 2 }] } });
+    const four = reduceRun(three, { type: "report", report: { ...REPORT, text: "another" } });
+    expect(four.reports.map(({ text, count }) => [text, count])).toEqual([
+      ["x is undefined", 4],
+      ["another", 1],
+    ]);
+  });
+});
+
+describe("policies", () => {
+  it("an older version never replaces a newer one", () => {
+    const policy = (version: number) => ({ policy_version: version, agent_steps: 0, url: `${version}.onnx` });
+    const newer = reduceRun(EMPTY_RUN, { type: "policy", policy: policy(7) });
+    expect(reduceRun(newer, { type: "policy", policy: policy(6) }).policy?.policy_version).toBe(7);
+    expect(reduceRun(newer, { type: "policy", policy: policy(8) }).policy?.policy_version).toBe(8);
+  });
+});
+
+describe("progressOf", () => {
+  it.each([
+    ["towards the goal", { goal: 400, episode_return_mean: 100 }, 0.25],
+    ["past the goal", { goal: 400, episode_return_mean: 800 }, 1],
+    ["before the first episode", { goal: 400, episode_return_mean: null }, 0],
+    ["towards a goal below zero there is no scale", { goal: -100, episode_return_mean: -300 }, null],
+    ["a goal below zero that is reached", { goal: -100, episode_return_mean: -50 }, 1],
+    ["towards the last step", { total_steps: 12_000 }, 0.25],
+    ["without either", {}, null],
+  ])("%s", (_title, change, progress) => {
+    expect(progressOf({ ...RUN, ...change })).toBe(progress);
+  });
+});
+
+describe("isOver", () => {
+  it("is true for the three ends", () => {
+    const over = (
+      ["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"] as const
+    ).filter(isOver);
+    expect(over).toEqual(["finished", "stopped", "failed"]);
+  });
+});

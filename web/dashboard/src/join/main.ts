@@ -1,0 +1,69 @@
+/**
+ * The host page: runs workers for whoever made the link, and says how that goes. No framework, no secure-context API, so that
+ * it works on any device over plain http. Headless drivers read `window.attractHost`.
+ */
+
+import { type HostHandle, type HostStatus, startHost } from "@attract/worker";
+import { parseJoin } from "./join-link.ts";
+import { describeStatus } from "./status-text.ts";
+
+declare global {
+  interface Window {
+    /** The newest status; for headless drivers. */
+    attractHost: { status: HostStatus | null; left: boolean };
+  }
+}
+
+const MAX_WORKERS = 64;
+
+const element = (id: string) => document.getElementById(id) as HTMLElement;
+const { token, workers } = parseJoin(location.hash, navigator.hardwareConcurrency || 2);
+// Removed at once: not in the history, not in a screenshot.
+if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
+
+window.attractHost = { status: null, left: false };
+let maxWorkers = workers;
+let handle: HostHandle | null = null;
+
+function show(status: HostStatus): void {
+  window.attractHost.status = status;
+  const text = describeStatus(status);
+  element("state").textContent = text.state;
+  element("state").dataset.state = text.tone;
+  element("workers").textContent = `${status.numWorkers} of ${maxWorkers}`;
+  element("speed").textContent = Math.round(status.stepsPerSecond).toLocaleString("en-US");
+  element("game").textContent = status.game ?? "none yet";
+  showError(text.error);
+}
+
+function showError(text: string | null): void {
+  element("error").hidden = text === null;
+  element("error").textContent = text ?? "";
+}
+
+function change(count: number): void {
+  maxWorkers = Math.max(1, Math.min(MAX_WORKERS, count));
+  handle?.setMaxWorkers(maxWorkers);
+  if (window.attractHost.status !== null) show(window.attractHost.status);
+}
+
+function leave(): void {
+  handle?.stop();
+  handle = null;
+  window.attractHost.left = true;
+  element("state").textContent = "Left. Open the link again to come back.";
+  element("state").dataset.state = "left";
+  for (const button of document.querySelectorAll("button")) button.disabled = true;
+}
+
+if (token === null) {
+  element("state").textContent = "No token";
+  element("state").dataset.state = "failed";
+  showError("Open the whole link, with everything after the #, or scan its code again.");
+  for (const button of document.querySelectorAll("button")) button.disabled = true;
+} else {
+  element("fewer").addEventListener("click", () => change(maxWorkers - 1));
+  element("more").addEventListener("click", () => change(maxWorkers + 1));
+  element("leave").addEventListener("click", leave);
+  handle = startHost({ base: new URL(".", document.baseURI), token, maxWorkers, onStatus: show });
+}
