@@ -3,7 +3,8 @@
  *
  * Error
  * ├── ConfigurationError   the definition given to `defineGame` cannot work
- * └── GameError            a running game broke the contract, or threw
+ * ├── GameError            a running game broke the contract, or threw
+ * └── RuntimeError         our own code called something in the wrong order
  *
  * Errors cross bundles and workers as plain objects, so they are told apart by `name` and `kind`, never by `instanceof`.
  */
@@ -65,6 +66,11 @@ export class GameError extends Error {
 export function thrownByGame(method: GameMethod, thrown: unknown): GameError {
   const text = messageOf(thrown);
   return new GameError("throw", method, "", `${method}() threw: ${text}`, thrown);
+}
+
+/** A caller's mistake in our own code. */
+export class RuntimeError extends Error {
+  override readonly name = "RuntimeError";
 }
 
 /** A short literal of `value` for messages: at most 60 characters. */

@@ -1,19 +1,9 @@
 /** `GroupInstance`: one running copy of a game with several agents, which may end and come back one by one (rule E9). */
 
 import type { Action, GameDefinition, ObservationValue, StartFields, UpdateResult } from "./contract.ts";
-import { GameError, show } from "./errors.ts";
-import {
-  bareObservation,
-  GameInstance,
-  type Instance,
-  InstanceBase,
-  type InstanceOptions,
-  isPromise,
-  promiseError,
-  RuntimeError,
-  readFlag,
-  rewardError,
-} from "./instance.ts";
+import { GameError, RuntimeError, show } from "./errors.ts";
+import { GameInstance, type Instance, InstanceBase, type InstanceOptions } from "./instance.ts";
+import { bareObservation, isPromise, promiseError, readFlag, rewardError } from "./results.ts";
 
 /** An instance of `definition`, whether it has one agent or several. Raises ConfigurationError, GameError. */
 export function createInstance(definition: GameDefinition, options: InstanceOptions = {}): Instance {

@@ -7,14 +7,24 @@ import type {
   GameDefinition,
   ObservationView,
   Out,
+  StartContext,
   StartFields,
   UpdateResult,
 } from "./contract.ts";
 import { createGame } from "./description.ts";
 import { EpisodeTotals } from "./episode-totals.ts";
-import { GameError, show, thrownByGame } from "./errors.ts";
+import { RuntimeError, show, thrownByGame } from "./errors.ts";
 import { allocateEntry, ObservationReader, observationEntries, observationView } from "./observation.ts";
 import { createSequentialRandom, type SequentialRandom, STREAM } from "./random.ts";
+import {
+  bareObservation,
+  checkMask,
+  isPromise,
+  noResultError,
+  promiseError,
+  readFlag,
+  rewardError,
+} from "./results.ts";
 import { actionMaskSize } from "./spaces.ts";
 
 /** Why an episode ended, as a game can end it; `cut` is the rollout loop's own (rule E1). */
@@ -89,8 +99,12 @@ export abstract class InstanceBase implements Instance {
   protected readonly readers: ObservationReader[];
   protected readonly checked: CheckedDefinition;
   readonly #random: SequentialRandom;
+  readonly #update: (action: Action | ArrayLike<Action>) => UpdateResult;
+  /** The same object for every start. */
+  readonly #context: StartContext;
   readonly #parameters: Record<string, number>;
   readonly #parameterDefaults: Record<string, number>;
+  readonly #parameterNames: readonly string[];
   #seedLow: number;
   #seedHigh: number;
 
@@ -121,10 +135,16 @@ export abstract class InstanceBase implements Instance {
       observation: isSingle ? this.views[0] : this.views,
       actionMask: (maskSize > 0 ? masks : null) as Out["actionMask"],
     };
+    const { game, out } = this;
+    const { tickSeconds } = this.checked;
+    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call.
+    this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
     const ranges = Object.entries(definition.parameters ?? {});
     this.#parameterDefaults = Object.fromEntries(ranges.map(([name, range]) => [name, range.default]));
+    this.#parameterNames = ranges.map(([name]) => name);
     this.#parameters = { ...this.#parameterDefaults };
+    this.#context = { random: this.#random.random, parameters: this.#parameters, out: this.out };
   }
 
   /** Binds the instance to the streams of (seed, instance) from the next `start` on. */
@@ -143,12 +163,11 @@ export abstract class InstanceBase implements Instance {
     this.#resetCounters(episode);
     this.#setParameters(parameters);
     for (const reader of this.readers) reader.invalidate();
-    for (const mask of this.masks) mask.fill(1);
+    if (this.out.actionMask !== null) for (const mask of this.masks) mask.fill(1);
     this.#random.reset(this.#seedLow, this.#seedHigh, episode, this.instanceId);
     let result: unknown;
     try {
-      const { random } = this.#random;
-      result = this.game.start({ random, parameters: this.#parameters, out: this.out });
+      result = this.game.start(this.#context);
     } catch (thrown) {
       throw thrownByGame("start", thrown);
     }
@@ -168,7 +187,7 @@ export abstract class InstanceBase implements Instance {
   protected tick(action: Action | ArrayLike<Action>): UpdateResult {
     let result: UpdateResult;
     try {
-      result = this.game.update(this.checked.tickSeconds, action as never, this.out);
+      result = this.#update(action);
     } catch (thrown) {
       throw thrownByGame("update", thrown);
     }
@@ -189,19 +208,21 @@ export abstract class InstanceBase implements Instance {
     this.endReason = null;
     this.episodeSteps = 0;
     this.episodeTicks = 0;
-    this.rewards.fill(0);
-    this.terminated.fill(0);
-    this.truncated.fill(0);
-    this.valid.fill(0);
-    this.active.fill(1);
-    this.episodeReturns.fill(0);
+    for (let agent = 0; agent < this.numAgents; agent++) {
+      this.rewards[agent] = 0;
+      this.terminated[agent] = 0;
+      this.truncated[agent] = 0;
+      this.valid[agent] = 0;
+      this.active[agent] = 1;
+      this.episodeReturns[agent] = 0;
+    }
     this.totals.reset();
   }
 
   #setParameters(parameters: Readonly<Record<string, number>> | undefined): void {
-    Object.assign(this.#parameters, this.#parameterDefaults);
+    for (const name of this.#parameterNames) this.#parameters[name] = this.#parameterDefaults[name];
     if (parameters === undefined) return;
-    for (const name of Object.keys(parameters)) {
+    for (const name in parameters) {
       const range = this.checked.definition.parameters?.[name];
       const value = parameters[name];
       if (range === undefined || !(value >= range.low && value <= range.high)) {
@@ -276,97 +297,6 @@ export class GameInstance extends InstanceBase {
     if (typeof given === "number" && Number.isFinite(given)) return given;
     if (isPromise(result)) throw promiseError("update");
     throw rewardError("reward", given);
-  }
-}
-
-/** A caller's mistake in our own code. */
-export class RuntimeError extends Error {
-  override readonly name = "RuntimeError";
-}
-
-/** The flag as a boolean; left out means false. Raises GameError (`flag`). */
-export function readFlag(field: string, value: unknown): boolean {
-  if (value === undefined || value === false) return false;
-  if (value === true) return true;
-  throw new GameError(
-    "flag",
-    "update",
-    field,
-    `update() returned ${field} = ${show(value)}, expected true or false`,
-  );
-}
-
-export function rewardError(field: string, value: unknown): GameError {
-  if (typeof value === "number") {
-    return new GameError(
-      "nan",
-      "update",
-      field,
-      `update() returned ${field} = ${value}, expected a finite number`,
-    );
-  }
-  const kind = value === undefined ? "missing" : "shape";
-  const hint = value === undefined ? " (or declare rewardTerms and return them)" : "";
-  return new GameError(
-    kind,
-    "update",
-    field,
-    `update() returned ${field} = ${show(value)}, expected a number${hint}`,
-  );
-}
-
-/** The observation in what `start` returned, whether bare or inside an object; undefined when `out` was filled. */
-export function bareObservation(result: StartFields | undefined, definition: GameDefinition): unknown {
-  if (result === undefined || result === null) return undefined;
-  if (typeof result !== "object") {
-    throw new GameError(
-      "shape",
-      "start",
-      "observation",
-      `start() returned ${show(result)}, expected an observation`,
-    );
-  }
-  const isBare =
-    typeof (result as ArrayLike<number>).length === "number" ||
-    (definition.observation.kind === "dict" && !("observation" in result) && !("active" in result));
-  return isBare ? result : result.observation;
-}
-
-export function isPromise(value: unknown): boolean {
-  return (
-    typeof value === "object" && value !== null && typeof (value as PromiseLike<unknown>).then === "function"
-  );
-}
-
-export function promiseError(method: "start" | "update"): GameError {
-  const text = `${method}() returned a promise; a game is stepped thousands of times a second and cannot wait: remove async`;
-  return new GameError("promise", method, "", text);
-}
-
-function noResultError(result: unknown): GameError {
-  const text = `update() returned ${show(result)}, expected an object such as { reward: 1, terminated: false }`;
-  return new GameError("missing", "update", "", text);
-}
-
-function checkMask(method: "start" | "update", mask: Uint8Array, groups: readonly number[]): void {
-  let i = 0;
-  for (let g = 0; g < groups.length; g++) {
-    let allowed = 0;
-    for (const end = i + groups[g]; i < end; i++) {
-      if (mask[i] > 1) {
-        const text = `${method}() left actionMask[${i}] = ${mask[i]}, expected 0 or 1`;
-        throw new GameError("mask", method, `actionMask[${i}]`, text);
-      }
-      allowed += mask[i];
-    }
-    if (allowed === 0) {
-      throw new GameError(
-        "mask",
-        method,
-        "actionMask",
-        `${method}() allows no action at all, expected at least one 1 in actionMask`,
-      );
-    }
   }
 }
 

@@ -1,0 +1,131 @@
+/** What `defineGame` refuses, with the words that help; and how labels and limits are resolved. */
+
+import { describe, expect, test } from "vitest";
+import {
+  checkDefinition,
+  defineGame,
+  maxSteps,
+  resolveAction,
+  ticksPerStep,
+} from "../../../web/sdk/src/define-game.ts";
+import { box, discrete, multiBinary, multiDiscrete } from "../../../web/sdk/src/spaces.ts";
+import { CountingGame } from "./counting-game.ts";
+
+const USUAL = {
+  id: "Counting-v1",
+  tickSeconds: 0.1,
+  observation: box({ shape: [2] }),
+  action: discrete(["left", "right"]),
+  create: () => new CountingGame(),
+};
+
+describe("T1: ticks per step", () => {
+  test("T1: whole within 1e-6 of the ratio, whatever floats make of it", () => {
+    expect(ticksPerStep(1 / 60, 6 / 60)).toBe(6);
+    expect(ticksPerStep(0.1, 0.3)).toBe(3);
+    expect(ticksPerStep(0.02, 0.02)).toBe(1);
+    expect(ticksPerStep(1, 3 + 0.9e-6)).toBe(3);
+    expect(() => ticksPerStep(1, 3 + 1.1e-6)).toThrow("held for whole ticks");
+  });
+
+  test("T1: the error names the nearest values that work, and they do", () => {
+    let message = "";
+    try {
+      ticksPerStep(0.016, 0.05);
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    expect(message).toBe(
+      "secondsPerStep: 0.05 is 3.125 ticks of 0.016, but an action is held for whole ticks. " +
+        "The nearest that work: secondsPerStep 0.048 (3 ticks) or 0.064 (4 ticks), or tickSeconds 0.01666667 (3 ticks)",
+    );
+    expect(ticksPerStep(0.016, 0.048)).toBe(3);
+    expect(ticksPerStep(0.016, 0.064)).toBe(4);
+    expect(ticksPerStep(0.01666667, 0.05)).toBe(3);
+  });
+
+  test("T1: less than one tick is no step", () => {
+    expect(() => ticksPerStep(0.1, 0.04)).toThrow(
+      "secondsPerStep 0.1 (1 tick), or tickSeconds 0.04 (1 tick)",
+    );
+    for (const bad of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "1"]) {
+      expect(() => ticksPerStep(0.1, bad as number)).toThrow("must be a positive number of seconds");
+    }
+  });
+});
+
+test("the time limit counts the whole steps that fit", () => {
+  expect(maxSteps({ tickSeconds: 0.02, maxSeconds: 10 })).toBe(500);
+  expect(maxSteps({ tickSeconds: 0.1, secondsPerStep: 0.3, maxSeconds: 10 })).toBe(33);
+  expect(maxSteps({ tickSeconds: 0.1 })).toBe(null);
+  expect(() => maxSteps({ tickSeconds: 0.1, maxSeconds: 0.05 })).toThrow("less than one step");
+});
+
+test("defineGame stamps the contract's version and keeps the rest", () => {
+  const definition = defineGame(USUAL);
+  expect(definition.contract_version).toBe(1);
+  expect(definition.observation).toEqual({
+    kind: "box",
+    dtype: "float32",
+    shape: [2],
+    low: null,
+    high: null,
+  });
+});
+
+test("a definition that crossed as data is checked, one that was never defined refused", () => {
+  expect(() => checkDefinition({ ...defineGame(USUAL) })).not.toThrow();
+  expect(() => checkDefinition(USUAL)).toThrow("wrap it in defineGame()");
+  expect(() => checkDefinition(undefined)).toThrow("must be defineGame({...}), got undefined");
+});
+
+describe("refusals name the option", () => {
+  const cases: [Record<string, unknown>, string][] = [
+    [{ id: "no spaces" }, "id: 1 to 64 letters"],
+    [{ id: "" }, "id: 1 to 64 letters"],
+    [{ tickSeconds: 0 }, "tickSeconds: must be a positive number"],
+    [{ create: 3 }, "create: must be a function"],
+    [{ numAgents: 1.5 }, "numAgents: must be a whole number >= 1, got 1.5"],
+    [{ tickSecond: 1 }, "tickSecond: unknown option; known: id, tickSeconds"],
+    [{ observation: [4] }, "observation: needs a space such as box({ shape: [4] })"],
+    [{ observation: discrete(3) }, "observation: must be a box or a dict of boxes, got discrete"],
+    [{ observation: box({ shape: [0] }) }, "shape must be a whole number >= 1, got 0"],
+    [{ observation: box({ shape: [2], low: 1, high: 1 }) }, "low 1 must be less than high 1"],
+    [{ observation: box({ shape: [2], low: [0, 0, 0] }) }, "low has 3 entries, shape [2] needs 2"],
+    [{ action: discrete(0) }, "action: n must be a whole number >= 1, got 0"],
+    [{ action: discrete(["a", "a"]) }, "labels must differ"],
+    [{ action: box({ shape: [1] }) }, "a box action is float32 and needs finite low and high"],
+    [{ action: { kind: "graph" } }, 'unknown kind "graph"; known: box, discrete'],
+    [{ action: box({ shape: [1], low: 0, high: 1 }), actionMask: true }, "actionMask: works with discrete"],
+    [{ keys: { KeyA: "up" } }, 'keys.KeyA: "up" is no action; legal: "left", "right"'],
+    [{ idle: 2 }, 'idle: 2 is no action; legal: "left", "right"'],
+    [
+      { parameters: { size: { default: 5, low: 6, high: 7 } } },
+      "parameters.size: needs finite low <= default <= high",
+    ],
+    [{ metrics: { food: "median" } }, 'metrics.food: must be one of last, sum, mean, max, got "median"'],
+    [{ rewardTerms: { food: Number.NaN } }, "rewardTerms.food: needs a finite weight, got NaN"],
+  ];
+  for (const [change, message] of cases) {
+    test(message, () => {
+      expect(() => defineGame({ ...USUAL, ...change } as typeof USUAL)).toThrow(
+        expect.objectContaining({ name: "ConfigurationError", message: expect.stringContaining(message) }),
+      );
+    });
+  }
+});
+
+test("actions resolve to an index, or to one number per component", () => {
+  expect(resolveAction("keys.a", discrete(["left", "right"]), "right")).toBe(1);
+  expect(resolveAction("keys.a", discrete(3), 2)).toBe(2);
+  expect(resolveAction("keys.a", multiDiscrete([2, 3]), [1, 2])).toEqual([1, 2]);
+  expect(resolveAction("keys.a", multiBinary(2), [0, 1])).toEqual([0, 1]);
+  expect(resolveAction("keys.a", box({ shape: [2], low: -1, high: 1 }), [-1, 0.5])).toEqual([-1, 0.5]);
+  expect(() => resolveAction("keys.a", discrete(3), 3)).toThrow("legal: 0 to 2");
+  expect(() => resolveAction("keys.a", multiDiscrete([2, 3]), [1, 3])).toThrow("component 1 cannot be 3");
+  expect(() => resolveAction("keys.a", multiBinary(2), [0, 2])).toThrow("component 1 cannot be 2");
+  expect(() => resolveAction("keys.a", box({ shape: [1], low: -1, high: 1 }), [2])).toThrow(
+    "component 0 cannot be 2",
+  );
+  expect(() => resolveAction("keys.a", multiBinary(2), [0])).toThrow("needs an array of 2 numbers");
+});
