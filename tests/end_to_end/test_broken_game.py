@@ -1,0 +1,77 @@
+"""A game that breaks is told of in words, with stack, slot and seed; exit code 1 when nothing can go on."""
+
+from pathlib import Path
+
+from attract_command import run_attract
+
+GAME = """
+import { box, defineGame, discrete } from "attract";
+
+class Broken {
+  ticks = 0;
+  start() {
+    return [0];
+  }
+  update(_deltaTime: number, _action: number) {
+    this.ticks += 1;
+    BREAK
+    return { observation: [this.ticks / 1000], reward: 1, terminated: false };
+  }
+}
+
+export default defineGame({
+  id: "Broken-v1",
+  tickSeconds: 0.1,
+  secondsPerStep: 0.1,
+  maxSeconds: 1000,
+  observation: box({ low: 0, high: 2, shape: [1] }),
+  action: discrete(2),
+  create: () => new Broken(),
+});
+"""
+
+
+def _train(folder: Path, statement: str) -> tuple[int, str]:
+    game = folder / "broken.ts"
+    game.write_text(GAME.replace("BREAK", statement))
+    outcome = run_attract(
+        "train",
+        str(game),
+        "--headless",
+        "--workers",
+        "1",
+        "--total-steps",
+        "10000000",
+        runs_dir=folder / "runs",
+    )
+    return outcome.code, outcome.stdout + outcome.stderr
+
+
+def test_a_throw_on_the_1000th_tick_is_reported_readably_and_exits_1(tmp_path: Path) -> None:
+    code, output = _train(tmp_path, 'if (this.ticks >= 1000) throw new RangeError("the floor is lava");')
+    assert code == 1, output
+    assert "RangeError: the floor is lava" in output
+    assert "broken.ts:11" in output, "the stack is not that of the author's file"
+    assert "slot " in output
+    assert "seed " in output
+    assert "tick 1000" in output
+
+
+def test_a_nan_is_reported_with_what_would_be_right(tmp_path: Path) -> None:
+    code, output = _train(tmp_path, "if (this.ticks >= 1000) return { observation: [NaN], reward: 1 };")
+    assert code == 1, output
+    assert "NaN" in output
+    assert "observation" in output
+
+
+def test_a_hang_is_reported_as_one_without_a_stack(tmp_path: Path) -> None:
+    code, output = _train(tmp_path, "while (this.ticks >= 1000) {}")
+    assert code == 1, output
+    assert "hang" in output
+    assert "no stack" in output
+
+
+def test_a_module_that_cannot_be_bundled_is_refused_with_the_place(tmp_path: Path) -> None:
+    code, output = _train(tmp_path, "if (")
+    assert code == 1, output
+    assert "broken.ts:12" in output

@@ -1,0 +1,66 @@
+"""Ctrl-C: the first ends in order with a policy, leaving no process; a stopped run is gone on with."""
+
+import json
+import time
+from pathlib import Path
+
+import psutil
+
+from attract_command import AttractCommand, run_attract
+
+ARGUMENTS = ("train", "cartpole", "--headless", "--workers", "2", "--run-id", "stopped", "--json")
+
+
+def _wait_for_updates(runs_dir: Path, count: int) -> None:
+    deadline = time.monotonic() + 90
+    checkpoints = runs_dir / "stopped" / "checkpoints"
+    while len(list(checkpoints.glob("*/checkpoint.json"))) <= count:
+        assert time.monotonic() < deadline, "no updates within 90 s"
+        time.sleep(0.05)
+
+
+def test_ctrl_c_saves_exports_exits_0_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
+    _wait_for_updates(tmp_path, 3)
+    family = command.family()
+    assert any("chrom" in process.name() for process in family)
+    command.interrupt()
+    outcome = command.wait(60)
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.json["updates"] >= 3
+    assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
+    _gone, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+    total = outcome.json["agent_steps"] + 20_000
+    again = run_attract(*ARGUMENTS, "--resume", "--total-steps", str(total), runs_dir=tmp_path)
+    assert again.code == 0, again.stderr
+    assert again.json["agent_steps"] >= total
+    assert again.json["updates"] > outcome.json["updates"]
+    newest = json.loads(
+        (tmp_path / "stopped" / "checkpoints" / str(again.json["updates"]) / "checkpoint.json").read_text()
+    )
+    assert newest["counters"]["agent_steps"] == again.json["agent_steps"]
+
+
+def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) -> None:
+    command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
+    _wait_for_updates(tmp_path, 1)
+    family = command.family()
+    command.interrupt()
+    command.interrupt()
+    outcome = command.wait(30)
+    assert outcome.code in (0, 1), outcome.stderr
+    _gone, alive = psutil.wait_procs(family, timeout=5)
+    assert alive == []
+
+
+def test_D3_an_existing_run_is_never_overwritten_without_force(tmp_path: Path) -> None:
+    first = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)
+    assert first.code == 0, first.stderr
+    export = Path(first.json["export"]) / "policy.onnx"
+    before = export.read_bytes()
+    second = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)
+    assert second.code == 2
+    assert "--force" in second.stderr
+    assert export.read_bytes() == before
