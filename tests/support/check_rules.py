@@ -62,7 +62,7 @@ def rule_problems(root: Path) -> list[str]:
 
 
 def mirror_problems(root: Path) -> list[str]:
-    """Test modules that stand where no source module of their name does."""
+    """Test modules that stand where no source module of their name does; `-speed` may follow the name."""
     problems: list[str] = []
     tests = root / "tests"
     for path in sorted(tests.rglob("test_*.py")):
@@ -79,7 +79,7 @@ def mirror_problems(root: Path) -> list[str]:
         inside = path.relative_to(tests)
         if inside.parts[0] in UNMIRRORED:
             continue
-        stem = re.sub(r"(\.browser)?\.test\.tsx?$", "", path.name)
+        stem = re.sub(r"(-speed)?(\.browser)?\.test\.tsx?$", "", path.name)
         if inside.parts[0] != "web" or not _web_module(root / "web", inside.parts[1:-1], stem):
             problems.append(
                 f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
