@@ -15,9 +15,13 @@ declare global {
 }
 
 const MAX_WORKERS = 64;
+const LINK_KEY = "attract-join";
 
 const element = (id: string) => document.getElementById(id) as HTMLElement;
-const { token, workers } = parseJoin(location.hash, navigator.hardwareConcurrency || 2);
+// The tab remembers its link, so that a reload (after an update of the server, or by mistake) comes back.
+const fragment = location.hash !== "" ? location.hash : (sessionStorage.getItem(LINK_KEY) ?? "");
+const { token, workers } = parseJoin(fragment, navigator.hardwareConcurrency || 2);
+if (token !== null) sessionStorage.setItem(LINK_KEY, fragment);
 // Removed at once: not in the history, not in a screenshot.
 if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
 

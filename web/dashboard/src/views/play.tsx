@@ -17,7 +17,9 @@ export function Play({ definition }: { definition: GameDefinition }) {
   const held = useRef(new HeldKeys());
   const begin = useRef<() => void>(() => undefined);
   const [phase, setPhase] = useState<Phase>({ name: "ready" });
+  const [isSlow, setSlow] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const stage = useRef<StageLoop | null>(null);
   const { score, progress, end } = useScore();
   const description = useMemo(() => describe(definition), [definition]);
   const buttons = useMemo(() => touchKeys(description as never), [description]);
@@ -42,6 +44,7 @@ export function Play({ definition }: { definition: GameDefinition }) {
       },
       onError: (problem) => isGone || setError(problem),
     });
+    stage.current = loop;
     begin.current = () => {
       setPhase({ name: "playing" });
       if (!loop.isRunning) loop.start();
@@ -56,6 +59,10 @@ export function Play({ definition }: { definition: GameDefinition }) {
       resume?.();
     };
   }, [definition, description, progress, end]);
+
+  useEffect(() => {
+    if (stage.current !== null) stage.current.speed = isSlow ? 0.5 : 1;
+  }, [isSlow]);
 
   useEffect(() => {
     const isOurs = (event: KeyboardEvent) => {
@@ -118,7 +125,18 @@ export function Play({ definition }: { definition: GameDefinition }) {
           )
         )}
       </div>
-      <Hud score={score} />
+      <Hud score={score}>
+        <Button
+          className="push"
+          size="compact-sm"
+          variant="outline"
+          color="dark.2"
+          aria-pressed={isSlow}
+          onClick={() => setSlow(!isSlow)}
+        >
+          {isSlow ? "Half speed" : "Full speed"}
+        </Button>
+      </Hud>
       <TouchKeys
         buttons={buttons}
         held={held.current}
