@@ -1,0 +1,265 @@
+/** The worker's side of the protocol as a state machine: no socket, no clock, no game. */
+
+import type {
+  BlockAck,
+  EvaluationResult,
+  FromBrowser,
+  GameFailed,
+  Hello,
+  Lease,
+  Policy,
+  RolloutClose,
+  ToBrowser,
+  WelcomeWorker,
+} from "@attract/schema";
+import { afterClose, BackOff } from "./back-off.ts";
+import type { BlockFrame } from "./block-writer.ts";
+import { Outbox } from "./outbox.ts";
+
+/** Finished segments that may wait for a server that is away; then the games wait too. */
+export const MAX_SEGMENTS_AWAY = 2;
+/** Bytes that may be unsent or unacknowledged before the games wait. */
+export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+/** Reports kept for a server that is away. */
+const MAX_REPORTS = 20;
+
+/** More than can be between the server and the worker at any time. */
+const MAX_LEASE_IDS = 16;
+
+/** What the shell must do, in order. */
+export type Effect =
+  | { kind: "send"; message: FromBrowser }
+  | { kind: "send_frame"; bytes: Uint8Array<ArrayBuffer> }
+  | { kind: "connect"; delayMs: number }
+  /** Make games and recorder anew: this is not (or no longer) a seat the worker knows. */
+  | { kind: "take_seat"; welcome: WelcomeWorker }
+  | { kind: "create_policy"; policy: Policy }
+  | { kind: "play"; lease: Lease }
+  | { kind: "void"; leaseId: number }
+  /** The page is of another build than the server. */
+  | { kind: "reload"; reason: string }
+  /** Nothing more to do; `error` is null when that is as it should be. */
+  | { kind: "end"; error: string | null };
+
+type Closing = RolloutClose | EvaluationResult;
+
+/** Owned by the shell of one rollout worker; every method returns what to do next. */
+export class WorkerConnection {
+  readonly #hello: Hello;
+  readonly #backOff: BackOff;
+  readonly #outbox = new Outbox();
+  readonly #policies = new Set<string>();
+  #phase: "away" | "greeting" | "seated" | "ended" = "away";
+  #welcome: WelcomeWorker | null = null;
+  #current: Lease | null = null;
+  #queued: Lease | null = null;
+  /** Ids of the newest leases: one that is sent again after a reconnect must not be played twice. */
+  #leaseIds: number[] = [];
+  /** The close of the newest finished lease, which may have been lost with its socket. */
+  #lastClosing: Closing | null = null;
+  #reports: GameFailed[] = [];
+  #refusal: string | null = null;
+
+  /** @param hello sent on every socket; its `worker_key` makes it the same worker. @param random uniform in [0, 1) */
+  constructor(hello: Hello, random: () => number) {
+    this.#hello = hello;
+    this.#backOff = new BackOff(random);
+  }
+
+  get isSeated(): boolean {
+    return this.#phase === "seated";
+  }
+
+  /** The lease being played. */
+  get current(): Lease | null {
+    return this.#current;
+  }
+
+  /** Whether the games may go on, with so many bytes still unsent in the socket. */
+  mayPlayOn(bufferedBytes: number): boolean {
+    if (this.#phase === "ended") return true;
+    if (this.#phase !== "seated") return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
+    return Math.max(bufferedBytes, this.#outbox.bytes) <= MAX_WAITING_BYTES;
+  }
+
+  /** Policy versions in use by the current or the queued lease, as `policyKey` writes them. */
+  neededPolicies(): Set<string> {
+    const keys = new Set<string>();
+    for (const lease of [this.#current, this.#queued]) {
+      for (const seat of lease?.seats ?? []) keys.add(policyKey(seat.policy_id, seat.policy_version));
+    }
+    return keys;
+  }
+
+  opened(): Effect[] {
+    this.#phase = "greeting";
+    this.#refusal = null;
+    return [{ kind: "send", message: this.#hello }];
+  }
+
+  closed(code: number, reason: string): Effect[] {
+    if (this.#phase === "ended") return [];
+    this.#phase = "away";
+    const why = this.#refusal ?? (reason === "" ? `the server closed with code ${code}` : reason);
+    switch (afterClose(code)) {
+      case "reconnect":
+        return [{ kind: "connect", delayMs: this.#backOff.nextDelayMs() }];
+      case "reload":
+        this.#phase = "ended";
+        return [{ kind: "reload", reason: why }];
+      case "run_over":
+        return this.#end(null);
+      case "give_up":
+        return this.#end(why);
+    }
+  }
+
+  received(message: ToBrowser): Effect[] {
+    if (message.type === "refused") {
+      this.#refusal = `${message.reason} ${message.fix}`.trim();
+      return [];
+    }
+    if (message.type === "welcome_host" || message.type === "assignment") return [];
+    if (message.run_id !== this.#hello.run_id) return [];
+    switch (message.type) {
+      case "welcome_worker":
+        return this.#seat(message);
+      case "policy":
+        return this.#policy(message);
+      case "lease":
+        return this.#lease(message);
+      case "block_ack":
+        return this.#acknowledged(message);
+      case "lease_void":
+        return this.#void(message.lease_id);
+      case "run_ended":
+        return this.#end(null);
+    }
+  }
+
+  /** A session of `policy` is there, or could not be made. */
+  policyReady(policy: Policy, createMs: number, error: string | null): Effect[] {
+    if (error === null) this.#policies.add(policyKey(policy.policy_id, policy.policy_version));
+    return this.#policyAck(policy, createMs, error);
+  }
+
+  policyReleased(key: string): void {
+    this.#policies.delete(key);
+  }
+
+  blockFinished(frame: BlockFrame): Effect[] {
+    if (this.#current?.lease_id !== frame.leaseId) return [];
+    this.#outbox.add(frame);
+    return this.isSeated ? [{ kind: "send_frame", bytes: frame.bytes }] : [];
+  }
+
+  /** The lease was played to its end, or given up (`closing` null). Starts the queued one. */
+  leaseFinished(closing: Closing | null): Effect[] {
+    const effects: Effect[] = [];
+    if (closing !== null) {
+      this.#lastClosing = closing;
+      if (this.isSeated) effects.push({ kind: "send", message: closing });
+    }
+    this.#current = this.#queued;
+    this.#queued = null;
+    if (this.#current !== null) effects.push({ kind: "play", lease: this.#current });
+    return effects;
+  }
+
+  gameFailed(report: GameFailed): Effect[] {
+    if (this.isSeated) return [{ kind: "send", message: report }];
+    if (this.#reports.length < MAX_REPORTS) this.#reports.push(report);
+    return [];
+  }
+
+  /** Tells the server that the lease is being played, so that it does not lapse (rule C3). */
+  progress(steps: number): Effect[] {
+    if (!this.isSeated || this.#current === null) return [];
+    const { run_id, lease_id } = this.#current;
+    return [{ kind: "send", message: { type: "progress", run_id, lease_id, steps } }];
+  }
+
+  #seat(welcome: WelcomeWorker): Effect[] {
+    this.#backOff.succeeded();
+    this.#phase = "seated";
+    const effects: Effect[] = [];
+    const isSame = this.#welcome !== null && isSameSeat(this.#welcome, welcome);
+    this.#welcome = welcome;
+    if (!isSame) {
+      if (this.#current !== null) effects.push({ kind: "void", leaseId: this.#current.lease_id });
+      this.#queued = null;
+      this.#leaseIds = [];
+      this.#lastClosing = null;
+      this.#outbox.clear();
+      effects.push({ kind: "take_seat", welcome });
+    }
+    for (const message of this.#reports) effects.push({ kind: "send", message });
+    this.#reports = [];
+    for (const { bytes } of this.#outbox.resend()) effects.push({ kind: "send_frame", bytes });
+    if (this.#lastClosing !== null) effects.push({ kind: "send", message: this.#lastClosing });
+    return effects;
+  }
+
+  #policy(policy: Policy): Effect[] {
+    const isHere = this.#policies.has(policyKey(policy.policy_id, policy.policy_version));
+    return isHere ? this.#policyAck(policy, 0, null) : [{ kind: "create_policy", policy }];
+  }
+
+  #policyAck(policy: Policy, createMs: number, error: string | null): Effect[] {
+    if (!this.isSeated) return [];
+    const { run_id, policy_id, policy_version } = policy;
+    const message = {
+      type: "policy_ack" as const,
+      run_id,
+      policy_id,
+      policy_version,
+      create_ms: createMs,
+      error,
+    };
+    return [{ kind: "send", message }];
+  }
+
+  #lease(lease: Lease): Effect[] {
+    if (this.#leaseIds.includes(lease.lease_id)) return [];
+    this.#leaseIds = [...this.#leaseIds.slice(1 - MAX_LEASE_IDS), lease.lease_id];
+    if (this.#current === null) {
+      this.#current = lease;
+      return [{ kind: "play", lease }];
+    }
+    this.#queued = lease;
+    return [];
+  }
+
+  #acknowledged(ack: BlockAck): Effect[] {
+    const wasSentOnce = this.#outbox.acknowledge(ack.lease_id, ack.block_index);
+    // A refusal is of the lease (C1): it is spent or lapsed. A block that was sent twice may be refused for that alone.
+    return !ack.accepted && wasSentOnce === true ? this.#void(ack.lease_id) : [];
+  }
+
+  #void(leaseId: number): Effect[] {
+    this.#outbox.drop(leaseId);
+    if (this.#lastClosing?.lease_id === leaseId) this.#lastClosing = null;
+    if (this.#queued?.lease_id === leaseId) this.#queued = null;
+    return this.#current?.lease_id === leaseId ? [{ kind: "void", leaseId }] : [];
+  }
+
+  #end(error: string | null): Effect[] {
+    this.#phase = "ended";
+    return [{ kind: "end", error }];
+  }
+}
+
+export function policyKey(policyId: string, policyVersion: number): string {
+  return `${policyId}@${policyVersion}`;
+}
+
+function isSameSeat(a: WelcomeWorker, b: WelcomeWorker): boolean {
+  return (
+    a.horizon === b.horizon &&
+    a.seed.low === b.seed.low &&
+    a.seed.high === b.seed.high &&
+    a.game.sha256 === b.game.sha256 &&
+    a.instance_ids.length === b.instance_ids.length &&
+    a.instance_ids.every((id, i) => id === b.instance_ids[i])
+  );
+}

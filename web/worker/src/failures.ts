@@ -1,0 +1,83 @@
+/** What a worker says of a game that broke, and when it gives the game up. */
+
+import type { GameFailed } from "@attract/schema";
+
+/** So many failures of one kind ... */
+export const MAX_FAILURES = 10;
+/** ... without this many good steps between two of them end the worker. */
+export const GOOD_STEPS_BETWEEN = 1000;
+
+export type FailureKind = GameFailed["kind"];
+
+/** Where and when it happened; null where that is not known. */
+export interface FailurePlace {
+  lease_id: number | null;
+  slot_id: number | null;
+  instance_id: number | null;
+  episode: number | null;
+  tick: number | null;
+  seed: GameFailed["seed"];
+}
+
+export const NOWHERE: FailurePlace = {
+  lease_id: null,
+  slot_id: null,
+  instance_id: null,
+  episode: null,
+  tick: null,
+  seed: null,
+};
+
+export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">;
+
+/** The game fails again and again: nothing is gained by going on. */
+export class FatalGameError extends Error {
+  override readonly name = "FatalGameError";
+}
+
+/** Whether this was thrown by a game or by the checks on what it returned, and not by a mistake of ours. */
+export function isGameError(error: unknown): error is Error & { kind: string } {
+  return error instanceof Error && error.name === "GameError" && "kind" in error;
+}
+
+/** A readable report of `error`. A hang or an unknown error is told as it is. */
+export function reportOf(error: unknown, place: FailurePlace, kind?: FailureKind): FailureReport {
+  const isError = error instanceof Error;
+  const cause = isError && error.cause instanceof Error ? error.cause : error;
+  return {
+    kind: kind ?? wireKind(error),
+    name: cause instanceof Error ? cause.name : "Error",
+    text: clip(isError ? error.message : String(error)),
+    stack: isError && error.stack !== undefined ? clip(error.stack) : null,
+    ...place,
+  };
+}
+
+function wireKind(error: unknown): FailureKind {
+  if (!isGameError(error)) return "crash";
+  return error.kind === "throw" || error.kind === "shape" || error.kind === "nan" ? error.kind : "invalid";
+}
+
+function clip(text: string): string {
+  return text.length > 10_000 ? `${text.slice(0, 10_000)}...` : text;
+}
+
+/** Counts failures by kind; owned by one rollout loop. */
+export class FailureLimit {
+  readonly #counts = new Map<FailureKind, number>();
+  readonly #stepsAtLast = new Map<FailureKind, number>();
+
+  /** @param goodSteps all agent steps that went well so far. @throws FatalGameError at the tenth in a row. */
+  count(report: FailureReport, goodSteps: number): void {
+    const last = this.#stepsAtLast.get(report.kind) ?? goodSteps;
+    const isNewRow = goodSteps - last >= GOOD_STEPS_BETWEEN;
+    const count = isNewRow ? 1 : (this.#counts.get(report.kind) ?? 0) + 1;
+    this.#counts.set(report.kind, count);
+    this.#stepsAtLast.set(report.kind, goodSteps);
+    if (count >= MAX_FAILURES) {
+      throw new FatalGameError(
+        `the game failed ${count} times (${report.kind}), the last time with: ${report.text}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,408 @@
+/** Runs a host: holds its control connection, starts its rollout workers, ends the silent ones, never plays itself. */
+
+import {
+  type Assignment,
+  decodeToBrowser,
+  encodeForSend,
+  type GameFailed,
+  type Hello,
+  PROTOCOL_VERSION,
+  ProtocolError,
+} from "@attract/schema";
+import { type FailureReport, NOWHERE } from "./failures.ts";
+import { HostConnection, type HostEffect } from "./host-connection.ts";
+import { Socket, socketUrl } from "./socket.ts";
+import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
+import type {
+  HostIdentity,
+  HostStatus,
+  RolloutToSupervisor,
+  SupervisorToPage,
+  SupervisorToRollout,
+} from "./worker-messages.ts";
+
+const CHECK_MS = 250;
+/** Loading a game may take this long. */
+const LOAD_MS = 15_000;
+/** A worker that was told to stop gets this long to say goodbye. */
+const GOODBYE_MS = 500;
+
+export interface SupervisorOptions {
+  identity: HostIdentity;
+  maxWorkers: number;
+  post(message: SupervisorToPage): void;
+  /** A new thread running the rollout entry. */
+  createWorker(): Worker;
+  /** 32 hex digits nobody can guess. */
+  randomKey(): string;
+}
+
+interface Running {
+  worker: Worker;
+  vitals: Vitals;
+  instanceIds: readonly number[];
+  seed: GameFailed["seed"];
+}
+
+type Run = Assignment & { run_id: string; game: NonNullable<Assignment["game"]> };
+
+/** Owned by the supervisor's entry; lives as long as the thread. */
+export class HostSupervisor {
+  readonly #options: SupervisorOptions;
+  readonly #connection: HostConnection;
+  readonly #socket: Socket;
+  readonly #running = new Map<number, Running>();
+  readonly #restarts = new RestartLimit();
+  /** Workers that are not started again under this assignment. */
+  readonly #givenUp = new Set<number>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #maxWorkers: number;
+  #run: Run | null = null;
+  #isDescribed = false;
+  #describer: { worker: Worker; deadline: number } | null = null;
+  #hidden = false;
+  #lastCheck: number;
+  #reported = "";
+  #tier: HostStatus["tier"] = null;
+  #error: string | null = null;
+  #ended = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#maxWorkers = options.maxWorkers;
+    const { identity } = options;
+    const hello: Hello = {
+      type: "hello",
+      protocol_version: PROTOCOL_VERSION,
+      build: identity.build,
+      role: "host",
+      token: identity.token,
+      host_id: identity.hostId,
+      worker_index: null,
+      worker_key: null,
+      max_workers: options.maxWorkers,
+      run_id: null,
+      device: { user_agent: identity.userAgent, hardware_concurrency: identity.hardwareConcurrency },
+    };
+    this.#connection = new HostConnection(hello, Math.random);
+    this.#socket = new Socket(socketUrl(identity.base), {
+      opened: () => this.#perform(this.#connection.opened()),
+      received: (bytes) => this.#received(bytes),
+      closed: (code, reason) => {
+        this.#perform(this.#connection.closed(code, reason));
+        this.#postStatus();
+      },
+    });
+    this.#socket.connect(0);
+    this.#lastCheck = performance.now();
+    this.#timer = setInterval(() => this.#check(performance.now()), CHECK_MS);
+  }
+
+  setMaxWorkers(maxWorkers: number): void {
+    this.#maxWorkers = maxWorkers;
+    this.#settle();
+  }
+
+  setHidden(hidden: boolean): void {
+    this.#hidden = hidden;
+    this.#report();
+  }
+
+  /** Says goodbye and ends every worker. */
+  stop(): void {
+    this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
+    this.#finish(null);
+    setTimeout(() => this.#options.post({ type: "stopped" }), GOODBYE_MS);
+  }
+
+  #received(bytes: Uint8Array): void {
+    try {
+      this.#perform(this.#connection.received(decodeToBrowser(bytes)));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#finish(`the server sent what the protocol does not allow: ${error.message}`);
+    }
+  }
+
+  #perform(effects: readonly HostEffect[]): void {
+    for (const effect of effects) {
+      switch (effect.kind) {
+        case "send":
+          this.#socket.send(encodeForSend(effect.message));
+          break;
+        case "connect":
+          this.#socket.connect(effect.delayMs);
+          break;
+        case "welcomed":
+          this.#tier = effect.tier;
+          this.#error = null;
+          this.#postStatus();
+          break;
+        case "assign":
+          this.#assign(effect.assignment as Run);
+          break;
+        case "idle":
+          this.#leaveRun();
+          break;
+        case "reload":
+          this.#finish(effect.reason);
+          this.#options.post({ type: "reload", reason: effect.reason });
+          break;
+        case "end":
+          this.#finish(effect.error);
+          break;
+      }
+    }
+  }
+
+  #assign(run: Run): void {
+    const isOther = this.#run?.run_id !== run.run_id || this.#run.game.sha256 !== run.game.sha256;
+    if (isOther) this.#leaveRun();
+    this.#run = run;
+    if (run.describe) {
+      // Asked again, say after the server was restarted: told again.
+      this.#isDescribed = false;
+      this.#describe(run);
+    } else {
+      this.#isDescribed = true;
+    }
+    this.#settle();
+  }
+
+  #leaveRun(): void {
+    this.#endDescriber();
+    for (const index of [...this.#running.keys()]) this.#endWorker(index, true);
+    this.#run = null;
+    this.#givenUp.clear();
+    this.#restarts.clear();
+    this.#report();
+  }
+
+  #describe(run: Run): void {
+    this.#endDescriber();
+    const worker = this.#options.createWorker();
+    this.#describer = { worker, deadline: performance.now() + LOAD_MS };
+    const failed = (report: FailureReport): void => {
+      this.#endDescriber();
+      this.#gameFailed(run.run_id, null, report);
+    };
+    worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
+      const message = event.data;
+      if (message.type === "describe_failed") failed(message.report);
+      if (message.type !== "described") return;
+      this.#endDescriber();
+      this.#isDescribed = true;
+      const { description } = message;
+      const { run_id, game } = run;
+      this.#perform([
+        { kind: "send", message: { type: "game_described", run_id, sha256: game.sha256, description } },
+      ]);
+      this.#settle();
+    };
+    worker.onerror = (event) => failed(scriptFailure(event.message, "load"));
+    const order: SupervisorToRollout = { type: "describe", identity: this.#options.identity, game: run.game };
+    worker.postMessage(order);
+  }
+
+  #endDescriber(): void {
+    this.#describer?.worker.terminate();
+    this.#describer = null;
+  }
+
+  /** Starts and ends workers until as many run as are wanted. */
+  #settle(): void {
+    const run = this.#run;
+    const wanted = run === null || !this.#isDescribed ? 0 : Math.min(run.num_workers, this.#maxWorkers);
+    for (const index of [...this.#running.keys()]) if (index >= wanted) this.#endWorker(index, true);
+    for (let index = 0; index < wanted; index++) {
+      if (!this.#running.has(index) && !this.#givenUp.has(index)) this.#startWorker(run!, index);
+    }
+    this.#report();
+  }
+
+  #startWorker(run: Run, index: number): void {
+    const worker = this.#options.createWorker();
+    const running: Running = { worker, vitals: new Vitals(performance.now()), instanceIds: [], seed: null };
+    this.#running.set(index, running);
+    worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
+      if (this.#running.get(index) === running) this.#heard(run, index, running, event.data);
+    };
+    worker.onerror = (event) => {
+      if (this.#running.get(index) === running)
+        this.#broke(run, index, scriptFailure(event.message, "crash"));
+    };
+    const order: SupervisorToRollout = {
+      type: "start",
+      identity: this.#options.identity,
+      runId: run.run_id,
+      workerIndex: index,
+      workerKey: this.#options.randomKey(),
+    };
+    worker.postMessage(order);
+  }
+
+  #heard(run: Run, index: number, running: Running, message: RolloutToSupervisor): void {
+    switch (message.type) {
+      case "heartbeat":
+        running.vitals.heard(message, performance.now());
+        break;
+      case "seated":
+        running.instanceIds = message.instanceIds;
+        running.seed = message.seed;
+        break;
+      case "crashed":
+        this.#broke(run, index, message.report);
+        break;
+      case "reload":
+        this.#options.post({ type: "reload", reason: message.reason });
+        break;
+      case "ended":
+        if (message.error !== null) this.#error = `worker ${index}: ${message.error}`;
+        this.#givenUp.add(index);
+        this.#endWorker(index, false);
+        this.#report();
+        break;
+    }
+  }
+
+  /** Reports a worker that crashed or hung and starts another in its place, unless that happened too often. */
+  #broke(run: Run, index: number, report: FailureReport): void {
+    this.#endWorker(index, false);
+    this.#gameFailed(run.run_id, index, report);
+    if (!this.#restarts.mayRestart(index, performance.now())) {
+      this.#givenUp.add(index);
+      const text = `worker ${index} broke three times within a minute and is not started again; last: ${report.text}`;
+      this.#gameFailed(run.run_id, index, { ...report, kind: "crash", text });
+    }
+    this.#settle();
+  }
+
+  #endWorker(index: number, isOrdered: boolean): void {
+    const running = this.#running.get(index);
+    if (running === undefined) return;
+    this.#running.delete(index);
+    const { worker } = running;
+    if (!isOrdered) {
+      worker.terminate();
+      return;
+    }
+    worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
+      if (event.data.type === "ended") worker.terminate();
+    };
+    worker.postMessage({ type: "stop" } satisfies SupervisorToRollout);
+    setTimeout(() => worker.terminate(), GOODBYE_MS);
+  }
+
+  #check(now: number): void {
+    const wasAsleep = now - this.#lastCheck > SLEEP_MS;
+    this.#lastCheck = now;
+    const run = this.#run;
+    if (run === null) return;
+    for (const [index, running] of [...this.#running]) {
+      if (wasAsleep) running.vitals.forgive(now);
+      if (running.vitals.isSilent(now, run.silence_seconds * 1000)) {
+        this.#broke(run, index, hangReport(running, run.silence_seconds));
+      }
+    }
+    if (this.#describer !== null && now > this.#describer.deadline) {
+      this.#endDescriber();
+      const text = `the game's module did not load within ${LOAD_MS / 1000} s; a hang leaves no stack`;
+      this.#gameFailed(run.run_id, null, { kind: "load", name: "Hang", text, stack: null, ...NOWHERE });
+    }
+    this.#postStatus();
+  }
+
+  #gameFailed(runId: string, workerIndex: number | null, report: FailureReport): void {
+    this.#error = report.text;
+    const message: GameFailed = { type: "game_failed", run_id: runId, worker_index: workerIndex, ...report };
+    this.#perform(this.#connection.gameFailed(message));
+    this.#postStatus();
+  }
+
+  /** Tells the server how many workers run, when that has changed. */
+  #report(): void {
+    const runId = this.#run?.run_id ?? null;
+    const numWorkers = this.#running.size;
+    const news = `${runId}/${numWorkers}/${this.#hidden}`;
+    if (news !== this.#reported) {
+      this.#reported = news;
+      const message = {
+        type: "host_status" as const,
+        run_id: runId,
+        num_workers: numWorkers,
+        hidden: this.#hidden,
+      };
+      this.#perform(this.#connection.status(message));
+    }
+    this.#postStatus();
+  }
+
+  #postStatus(): void {
+    const workers = [...this.#running]
+      .sort(([a], [b]) => a - b)
+      .map(([index, { vitals }]) => ({
+        index,
+        leaseId: vitals.leaseId,
+        stepsPerSecond: vitals.stepsPerSecond,
+      }));
+    const status: HostStatus = {
+      connected: this.#connection.isConnected,
+      tier: this.#tier,
+      runId: this.#run?.run_id ?? null,
+      game: this.#run?.game.name ?? null,
+      numWorkers: workers.length,
+      workers,
+      stepsPerSecond: workers.reduce((sum, worker) => sum + worker.stepsPerSecond, 0),
+      error: this.#error,
+      ended: this.#ended,
+    };
+    this.#options.post({ type: "status", status });
+  }
+
+  #finish(error: string | null): void {
+    if (error !== null) this.#error = error;
+    this.#ended = true;
+    this.#leaveRun();
+    clearInterval(this.#timer);
+    this.#socket.close();
+  }
+}
+
+function hangReport(running: Running, silenceSeconds: number): FailureReport {
+  const { instanceIds, seed, vitals } = running;
+  const slots =
+    instanceIds.length === 1 ? `slot ${instanceIds[0]}` : `one of the slots ${ranges(instanceIds)}`;
+  const text =
+    `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
+    `the game does not return from start() or update() in ${slots}; a hang leaves no stack`;
+  const only = instanceIds.length === 1 ? instanceIds[0] : null;
+  return {
+    kind: "hang",
+    name: "Hang",
+    text,
+    stack: null,
+    ...NOWHERE,
+    lease_id: vitals.leaseId,
+    slot_id: only,
+    instance_id: only,
+    seed,
+  };
+}
+
+/** "3 to 6, 9": the ids in runs. */
+export function ranges(ids: readonly number[]): string {
+  const sorted = [...ids].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let from = 0; from < sorted.length; ) {
+    let to = from;
+    while (to + 1 < sorted.length && sorted[to + 1] === sorted[to] + 1) to++;
+    parts.push(from === to ? `${sorted[from]}` : `${sorted[from]} to ${sorted[to]}`);
+    from = to + 1;
+  }
+  return parts.join(", ");
+}
+
+function scriptFailure(text: string | undefined, kind: "load" | "crash"): FailureReport {
+  const message = text === undefined || text === "" ? "the worker's script could not be loaded" : text;
+  return { kind, name: "Error", text: message, stack: null, ...NOWHERE };
+}

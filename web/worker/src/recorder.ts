@@ -1,0 +1,137 @@
+/** One segment of every slot of a worker, time-major in preallocated arrays (rules E1, E4, E8, S2). */
+
+import type { EpisodeResult } from "@attract/schema";
+import type { BoxView } from "attract/contract";
+import { allocateEntry, type ObservationEntry } from "attract/observation";
+import type { ObservationSpace } from "attract/spaces";
+import { FinalObservationStore } from "./final-observations.ts";
+import type { ObservationBatch } from "./observation-batch.ts";
+
+/** Owned by one rollout loop; allocates nothing per step. Column c is slot `slotIds[c]`. */
+export class SegmentRecorder {
+  readonly horizon: number;
+  readonly numSlots: number;
+  readonly entries: readonly ObservationEntry[];
+  /** Per entry, [horizon, slots, size]. */
+  readonly observations: readonly BoxView[];
+  /** All [horizon, slots]. */
+  readonly actions: Int32Array<ArrayBuffer>;
+  readonly logProbs: Float32Array<ArrayBuffer>;
+  readonly values: Float32Array<ArrayBuffer>;
+  readonly rewards: Float32Array<ArrayBuffer>;
+  readonly terminated: Uint8Array<ArrayBuffer>;
+  readonly truncated: Uint8Array<ArrayBuffer>;
+  readonly valid: Uint8Array<ArrayBuffer>;
+  readonly executedTicks: Uint16Array<ArrayBuffer>;
+  /** [slots] each. */
+  readonly slotIds: Int32Array<ArrayBuffer>;
+  readonly firstSteps: Int32Array<ArrayBuffer>;
+  readonly bootstrapValues: Float32Array<ArrayBuffer>;
+  readonly finals: FinalObservationStore;
+  /** Episodes that ended in this segment, and the column each ended in. */
+  readonly episodes: EpisodeResult[] = [];
+  readonly episodeColumns: number[] = [];
+
+  constructor(space: ObservationSpace, horizon: number, slotIds: readonly number[]) {
+    const numSlots = slotIds.length;
+    const numSteps = horizon * numSlots;
+    this.horizon = horizon;
+    this.numSlots = numSlots;
+    this.finals = new FinalObservationStore(space, numSlots);
+    this.entries = this.finals.entries;
+    this.observations = this.entries.map((entry) => allocateEntry(entry, numSteps));
+    this.actions = new Int32Array(numSteps);
+    this.logProbs = new Float32Array(numSteps);
+    this.values = new Float32Array(numSteps);
+    this.rewards = new Float32Array(numSteps);
+    this.terminated = new Uint8Array(numSteps);
+    this.truncated = new Uint8Array(numSteps);
+    this.valid = new Uint8Array(numSteps);
+    this.executedTicks = new Uint16Array(numSteps);
+    this.slotIds = Int32Array.from(slotIds);
+    this.firstSteps = new Int32Array(numSlots);
+    this.bootstrapValues = new Float32Array(numSlots);
+  }
+
+  /** Starts over; `firstStep` is every slot's own counter at the segment's first step. */
+  begin(firstStep: number): void {
+    this.firstSteps.fill(firstStep);
+    this.finals.clear();
+    this.episodes.length = 0;
+    this.episodeColumns.length = 0;
+  }
+
+  /** Keeps what all slots see before step `step`. */
+  recordObservations(step: number, batch: ObservationBatch): void {
+    for (let e = 0; e < this.observations.length; e++) {
+      this.observations[e].set(batch.arrays[e], step * this.numSlots * this.entries[e].size);
+    }
+  }
+
+  recordDecision(step: number, column: number, action: number, logProb: number, value: number): void {
+    const at = step * this.numSlots + column;
+    this.actions[at] = action;
+    this.logProbs[at] = logProb;
+    this.values[at] = value;
+  }
+
+  /** What the step brought; the arguments are 0 or 1 where they are flags. */
+  recordOutcome(
+    step: number,
+    column: number,
+    reward: number,
+    terminated: number,
+    truncated: number,
+    ticks: number,
+  ): void {
+    const at = step * this.numSlots + column;
+    this.rewards[at] = reward;
+    this.terminated[at] = terminated;
+    this.truncated[at] = truncated;
+    this.valid[at] = 1;
+    this.executedTicks[at] = ticks;
+  }
+
+  /** Keeps the observation before the reset: row `column` of the batch, while it still stands there (rule E2). */
+  recordFinal(step: number, column: number, batch: ObservationBatch): void {
+    this.finals.add(step, column, batch.arrays, column);
+  }
+
+  recordEpisode(column: number, result: EpisodeResult): void {
+    this.episodes.push(result);
+    this.episodeColumns.push(column);
+  }
+
+  /**
+   * Makes step `step` of `column` one that counts nowhere (S5): the game failed in it. The step before, if it is of the same
+   * segment and episode, is truncated at the observation that the failed step began with, so that nothing is read across.
+   */
+  recordFailure(step: number, column: number): void {
+    const at = step * this.numSlots + column;
+    this.rewards[at] = 0;
+    this.terminated[at] = 0;
+    this.truncated[at] = 0;
+    this.valid[at] = 0;
+    this.executedTicks[at] = 0;
+    if (step === 0) return;
+    const before = at - this.numSlots;
+    if (this.terminated[before] === 1 || this.truncated[before] === 1 || this.valid[before] === 0) return;
+    this.truncated[before] = 1;
+    this.finals.add(step - 1, column, this.observations, at);
+  }
+
+  /**
+   * Sets `bootstrapValues` from the values of the observations after the last step; the finals' values must be known.
+   * Rule E4: 0 after a terminated step, V(final observation) after a truncated one.
+   */
+  setBootstrapValues(values: Float32Array): void {
+    const last = (this.horizon - 1) * this.numSlots;
+    for (let c = 0; c < this.numSlots; c++) {
+      this.bootstrapValues[c] = this.terminated[last + c] === 1 ? 0 : values[c];
+    }
+    const { finals } = this;
+    for (let i = 0; i < finals.count; i++) {
+      if (finals.steps[i] === this.horizon - 1) this.bootstrapValues[finals.columns[i]] = finals.values[i];
+    }
+  }
+}

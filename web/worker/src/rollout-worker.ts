@@ -1,0 +1,331 @@
+/** One rollout worker: its socket, its protocol state, its policies and its games. */
+
+import {
+  decodeToBrowser,
+  type EvaluationResult,
+  encodeForSend,
+  type Hello,
+  type Lease,
+  type Policy as PolicyMessage,
+  PROTOCOL_VERSION,
+  ProtocolError,
+  type RolloutClose,
+  type WelcomeWorker,
+} from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import { type Effect, policyKey, WorkerConnection } from "./connection.ts";
+import { evaluate } from "./evaluate.ts";
+import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "./failures.ts";
+import { loadGame } from "./load-game.ts";
+import { type Policy, RandomPolicy } from "./policy.ts";
+import { createPolicySession, numDiscreteActions, type PolicySession } from "./policy-session.ts";
+import { RolloutLoop } from "./rollout-loop.ts";
+import { Socket, socketUrl } from "./socket.ts";
+import type { HostIdentity, RolloutToSupervisor } from "./worker-messages.ts";
+import { Yielder } from "./yielding.ts";
+
+const HEARTBEAT_MS = 250;
+/** How often a worker that waits for the server looks again. */
+const GATE_MS = 4;
+/** Policy versions whose sessions are kept. */
+const MAX_SESSIONS = 2;
+const MAX_EVALUATION_ROWS = 128;
+
+export interface RolloutWorkerOptions {
+  identity: HostIdentity;
+  runId: string;
+  workerIndex: number;
+  workerKey: string;
+  /** Tells the supervisor. */
+  post(message: RolloutToSupervisor): void;
+}
+
+/** Owned by the worker's entry; lives as long as the thread. */
+export class RolloutWorker {
+  readonly #options: RolloutWorkerOptions;
+  readonly #connection: WorkerConnection;
+  readonly #socket: Socket;
+  readonly #yielder = new Yielder();
+  /** In the order of their arrival. */
+  readonly #sessions = new Map<string, PolicySession>();
+  readonly #voided = new Set<number>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #welcome: WelcomeWorker | null = null;
+  #definition: GameDefinition | null = null;
+  #loop: RolloutLoop | null = null;
+  /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
+  #policyWork: Promise<void> = Promise.resolve();
+  #playing: Promise<void> = Promise.resolve();
+  #steps = 0;
+  #agentSteps = 0;
+  #lastProgress = 0;
+  #isOver = false;
+
+  constructor(options: RolloutWorkerOptions) {
+    this.#options = options;
+    const { identity, runId, workerIndex, workerKey } = options;
+    const hello: Hello = {
+      type: "hello",
+      protocol_version: PROTOCOL_VERSION,
+      build: identity.build,
+      role: "worker",
+      token: identity.token,
+      host_id: identity.hostId,
+      worker_index: workerIndex,
+      worker_key: workerKey,
+      max_workers: null,
+      run_id: runId,
+      device: { user_agent: identity.userAgent, hardware_concurrency: identity.hardwareConcurrency },
+    };
+    this.#connection = new WorkerConnection(hello, Math.random);
+    this.#socket = new Socket(socketUrl(identity.base), {
+      opened: () => this.#perform(this.#connection.opened()),
+      received: (bytes) => this.#received(bytes),
+      closed: (code, reason) => this.#perform(this.#connection.closed(code, reason)),
+    });
+  }
+
+  start(): void {
+    this.#socket.connect(0);
+    this.#timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
+  }
+
+  /** Says goodbye: its leases lapse at once. */
+  stop(): void {
+    if (this.#connection.isSeated) this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
+    this.#end(null);
+  }
+
+  /** Ends the worker with the report of something that is no game's fault. */
+  crash(error: unknown): void {
+    if (this.#isOver) return;
+    this.#shutDown();
+    const leaseId = this.#connection.current?.lease_id ?? null;
+    this.#options.post({
+      type: "crashed",
+      report: reportOf(error, { ...NOWHERE, lease_id: leaseId }, "crash"),
+    });
+  }
+
+  #received(bytes: Uint8Array): void {
+    try {
+      this.#perform(this.#connection.received(decodeToBrowser(bytes)));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#end(`the server sent what the protocol does not allow: ${error.message}`);
+    }
+  }
+
+  #perform(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      switch (effect.kind) {
+        case "send":
+          this.#socket.send(encodeForSend(effect.message));
+          break;
+        case "send_frame":
+          this.#socket.send(effect.bytes);
+          break;
+        case "connect":
+          this.#socket.connect(effect.delayMs);
+          break;
+        case "take_seat":
+          this.#takeSeat(effect.welcome);
+          break;
+        case "create_policy":
+          this.#policyWork = this.#policyWork.then(() => this.#createPolicy(effect.policy));
+          break;
+        case "play":
+          this.#playing = this.#playing
+            .then(() => this.#play(effect.lease))
+            .catch((error) => this.#broke(error));
+          break;
+        case "void":
+          this.#voided.add(effect.leaseId);
+          this.#loop?.voidLease(effect.leaseId);
+          break;
+        case "reload":
+          this.#shutDown();
+          this.#options.post({ type: "reload", reason: effect.reason });
+          break;
+        case "end":
+          this.#end(effect.error);
+          break;
+      }
+    }
+  }
+
+  /** Loads the game and makes what the seat needs, once what is being played has stopped. */
+  #takeSeat(welcome: WelcomeWorker): void {
+    const { instance_ids: instanceIds, seed } = welcome;
+    this.#options.post({ type: "seated", instanceIds, seed });
+    this.#welcome = welcome;
+    const game = loadGame(this.#options.identity.base, welcome.game);
+    this.#playing = this.#playing
+      .then(async () => {
+        this.#definition = await game;
+        this.#loop = new RolloutLoop({
+          definition: this.#definition,
+          seat: welcome,
+          yieldTurn: () => this.#yieldTurn(),
+          now: () => performance.now(),
+          emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
+          failed: (report) => this.#gameFailed(report),
+          gate: () => this.#gate(),
+        });
+      })
+      .catch((error) => {
+        this.#gameFailed(reportOf(error, NOWHERE, "load"));
+        this.#end(`the game could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+      });
+  }
+
+  async #createPolicy(message: PolicyMessage): Promise<void> {
+    const { policy_id: policyId, policy_version: policyVersion, onnx } = message;
+    const started = performance.now();
+    const welcome = this.#welcome;
+    if (welcome === null || this.#isOver) return;
+    let failure: string | null = null;
+    try {
+      const maxBatch = welcome.instance_ids.length;
+      const session = await createPolicySession(onnx, welcome.description, {
+        policyId,
+        policyVersion,
+        maxBatch,
+      });
+      this.#sessions.set(policyKey(policyId, policyVersion), session);
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+    }
+    this.#perform(this.#connection.policyReady(message, performance.now() - started, failure));
+    await this.#releaseOldSessions();
+  }
+
+  async #releaseOldSessions(): Promise<void> {
+    const needed = this.#connection.neededPolicies();
+    for (const [key, session] of [...this.#sessions]) {
+      if (this.#sessions.size <= MAX_SESSIONS) return;
+      if (needed.has(key)) continue;
+      this.#sessions.delete(key);
+      this.#connection.policyReleased(key);
+      await session.release();
+    }
+  }
+
+  async #play(lease: Lease): Promise<void> {
+    if (this.#isOver) return;
+    this.#steps = 0;
+    // Before the first tick: if that never returns, the supervisor must know which lease it was.
+    this.#beat(lease.lease_id);
+    await this.#policyWork;
+    const closing = this.#voided.has(lease.lease_id) ? null : await this.#playLease(lease);
+    if (this.#isOver) return;
+    this.#voided.delete(lease.lease_id);
+    this.#perform(this.#connection.leaseFinished(closing));
+    if (this.#connection.current === null) this.#beat(null);
+  }
+
+  async #playLease(lease: Lease): Promise<RolloutClose | EvaluationResult | null> {
+    const policy = this.#policyOf(lease);
+    if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, policy);
+    return evaluate(lease, policy, {
+      definition: this.#definition!,
+      yieldTurn: () => this.#yieldTurn(),
+      now: () => performance.now(),
+      failed: (report) => this.#gameFailed(report),
+      isVoid: () => this.#voided.has(lease.lease_id),
+      progressed: (steps) => {
+        this.#steps = steps;
+      },
+    });
+  }
+
+  /** Raises Error if the lease needs a policy that was never sent or could not be made. */
+  #policyOf(lease: Lease): Policy {
+    const { policy_id: policyId, policy_version: policyVersion, script } = lease.seats[0];
+    const welcome = this.#welcome!;
+    if (script === "random") {
+      const rows = Math.max(welcome.instance_ids.length, MAX_EVALUATION_ROWS);
+      return new RandomPolicy(policyId, policyVersion, rows, numDiscreteActions(welcome.description));
+    }
+    const session = this.#sessions.get(policyKey(policyId, policyVersion));
+    if (session === undefined) {
+      throw new Error(
+        `lease ${lease.lease_id} needs ${policyKey(policyId, policyVersion)}, which is not here`,
+      );
+    }
+    return session;
+  }
+
+  async #yieldTurn(): Promise<void> {
+    await this.#yielder.yield();
+    await this.#policyWork;
+  }
+
+  /** Waits while the server is behind or away; a lease that was voided meanwhile waits no longer. */
+  #gate(): Promise<void> | null {
+    if (this.#mayPlayOn()) return null;
+    return (async () => {
+      while (!this.#mayPlayOn()) await new Promise((resolve) => setTimeout(resolve, GATE_MS));
+    })();
+  }
+
+  #mayPlayOn(): boolean {
+    const leaseId = this.#connection.current?.lease_id;
+    const isVoid = leaseId === undefined || this.#voided.has(leaseId);
+    return isVoid || this.#isOver || this.#connection.mayPlayOn(this.#socket.bufferedBytes);
+  }
+
+  #tick(): void {
+    const lease = this.#connection.current;
+    this.#beat(lease?.lease_id ?? null);
+    const now = performance.now();
+    const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
+    if (lease === null || now - this.#lastProgress < everyMs) return;
+    this.#lastProgress = now;
+    this.#perform(this.#connection.progress(this.#stepsOf(lease)));
+  }
+
+  #beat(leaseId: number | null): void {
+    const lease = this.#connection.current;
+    const steps = lease === null ? 0 : this.#stepsOf(lease);
+    this.#agentSteps = this.#loop?.agentSteps ?? 0;
+    this.#options.post({ type: "heartbeat", leaseId, steps, agentSteps: this.#agentSteps });
+  }
+
+  #stepsOf(lease: Lease): number {
+    const isRollout = lease.purpose === "train" || lease.purpose === "record";
+    return isRollout ? (this.#loop?.leaseSteps ?? 0) : this.#steps;
+  }
+
+  #gameFailed(report: FailureReport): void {
+    const { runId, workerIndex } = this.#options;
+    this.#perform(
+      this.#connection.gameFailed({
+        type: "game_failed",
+        run_id: runId,
+        worker_index: workerIndex,
+        ...report,
+      }),
+    );
+  }
+
+  #broke(error: unknown): void {
+    if (error instanceof FatalGameError) this.#end(error.message);
+    else this.crash(error);
+  }
+
+  #end(error: string | null): void {
+    if (this.#isOver) return;
+    this.#shutDown();
+    this.#options.post({ type: "ended", error });
+  }
+
+  #shutDown(): void {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    const leaseId = this.#connection.current?.lease_id;
+    if (leaseId !== undefined) this.#loop?.voidLease(leaseId);
+    this.#socket.close();
+    this.#yielder.close();
+  }
+}
