@@ -16,7 +16,9 @@ export function describeConformance(
     });
 
     test("nothing is found", () => {
-      const findings = report.findings.filter(({ check }) => !(expected.allowedWarnings ?? []).includes(check));
+      const findings = report.findings.filter(
+        ({ check }) => !(expected.allowedWarnings ?? []).includes(check),
+      );
       expect(findings).toEqual([]);
       expect(report.isTrainable).toBe(true);
     });

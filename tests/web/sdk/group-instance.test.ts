@@ -133,7 +133,7 @@ test("every agent has its own view", () => {
 });
 
 test("reward terms per agent", () => {
-  const rewardTerms = [{ hit: 1 }, { hit: 2 }, {}];
+  const rewardTerms: Record<string, number>[] = [{ hit: 1 }, { hit: 2 }, {}];
   const instance = trio([{ reward: undefined, rewardTerms }], { rewardTerms: { hit: 10 } });
   instance.start(0);
   instance.step([0, 0, 0]);
