@@ -2,6 +2,7 @@
  * `npm run build`: makes everything the Python package serves under `backend/attract/web/`.
  *
  *   games/<name>.js, .js.map, games.json   every bundled game, one ES module each
+ *   games/<name>.train.yaml                settings that suit it
  *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets
@@ -12,6 +13,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   chmod,
   copyFile,
@@ -88,6 +90,9 @@ async function buildGames(folder) {
   for (const name of names) {
     const { default: definition } = await import(pathToFileURL(path.join(folder, `${name}.js`)).href);
     games.push({ name, title: titleOf(definition.id), id: definition.id });
+    // Settings that suit this game, as a user may keep them beside a game of their own.
+    const settings = path.join(WEB, "games", name, "game.train.yaml");
+    if (existsSync(settings)) await copyFile(settings, path.join(folder, `${name}.train.yaml`));
   }
   await writeFile(path.join(folder, "games.json"), `${JSON.stringify(games, null, 2)}\n`);
 }

@@ -11,6 +11,9 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
+
+import yaml
 
 from attract.errors import ConfigurationError, GameError, nearest_name
 from attract.schema.api import GameEntry
@@ -66,6 +69,25 @@ class GameLibrary:
                 game, bundled.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
             )
         return await self._bundle(game, self._module_path(game))
+
+    def recommended(self, game: str) -> dict[str, Any]:
+        """Run settings that a game comes with, from `<stem>.train.yaml` beside its module; empty without one.
+
+        Raises: ConfigurationError: when that file is no mapping.
+        """
+        if game in self.bundled_names():
+            path = self._web_dir / "games" / f"{game}.train.yaml"
+        else:
+            path = self._module_path(game).with_suffix(".train.yaml")
+        if not path.is_file():
+            return {}
+        try:
+            found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except yaml.YAMLError as error:
+            raise ConfigurationError(f"is no YAML: {error}", setting=str(path)) from None
+        if not isinstance(found, dict):
+            raise ConfigurationError("must be a mapping of run settings", setting=str(path))
+        return cast("dict[str, Any]", found)
 
     def keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
         """Serve a module that a run directory kept, under its content hash."""

@@ -99,7 +99,8 @@ class RunService:
 
         Args:
             game: bundled name or path; with `resume` it may be empty, the run knows its own.
-            settings: nested mapping of `RunSettings`; with `resume` on top of the run's own.
+            settings: nested mapping of `RunSettings`, on top of those the game comes with; with `resume` on
+                top of the run's own.
             run_id: its folder's name; None: made from game and time.
             resume: go on with the existing run `run_id`.
             force: move an existing run `run_id` to the trash.
@@ -116,6 +117,8 @@ class RunService:
             config = self._archive.directory(run_id).read_config()
             settings = _merge(config["settings"], settings)
             game = game or str(config["game"])
+        else:
+            settings = _above(self._games.recommended(game), settings)
         chosen = RunSettings.from_mapping(settings)
         source = None if initialize_from is None else self._newest_checkpoint(initialize_from)
         with self._claim():
@@ -446,6 +449,16 @@ def _known_run() -> Generator[None]:
         yield
     except ConfigurationError as error:
         raise UnknownRunError(str(error)) from None
+
+
+def _above(recommended: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Given settings on top of a game's own; of two that exclude each other (S5) the given one stays."""
+    merged = _merge(recommended, given)
+    one, other = "minibatch_steps", "num_minibatches"
+    for chosen, displaced in ((one, other), (other, one)):
+        if chosen in given.get("ppo", {}) and displaced not in given.get("ppo", {}):
+            merged["ppo"].pop(displaced, None)
+    return merged
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
