@@ -1,4 +1,32 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+
+/** A Chromium of the system: the setting, else the first on the PATH, else Playwright's own. */
+function systemChromium(): string | undefined {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
+  for (const name of names) {
+    for (const folder of [...folders, "/usr/bin"]) {
+      const file = path.join(folder, name);
+      if (existsSync(file)) return file;
+    }
+  }
+  return undefined;
+}
+
+const CHROMIUM_SWITCHES = [
+  "--no-sandbox",
+  "--disable-quic",
+  "--disable-background-networking",
+  "--no-first-run",
+  "--disable-component-update",
+  "--disable-sync",
+  "--js-flags=--expose-gc",
+  "--enable-precise-memory-info",
+];
 
 // Tests in `*.browser.test.ts` need a real Chromium; everything else runs in Node.
 export default defineConfig({
@@ -11,6 +39,25 @@ export default defineConfig({
           include: ["tests/web/**/*.test.ts", "tests/contract/**/*.test.ts"],
           exclude: ["**/*.browser.test.ts", "**/node_modules/**"],
           testTimeout: 30_000,
+        },
+      },
+      {
+        worker: { format: "es" },
+        // ONNX Runtime finds its wasm through an explicit `?url` import; pre-bundling would break that.
+        optimizeDeps: { exclude: ["onnxruntime-web"] },
+        test: {
+          name: "browser",
+          include: ["tests/web/**/*.browser.test.ts"],
+          testTimeout: 60_000,
+          browser: {
+            enabled: true,
+            headless: true,
+            screenshotFailures: false,
+            provider: playwright({
+              launchOptions: { executablePath: systemChromium(), args: CHROMIUM_SWITCHES },
+            }),
+            instances: [{ browser: "chromium" }],
+          },
         },
       },
     ],

@@ -331,14 +331,22 @@ test("the event loop gets its turn at least every 5 ms of play, also between slo
   let lastYield = 0;
   let longest = 0;
   const instanceIds = Array.from({ length: 64 }, (_, i) => i);
-  const loop = createLoop(countingGame({ onTick: () => void (clock += 0.25) }), {
-    seat: seat({ instance_ids: instanceIds, horizon: 8 }),
-    now: () => clock,
-    yieldTurn: async () => {
-      longest = Math.max(longest, clock - lastYield);
-      lastYield = clock;
+  const loop = createLoop(
+    countingGame({
+      onTick: () => {
+        clock += 0.25;
+        return undefined;
+      },
+    }),
+    {
+      seat: seat({ instance_ids: instanceIds, horizon: 8 }),
+      now: () => clock,
+      yieldTurn: async () => {
+        longest = Math.max(longest, clock - lastYield);
+        lastYield = clock;
+      },
     },
-  });
+  );
   await loop.play(lease(), new FakePolicy(64));
   expect(clock).toBe(0.25 * 64 * 8);
   // The first look comes after 16 instances, 4 ms; from then on after ever fewer, at last after each.

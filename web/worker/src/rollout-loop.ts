@@ -23,8 +23,9 @@ import { YIELD_MS } from "./yielding.ts";
 
 /** Stream of the numbers that spread the first episodes (rule E7); the SDK's streams are 1 to 5. */
 export const DESYNC_STREAM = 6;
-/** Instances stepped between two looks at the clock. */
-const CLOCK_EVERY = 16;
+/** Most instances stepped between two looks at the clock; fewer where these take longer than `CHUNK_MS`. */
+const LARGEST_CHUNK = 16;
+const CHUNK_MS = 0.5;
 
 export interface LoopOptions {
   definition: GameDefinition;
@@ -64,6 +65,7 @@ export class RolloutLoop {
   /** Every slot's own step counter (S2). */
   #step = 0;
   #isVoid = false;
+  #chunk = LARGEST_CHUNK;
   #lastYield = 0;
   #lastEnd: number | null = null;
   #inferenceMs = 0;
@@ -206,12 +208,15 @@ export class RolloutLoop {
   async #stepGames(t: number): Promise<void> {
     const numInstances = this.#instances.length;
     let before = this.#options.now();
-    for (let from = 0; from < numInstances; from += CLOCK_EVERY) {
-      const to = Math.min(from + CLOCK_EVERY, numInstances);
+    for (let from = 0; from < numInstances; ) {
+      const to = Math.min(from + this.#chunk, numInstances);
       for (let i = from; i < to; i++) this.#stepGame(t, i);
       const after = this.#options.now();
       this.#gameMs += after - before;
+      this.#chunk =
+        after - before > CHUNK_MS ? (this.#chunk + 1) >> 1 : Math.min(LARGEST_CHUNK, 2 * this.#chunk);
       before = after;
+      from = to;
       if (after - this.#lastYield >= YIELD_MS) {
         await this.#yield();
         before = this.#lastYield;
