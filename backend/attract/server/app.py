@@ -28,7 +28,7 @@ def build_app(
     """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
 
     Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
-    `ws_max_size=settings.max_frame_bytes`; see `uvicorn_options`.
+    `ws_max_size=settings.max_frame_bytes`: what `serving.uvicorn_options` gives.
 
     Raises: RuntimeError: when a route declares no role.
     """
@@ -64,20 +64,6 @@ def build_app(
     app.state.service = service
     app.state.guard = guard
     return app
-
-
-def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
-    """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
-    return {
-        "ws": "websockets-sansio",
-        "ws_per_message_deflate": False,
-        "ws_max_size": settings.max_frame_bytes,
-        "ws_ping_interval": 20.0,
-        "ws_ping_timeout": 20.0,
-        "timeout_graceful_shutdown": 5,
-        "server_header": False,
-        "date_header": False,
-    }
 
 
 def read_build(web_dir: Path) -> str | None:

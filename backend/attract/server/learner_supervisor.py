@@ -93,8 +93,11 @@ class LearnerSupervisor:
         """Let the learner finish what it is writing, and end it."""
         self._ending = True
         link, self._link = self._link, None
-        if link is not None:
+        if link is not None and self._make_begin is not None:
             await link.close()
+        elif link is not None:
+            # It has nothing to finish, and may still be importing torch.
+            await link.kill()
         if self._hearing is not None:
             self._hearing.cancel()
             await asyncio.wait((self._hearing,))

@@ -10,7 +10,7 @@ DIGITS = {
     character: value
     for value, character in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
-FRAME = re.compile(r"(?:\w+:/{2,3}[^\s()]*?/)?(?:[^\s()]*/)?games/([0-9a-f]{64})\.js:(\d+):(\d+)")
+FRAME = re.compile(r"(?:\w+://)?(?:[^\s()@]*/)?games/([0-9a-f]{64})\.js:(\d+):(\d+)")
 """A position in a game bundle, as V8, SpiderMonkey and JavaScriptCore print it."""
 
 

@@ -1,0 +1,124 @@
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from attract.errors import ConfigurationError
+from attract.runs.directory import RunDirectory, check_run_id, create_run_id, is_locked, list_run_ids
+from attract.schema.game import GameReference
+
+
+def test_default_run_id_is_game_time_and_four_hex_digits():
+    run_id = create_run_id("my games/Snake!.game.ts", datetime(2026, 11, 3, 4, 5, 6, tzinfo=UTC))
+    assert run_id[:-4] == "Snake-20261103-040506-"
+    assert int(run_id[-4:], 16) >= 0
+
+
+@pytest.mark.parametrize("bad", ["", "..", "../x", "a/b", ".hidden", "a b", "x" * 121, "a\n"])
+def test_ids_that_could_name_another_folder_are_refused(bad: str):
+    with pytest.raises(ConfigurationError):
+        check_run_id(bad)
+
+
+def test_a_run_that_exists_is_refused_and_named_fixes_work(tmp_path: Path):
+    first = RunDirectory.create(tmp_path, "a")
+    first.write_config("cartpole", {"seed": 1})
+    first.close()
+    with pytest.raises(ConfigurationError, match="--force"):
+        RunDirectory.create(tmp_path, "a")
+    assert RunDirectory.view(tmp_path, "a").read_config()["settings"] == {"seed": 1}
+
+
+def test_force_moves_the_old_run_to_the_trash_and_deletes_nothing(tmp_path: Path):
+    old = RunDirectory.create(tmp_path, "a")
+    old.write_config("cartpole", {"seed": 1})
+    old.close()
+    new = RunDirectory.create(tmp_path, "a", force=True)
+    assert not (new.path / "config.yaml").exists()
+    (kept,) = (tmp_path / ".trash").iterdir()
+    assert "seed: 1" in (kept / "config.yaml").read_text()
+    new.close()
+
+
+def test_D3_a_second_writer_is_refused_until_the_first_is_done(tmp_path: Path):
+    first = RunDirectory.create(tmp_path, "a")
+    first.write_config("cartpole", {})
+    assert is_locked(first.path)
+    for attempt in (
+        lambda: RunDirectory.open_locked(tmp_path, "a"),
+        lambda: RunDirectory.create(tmp_path, "a", force=True),
+    ):
+        with pytest.raises(ConfigurationError, match="D3"):
+            attempt()
+    assert first.read_config()["game"] == "cartpole"
+    first.close()
+    assert not is_locked(first.path)
+    RunDirectory.open_locked(tmp_path, "a").close()
+
+
+def test_D3_the_lock_of_a_killed_process_is_free(tmp_path: Path):
+    RunDirectory.create(tmp_path, "a").close()
+    (tmp_path / "a" / "config.yaml").write_text("game: cartpole\n")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        RunDirectory.open_locked(tmp_path, "a")
+        os.write(writer, b"x")
+        os._exit(0) if os.read(reader, 0) else os.kill(os.getpid(), 9)
+    assert os.waitpid(child, 0)[1] == 9
+    RunDirectory.open_locked(tmp_path, "a").close()
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_missing_run_names_those_that_are_there(tmp_path: Path):
+    there = RunDirectory.create(tmp_path, "there")
+    there.write_config("cartpole", {})
+    there.close()
+    with pytest.raises(ConfigurationError, match="there"):
+        RunDirectory.view(tmp_path, "gone")
+
+
+def test_runs_are_listed_newest_first_and_the_trash_is_not_one(tmp_path: Path):
+    for age, name in ((200, "old"), (100, "new")):
+        directory = RunDirectory.create(tmp_path, name)
+        directory.write_config("cartpole", {})
+        directory.close()
+        os.utime(directory.path / "config.yaml", (1e9 - age, 1e9 - age))
+    RunDirectory.create(tmp_path, "old", force=True).close()
+    assert list_run_ids(tmp_path) == ["new"]
+
+
+def test_latest_and_best_point_at_versions_and_are_replaced(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    assert directory.marked("latest") is None
+    for version in (3, 4):
+        directory.mark("latest", version)
+    directory.mark("best", 3)
+    assert (directory.marked("latest"), directory.marked("best")) == (4, 3)
+    assert (directory.path / "latest").readlink() == Path("checkpoints/4")
+    assert not list(directory.path.glob(".latest.*"))
+    directory.close()
+
+
+def test_pruning_keeps_the_last_20_every_100th_latest_and_best(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    for version in range(131):
+        (directory.checkpoints / str(version)).mkdir()
+    (directory.checkpoints / ".tmp-7").mkdir()
+    directory.mark("best", 57)
+    directory.mark("latest", 130)
+    directory.prune()
+    assert directory.versions() == [0, 57, 100, *range(111, 131)]
+    assert (directory.checkpoints / ".tmp-7").exists()
+    directory.close()
+
+
+def test_game_and_description_come_back(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    assert directory.read_game() == (None, None)
+    reference = GameReference(name="cartpole", sha256="a" * 64, url="games/x.js")
+    directory.write_game(reference, None)
+    assert directory.read_game() == (reference, None)
+    directory.close()

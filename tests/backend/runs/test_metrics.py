@@ -1,0 +1,113 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from attract.runs.metrics import MetricsStore, UpdateRow
+
+
+def row(update: int, **values: float) -> UpdateRow:
+    """Agent steps are 1000 x update and seconds update / 10: values that name themselves."""
+    return UpdateRow(
+        update=update,
+        agent_steps=1000 * update,
+        collected_steps=1001 * update,
+        seconds=update / 10,
+        policy_version=update,
+        checkpoint=f"checkpoints/{update}",
+        weights_sha256="0" * 64,
+        values={name.replace("__", "/"): value for name, value in values.items()},
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    store = MetricsStore(tmp_path / "metrics.db")
+    yield store
+    store.close()
+
+
+def test_a_committed_row_is_there_after_the_database_is_opened_again(tmp_path: Path, store: MetricsStore):
+    store.commit_update(row(1, rollout__ep_rew_mean=20.5), {"view": {"state": "running"}})
+    again = MetricsStore(tmp_path / "metrics.db")
+    series = again.query("r").series[0]
+    assert (series.name, series.agent_steps, series.seconds, series.values) == (
+        "rollout/ep_rew_mean",
+        [1000.0],
+        [0.1],
+        [20.5],
+    )
+    assert again.fact("view") == {"state": "running"}
+    assert again.fact("nothing") is None
+    again.close()
+
+
+def test_D1_a_row_is_committed_whole_or_not_at_all(store: MetricsStore):
+    store.commit_update(row(1, a=1.0), {"view": 1})
+    with pytest.raises(Exception, match="UNIQUE"):
+        store.commit_update(row(1, a=2.0, b=2.0), {"view": 2})
+    assert store.names() == ["a"]
+    assert store.fact("view") == 1
+
+
+def test_downsampling_gives_mean_and_extremes_of_buckets_of_equal_count(store: MetricsStore):
+    for update in range(1, 11):
+        store.commit_update(row(update, a=100.0 if update == 7 else float(update)), {})
+    view = store.query("r", ["a"], max_points=2)
+    series = view.series[0]
+    # Updates 1..5 and 6..10; the spike at 7 shows in `high`: (6 + 100 + 8 + 9 + 10) / 5 = 26.6.
+    assert series.values == [3.0, pytest.approx(26.6)]
+    assert (series.low, series.high) == ([1.0, 6.0], [5.0, 100.0])
+    assert series.agent_steps == [3000.0, 8000.0]
+    assert series.seconds == [pytest.approx(0.3), pytest.approx(0.8)]
+
+
+def test_range_is_in_agent_steps_with_both_ends_in_it(store: MetricsStore):
+    for update in range(1, 11):
+        store.commit_update(row(update, a=float(update)), {})
+    assert store.query("r", ["a"], from_steps=3000, to_steps=5000).series[0].values == [3.0, 4.0, 5.0]
+
+
+def test_never_more_points_than_asked_for(store: MetricsStore):
+    for update in range(1, 1001):
+        store.commit_update(row(update, a=float(update)), {})
+    series = store.query("r", ["a"], max_points=300).series[0]
+    assert len(series.values) == 300
+    assert (min(series.low), max(series.high)) == (1.0, 1000.0)
+
+
+def test_unknown_names_are_empty_series_and_all_names_are_told(store: MetricsStore):
+    store.commit_update(row(1, b=1.0, a=2.0), {})
+    view = store.query("r", ["c"])
+    assert view.names == ["a", "b"]
+    assert (view.series[0].name, view.series[0].values) == ("c", [])
+
+
+def test_numbers_that_are_not_finite_are_left_out(store: MetricsStore):
+    store.commit_update(row(1, a=math.nan, b=math.inf, c=1.0), {})
+    assert store.names() == ["c"]
+
+
+def test_D2_a_resumed_run_forgets_updates_it_will_do_anew(store: MetricsStore):
+    for update in range(1, 5):
+        store.commit_update(row(update, a=float(update)), {})
+    store.rewind(2)
+    assert (store.last_update(), store.last_seconds()) == (2, pytest.approx(0.2))
+    assert store.query("r", ["a"]).series[0].values == [1.0, 2.0]
+    store.commit_update(row(3, a=30.0), {})
+    assert store.query("r", ["a"]).series[0].values == [1.0, 2.0, 30.0]
+
+
+def test_metrics_added_later_join_their_update(store: MetricsStore):
+    store.commit_update(row(1, a=1.0), {})
+    store.add_metrics(1, {"eval/mean_reward": 480.0, "bad": math.nan})
+    store.add_metrics(1, {"eval/mean_reward": 490.0})
+    assert store.query("r", ["eval/mean_reward"]).series[0].values == [490.0]
+
+
+def test_events_after_an_id_come_in_order_and_ids_only_grow(store: MetricsStore):
+    ids = [store.add_event("status", f'{{"n":{n}}}').id for n in range(5)]
+    assert ids == sorted(set(ids))
+    assert [event.data for event in store.events_after(ids[2])] == ['{"n":3}', '{"n":4}']
+    assert [event.id for event in store.events_after(0, limit=2)] == ids[3:]
+    assert store.last_event_id() == ids[-1]

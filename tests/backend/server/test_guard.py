@@ -1,0 +1,305 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI, WebSocket
+
+from attract.errors import ConfigurationError
+from attract.server.guard import Guard, GuardMiddleware, check_roles, role
+from attract.settings import ServerSettings
+
+BASE = "http://127.0.0.1:8000"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def guarded_app(guard: Guard) -> FastAPI:
+    """One route per role, reading and changing, and a websocket."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    for name in ("admin", "viewer", "worker", "public"):
+
+        @role(name)
+        async def answer() -> dict[str, bool]:
+            return {"ok": True}
+
+        app.get(f"/{name}")(answer)
+        app.post(f"/{name}")(answer)
+
+    @app.post("/echo")
+    @role("public")
+    async def echo(body: dict[str, Any]) -> dict[str, Any]:
+        return body
+
+    @app.websocket("/ws")
+    @role("public")
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await websocket.close()
+
+    check_roles(app.routes)
+    app.add_middleware(GuardMiddleware, guard=guard, routes=app.routes, request_seconds=1.0)
+    return app
+
+
+class World:
+    def __init__(self, **settings: Any) -> None:
+        self.clock = Clock()
+        self.guard = Guard(ServerSettings.from_mapping(settings), self.clock)
+        self.app = guarded_app(self.guard)
+        self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE)
+
+    async def get(self, path: str, **headers: str) -> int:
+        return (await self.client.get(path, headers=named(headers))).status_code
+
+    async def post(self, path: str, **headers: str) -> int:
+        return (await self.client.post(path, json={}, headers=named(headers))).status_code
+
+    async def websocket(self, headers: dict[str, str], server: str = "127.0.0.1") -> str:
+        """What the middleware answers to a websocket: `websocket.accept` or `websocket.close`."""
+        sent: list[str] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "websocket.connect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        scope = {
+            "type": "websocket",
+            "path": "/ws",
+            "raw_path": b"/ws",
+            "root_path": "",
+            "query_string": b"",
+            "scheme": "ws",
+            "subprotocols": [],
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "server": (server, 8000),
+            "client": ("127.0.0.1", 1),
+        }
+        await self.app(scope, receive, send)
+        return sent[0]
+
+
+def named(headers: dict[str, str]) -> dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    world = World()
+    yield world
+    await world.client.aclose()
+
+
+FOREIGN_HOSTS = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "192.168.0.9:8000", "", "["]
+
+
+@pytest.mark.parametrize("host", FOREIGN_HOSTS)
+async def test_foreign_host_is_refused_on_every_route_even_public_ones(world: World, host: str):
+    assert await world.get("/public", host=host) == 421
+    assert await world.websocket({"host": host}) == "websocket.close"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:1", "[::1]:8000", "LOCALHOST"])
+async def test_loopback_names_are_this_server(world: World, host: str):
+    assert await world.get("/public", host=host) == 200
+    assert await world.websocket({"host": host}) == "websocket.accept"
+
+
+FOREIGN_ORIGINS = [
+    "http://evil.example",
+    "http://127.0.0.1:8001",
+    "https://127.0.0.1:8000",
+    "http://localhost:8000",
+    "http://127.0.0.1:8000.evil.example",
+    "null",
+    "",
+]
+
+
+@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
+async def test_foreign_origin_is_refused_on_websockets_and_on_what_changes_things(world: World, origin: str):
+    assert await world.post("/public", origin=origin) == 403
+    assert await world.websocket({"host": "127.0.0.1:8000", "origin": origin}) == "websocket.close"
+
+
+async def test_the_pages_own_origin_is_let_in(world: World):
+    assert await world.post("/public", origin=BASE) == 200
+    assert await world.websocket({"host": "127.0.0.1:8000", "origin": BASE}) == "websocket.accept"
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_a_request_the_browser_calls_foreign_is_refused(world: World, site: str):
+    assert await world.post("/public", origin=BASE, sec_fetch_site=site) == 403
+    assert await world.post("/public", origin=BASE, sec_fetch_site="same-origin") == 200
+
+
+ROLES = ["admin", "viewer", "worker", "public"]
+ALLOWED = {
+    "admin": {"admin", "viewer", "worker", "public"},
+    "viewer": {"viewer", "public"},
+    "worker": {"worker", "public"},
+    "nobody": {"public"},
+    "forged": {"public"},
+}
+
+
+@pytest.mark.parametrize("who", list(ALLOWED))
+@pytest.mark.parametrize("needs", ROLES)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_each_credential_opens_its_own_routes_and_no_others(
+    world: World, who: str, needs: str, method: str
+):
+    tokens = {
+        "admin": world.guard.admin_token,
+        "viewer": world.guard.issue("viewer"),
+        "worker": world.guard.issue("worker"),
+        "forged": world.guard.admin_token[:-1] + "_",
+    }
+    headers = {"authorization": f"Bearer {tokens[who]}"} if who in tokens else {}
+    status = await (world.get if method == "GET" else world.post)(f"/{needs}", **headers)
+    expected = 200 if needs in ALLOWED[who] else (401 if who in ("nobody", "forged") else 403)
+    assert status == expected
+
+
+async def test_a_cookie_needs_an_origin_to_change_things(world: World):
+    cookie = f"{world.guard.cookie_name}={world.guard.admin_token}"
+    assert await world.get("/admin", cookie=cookie) == 200
+    assert await world.post("/admin", cookie=cookie) == 403
+    assert await world.post("/admin", cookie=cookie, origin=BASE) == 200
+    assert await world.post("/admin", cookie=cookie, origin="http://evil.example") == 403
+    other = f"attract_0123456789ab={world.guard.admin_token}"
+    assert await world.get("/admin", cookie=other) == 401
+
+
+async def test_tokens_expire_and_can_be_revoked(world: World):
+    token = world.guard.issue("worker", seconds=60.0)
+    bearer = {"authorization": f"Bearer {token}"}
+    world.clock.now = 59.9
+    assert await world.get("/worker", **bearer) == 200
+    world.clock.now = 60.0
+    assert await world.get("/worker", **bearer) == 401
+    lasting = world.guard.issue("worker")
+    world.guard.revoke(lasting)
+    assert world.guard.grant_of(lasting) is None
+
+
+async def test_tokens_are_256_bits_and_only_their_hashes_are_kept(world: World):
+    token = world.guard.issue("worker")
+    assert len(token) == 43  # 32 bytes in base 64 without padding
+    assert token not in repr(vars(world.guard)["_grants"])
+
+
+async def test_a_token_of_ones_own_choice_must_be_long(world: World):
+    with pytest.raises(ConfigurationError):
+        world.guard.accept("short", "worker")
+    world.guard.accept("long-enough-to-be-secret", "worker")
+    assert await world.get("/worker", authorization="Bearer long-enough-to-be-secret") == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+async def test_only_json_bodies_are_read(world: World, kind: str):
+    response = await world.client.post("/echo", content=b"{}", headers={"content-type": kind})
+    assert response.status_code == 415
+
+
+async def test_a_large_body_is_refused_before_it_is_read(world: World):
+    response = await world.client.post("/echo", json={"a": "x" * 300_000})
+    assert response.status_code == 413
+
+
+async def test_a_body_that_never_ends_is_given_up(world: World):
+    """A client that sends half a body and waits; the server's own deadline of 1 s ends it."""
+    pulls = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal pulls
+        pulls += 1
+        if pulls == 1:
+            return {"type": "http.request", "body": b"{", "more_body": True}
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    statuses: list[int] = []
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/echo",
+        "raw_path": b"/echo",
+        "root_path": "",
+        "query_string": b"",
+        "scheme": "http",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        "server": ("127.0.0.1", 8000),
+        "client": ("127.0.0.1", 1),
+    }
+    await world.app(scope, receive, send)
+    assert statuses == [400]
+
+
+async def test_every_answer_carries_the_content_security_policy(world: World):
+    for path in ("/public", "/nowhere", "/admin"):
+        response = await world.client.get(path)
+        policy = response.headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "script-src 'self' 'wasm-unsafe-eval'" in policy
+        assert "object-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+
+
+def test_an_app_with_a_route_without_a_role_is_not_built():
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+
+    @app.get("/forgotten")
+    async def forgotten() -> None: ...
+
+    with pytest.raises(RuntimeError, match="/forgotten"):
+        check_roles(app.routes)
+    with pytest.raises(RuntimeError, match=r"/openapi\.json"):
+        check_roles(FastAPI().routes)
+
+
+async def test_what_no_route_knows_is_not_for_everyone_to_change(world: World):
+    assert await world.post("/nowhere") == 401
+    assert await world.get("/nowhere") == 404
+
+
+async def test_behind_a_proxy_the_public_url_is_this_server():
+    world = World(public_url="https://hub.example/user/me/proxy/8000/")
+    assert await world.get("/public", host="hub.example") == 200
+    assert await world.post("/public", host="127.0.0.1:8000", origin="https://hub.example") == 200
+    assert await world.post("/public", host="hub.example", origin="https://other.example") == 403
+    own = {"host": "hub.example", "origin": "https://hub.example"}
+    assert await world.websocket(own) == "websocket.accept"
+    await world.client.aclose()
+
+
+async def test_allowed_hosts_and_origins_extend_the_lists():
+    world = World(allowed_hosts=("trainer",), allowed_origins=("http://page.example:1",))
+    assert await world.get("/public", host="trainer:8000") == 200
+    assert await world.post("/public", origin="http://page.example:1") == 200
+    assert await world.post("/public", origin="http://page.example:2") == 403
+    await world.client.aclose()
+
+
+async def test_with_lan_the_address_a_device_came_by_is_this_server_but_never_a_name():
+    for lan, expected in ((True, "websocket.accept"), (False, "websocket.close")):
+        world = World(lan=lan)
+        assert await world.websocket({"host": "192.168.0.9:8000"}, server="192.168.0.9") == expected
+        assert await world.websocket({"host": "192.168.0.8:8000"}, server="192.168.0.9") == "websocket.close"
+        assert await world.websocket({"host": "rebound.example"}, server="192.168.0.9") == "websocket.close"
+        await world.client.aclose()

@@ -1,0 +1,309 @@
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import websockets
+from fastapi import FastAPI, WebSocket
+
+from attract.errors import ProtocolError
+from attract.schema import PROTOCOL_VERSION
+from attract.schema.frames import decode_to_browser, encode
+from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
+from attract.server.guard import Guard
+from attract.server.sockets import Connection, SocketHub
+from attract.settings import ServerSettings
+from running_server import running_server
+
+
+class Handler:
+    """Records what it is told; `refuse` makes it raise for a message."""
+
+    def __init__(self) -> None:
+        self.connections: dict[int, tuple[Hello, str]] = {}
+        self.messages: asyncio.Queue[FromBrowser] = asyncio.Queue()
+        self.known: asyncio.Queue[int] = asyncio.Queue()
+        self.gone: asyncio.Queue[int] = asyncio.Queue()
+        self.refuse = False
+
+    def connected(self, connection_id: int, hello: Hello, tier: Any) -> None:
+        self.connections[connection_id] = (hello, tier)
+        self.known.put_nowait(connection_id)
+
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        if self.refuse:
+            raise ProtocolError("not now", close_code=4005, fix="later")
+        self.messages.put_nowait(message)
+
+    def disconnected(self, connection_id: int) -> None:
+        self.gone.put_nowait(connection_id)
+
+
+class World:
+    def __init__(self, **settings: Any) -> None:
+        self.settings = ServerSettings.from_mapping(settings)
+        self.guard = Guard(self.settings, lambda: 0.0)
+        self.handler = Handler()
+        self.hub = SocketHub(self.settings, self.guard, self.handler, build="b1")
+        self.app = FastAPI()
+        self.port = 0
+
+        @self.app.websocket("/ws")
+        async def talk(websocket: WebSocket) -> None:
+            await self.hub.serve(websocket)
+
+    def hello(self, **fields: Any) -> Hello:
+        return Hello.model_validate(
+            {
+                "protocol_version": PROTOCOL_VERSION,
+                "build": "b1",
+                "role": "host",
+                "token": self.guard.issue("worker"),
+                "host_id": "a" * 32,
+                **fields,
+            }
+        )
+
+    def connect(self) -> Any:
+        return websockets.connect(f"ws://127.0.0.1:{self.port}/ws", compression=None, max_size=None)
+
+    @contextlib.asynccontextmanager
+    async def greeted(self, **fields: Any) -> AsyncIterator[tuple[Any, int]]:
+        """A connection whose hello was accepted, and its id."""
+        async with self.connect() as socket:
+            await socket.send(encode(self.hello(**fields)))
+            yield socket, await self.handler.known.get()
+
+
+@contextlib.asynccontextmanager
+async def served(**settings: Any) -> AsyncIterator[World]:
+    world = World(**settings)
+    async with running_server(world.app, world.settings) as port:
+        world.port = port
+        yield world
+
+
+async def refusal(socket: Any) -> tuple[Refused, int]:
+    """The last message and the close code."""
+    refused = decode_to_browser(await socket.recv())
+    assert isinstance(refused, Refused)
+    with pytest.raises(websockets.ConnectionClosed):
+        await socket.recv()
+    return refused, socket.close_code
+
+
+async def test_after_a_good_hello_messages_go_both_ways_and_the_end_is_told_once():
+    async with served() as world:
+        async with world.greeted() as (socket, connection_id):
+            hello, tier = world.handler.connections[connection_id]
+            assert (hello.host_id, tier) == ("a" * 32, "local")
+            status = HostStatus(run_id=None, num_workers=2)
+            await socket.send(encode(status))
+            assert await world.handler.messages.get() == status
+            world.hub.send(connection_id, RunEnded(run_id="r", reason="done"))
+            assert decode_to_browser(await socket.recv()) == RunEnded(run_id="r", reason="done")
+        assert await world.handler.gone.get() == connection_id
+        assert world.handler.gone.empty()
+
+
+async def test_without_a_hello_the_socket_is_closed():
+    async with served(hello_seconds=0.05) as world, world.connect() as socket:
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("timeout", 4008)
+        assert not world.handler.connections
+
+
+BAD_HELLOS = [
+    ({"protocol_version": 99}, "protocol_version", 4001),
+    ({"build": "b0"}, "build", 4001),
+    ({"token": None}, "token", 4002),
+    ({"token": "guessed"}, "token", 4002),
+]
+
+
+@pytest.mark.parametrize(("fields", "code", "close_code"), BAD_HELLOS)
+async def test_a_hello_that_does_not_fit_is_refused_with_what_mends_it(
+    fields: dict[str, Any], code: str, close_code: int
+):
+    async with served() as world, world.connect() as socket:
+        await socket.send(encode(world.hello(**fields)))
+        refused, closed_with = await refusal(socket)
+        assert (refused.code, refused.close_code, closed_with) == (code, close_code, close_code)
+        assert refused.reason
+        assert refused.fix
+        assert not world.handler.connections
+
+
+async def test_a_viewers_token_lets_no_host_in():
+    async with served() as world, world.connect() as socket:
+        await socket.send(encode(world.hello(token=world.guard.issue("viewer"))))
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("role", 4003)
+
+
+async def test_an_invited_host_is_told_apart_from_a_local_one():
+    async with served() as world:
+        token = world.guard.issue("worker", tier="invited")
+        async with world.greeted(token=token) as (_, connection_id):
+            assert world.handler.connections[connection_id][1] == "invited"
+
+
+FIRST_FRAMES = [encode(Goodbye()), b"", b"\xc1", b"\x80", "text", b"\x00" * 20_000]
+
+
+@pytest.mark.parametrize("frame", FIRST_FRAMES, ids=["goodbye", "empty", "junk", "no type", "text", "huge"])
+async def test_a_first_frame_that_is_no_hello_closes_the_socket(frame: Any):
+    async with served() as world, world.connect() as socket:
+        await socket.send(frame)
+        refused, code = await refusal(socket)
+        assert (refused.code, code) in (("malformed", 4005), ("too_large", 1009))
+        assert not world.handler.connections
+
+
+@pytest.mark.parametrize("frame", [b"", b"\xc1\xc1", b"\x81\xa4type\xa5block", "text"])
+async def test_a_malformed_frame_closes_the_socket_with_a_reason(frame: Any):
+    async with served() as world, world.greeted() as (socket, connection_id):
+        await socket.send(frame)
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("malformed", 4005)
+        assert await world.handler.gone.get() == connection_id
+
+
+async def test_what_the_run_refuses_closes_the_socket_with_its_reason():
+    async with served() as world, world.greeted() as (socket, _):
+        world.handler.refuse = True
+        await socket.send(encode(Goodbye()))
+        refused, code = await refusal(socket)
+        assert (refused.reason, refused.fix, code) == ("not now", "later", 4005)
+
+
+async def test_a_frame_over_the_runs_bound_is_refused_before_it_is_decoded():
+    async with served() as world, world.greeted() as (socket, _):
+        world.hub.max_frame_bytes = 10_000
+        await socket.send(b"\xc1" * 10_001)
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("too_large", 1009)
+
+
+async def test_a_frame_over_the_servers_bound_never_reaches_us():
+    async with served(max_frame_bytes=20_000) as world, world.greeted() as (socket, _):
+        await socket.send(b"\xc1" * 20_001)
+        with pytest.raises(websockets.ConnectionClosed):
+            await socket.recv()
+        assert socket.close_code == 1009
+
+
+async def test_sockets_per_address_are_limited_and_free_again_when_closed():
+    async with (
+        served(sockets_per_address=2) as world,
+        world.greeted(),
+        world.greeted() as (second, _),
+        world.connect() as third,
+    ):
+        refused, code = await refusal(third)
+        assert (refused.code, code) == ("full", 1013)
+        await second.close()
+        await world.handler.gone.get()
+        async with world.greeted():
+            pass
+
+
+class Pipe:
+    """A websocket as far as `Connection` sees it, whose sends finish when it is told."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.closed: list[tuple[int, str]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def send_bytes(self, data: bytes) -> None:
+        await self.open.wait()
+        self.sent.append(data)
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed.append((code, reason))
+
+
+def connection(send_seconds: float = 10.0) -> tuple[Connection, Pipe]:
+    pipe = Pipe()
+    return Connection(pipe, send_seconds), pipe  # type: ignore[arg-type]
+
+
+async def test_an_unsent_policy_gives_way_to_a_newer_one_in_its_place():
+    out, pipe = connection()
+    out.send(b"p1", policy=("main", 1))
+    out.send(b"ack")
+    out.send(b"p2", policy=("main", 2))
+    out.send(b"lease 2", needs=2)
+    out.close(1000, "")
+    await out.write()
+    assert pipe.sent == [b"p2", b"ack", b"lease 2"]
+
+
+async def test_a_policy_that_a_queued_lease_needs_is_sent_before_it():
+    out, pipe = connection()
+    out.send(b"p1", policy=("main", 1))
+    out.send(b"lease 1", needs=1)
+    out.send(b"p2", policy=("main", 2))
+    out.close(1000, "")
+    await out.write()
+    assert pipe.sent == [b"p1", b"lease 1", b"p2"]
+
+
+async def test_policies_of_different_ids_do_not_replace_each_other():
+    out, pipe = connection()
+    out.send(b"a", policy=("a", 1))
+    out.send(b"b", policy=("b", 1))
+    out.close(1000, "")
+    await out.write()
+    assert pipe.sent == [b"a", b"b"]
+
+
+async def test_a_peer_that_does_not_read_is_closed_after_the_send_timeout():
+    out, pipe = connection(send_seconds=0.01)
+    pipe.open.clear()
+    out.send(b"x")
+    await out.write()
+    assert (pipe.sent, [code for code, _ in pipe.closed]) == ([], [1013])
+
+
+async def test_a_peer_with_a_thousand_unsent_frames_is_closed():
+    out, pipe = connection()
+    for _ in range(1025):
+        out.send(b"x")
+    await out.write()
+    assert (pipe.sent, [code for code, _ in pipe.closed]) == ([], [1013])
+
+
+async def test_nothing_is_sent_after_a_close():
+    out, pipe = connection()
+    out.close(4001, "é" * 100)
+    out.send(b"late")
+    await out.write()
+    assert pipe.sent == []
+    assert len(pipe.closed[0][1].encode()) <= 123
+
+
+async def test_a_socket_with_more_undealt_blocks_than_allowed_is_closed():
+    from attract.server.sockets import _Inbox
+
+    inbox = _Inbox(2)
+    inbox.put(b"b" * 5000)
+    inbox.put(b"b" * 5000)
+    inbox.put(b"small")
+    with pytest.raises(ProtocolError) as caught:
+        inbox.put(b"b" * 5000)
+    assert caught.value.close_code == 1013
+    await inbox.get()
+    inbox.put(b"b" * 5000)
+
+
+async def test_the_same_policy_bytes_go_to_every_worker_without_encoding_twice():
+    async with served() as world:
+        frame = encode(Policy(run_id="r", policy_version=1, onnx=b"onnx" * 1000))
+        async with world.greeted() as (one, first), world.greeted() as (two, second):
+            for connection_id in (first, second):
+                world.hub.send_policy(connection_id, frame, "main", 1)
+            assert await one.recv() == await two.recv() == frame

@@ -1,0 +1,86 @@
+import pytest
+
+from attract.schema.api import FleetView
+from attract.schema.learner import Counters
+from attract.schema.messages import EpisodeResult, RolloutClose
+from attract.server.goal import Goal
+from attract.server.statistics import Statistics
+
+FLEET = FleetView(hosts=[], steps_per_second=5.0, leases_open=0, leases_lapsed=1, blocks_refused=2)
+
+
+def episode(episode_return: float, end_reason: str = "terminated") -> EpisodeResult:
+    return EpisodeResult.model_validate(
+        {
+            "instance_id": 0,
+            "episode": 0,
+            "step": 0,
+            "returns": [episode_return],
+            "length_steps": 10,
+            "length_ticks": 20,
+            "end_reason": end_reason,
+            "metrics": {"food": episode_return},
+            "reward_terms": {"food": episode_return, "step": 10.0},
+        }
+    )
+
+
+def close(play: float, game: float, inference: float, wait: float) -> RolloutClose:
+    none = {"dtype": "int32", "shape": [0], "data": b""}
+    return RolloutClose.model_validate(
+        {
+            "run_id": "r",
+            "lease_id": 1,
+            "num_blocks": 1,
+            "slot_id": none,
+            "bootstrap_value": {**none, "dtype": "float32"},
+            "play_seconds": play,
+            "game_seconds": game,
+            "inference_seconds": inference,
+            "wait_seconds": wait,
+        }
+    )
+
+
+def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
+    statistics, goal = Statistics({"food": 2.0, "step": -0.01}), Goal(None, None)
+    results = [episode(1.0), episode(3.0)]
+    goal.count(results)
+    statistics.count(results)
+    statistics.closed(close(3.0, 1.0, 1.5, 1.0))
+    counters = Counters(agent_steps=1000, collected_steps=1100, updates=1)
+    row = statistics.row({"train/loss": 0.5}, counters, 2.0, goal, FLEET)
+    assert row["train/loss"] == 0.5
+    assert row["rollout/ep_rew_mean"] == 2.0
+    assert row["rollout/ep_len_mean"] == 10.0
+    assert row["rollout/episodes"] == 2.0
+    assert row["time/total_timesteps"] == 1000.0
+    assert row["time/fps"] == 500.0  # 1000 steps in 2 s
+    assert row["reward/food"] == 4.0  # weight 2 x mean (1 + 3) / 2
+    assert row["reward/step"] == pytest.approx(-0.1)
+    assert row["game/food"] == 2.0
+    # Of 3 s of play and 1 s of waiting: 1/4 in the game, 1.5/4 in the policy, 1/4 waiting.
+    assert (row["fleet/game_fraction"], row["fleet/inference_fraction"], row["fleet/wait_fraction"]) == (
+        0.25,
+        0.375,
+        0.25,
+    )
+    assert (row["fleet/leases_lapsed"], row["fleet/blocks_refused"]) == (1.0, 2.0)
+
+
+def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():
+    statistics, goal = Statistics({}), Goal(None, None)
+    statistics.closed(close(3.0, 1.0, 1.5, 1.0))
+    statistics.count([episode(1.0)])
+    statistics.row({}, Counters(agent_steps=1000, updates=1), 2.0, goal, FLEET)
+    row = statistics.row({}, Counters(agent_steps=1300, updates=2), 3.0, goal, FLEET)
+    assert row["time/fps"] == 300.0
+    assert row["rollout/episodes"] == 0.0
+    assert not any(name.startswith(("reward/", "game/")) or name.endswith("_fraction") for name in row)
+
+
+def test_E1_cut_episodes_are_in_no_mean():
+    statistics, goal = Statistics({}), Goal(None, None)
+    statistics.count([episode(1000.0, "cut"), episode(1.0)])
+    row = statistics.row({}, Counters(), 1.0, goal, FLEET)
+    assert (row["rollout/episodes"], row["reward/food"]) == (1.0, 1.0)

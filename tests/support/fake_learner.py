@@ -1,0 +1,157 @@
+"""A learner without torch that speaks the learner's protocol over a real socket pair, in the test's own event loop."""
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+from pathlib import Path
+
+from attract.schema.base import WireModel
+from attract.schema.frames import decode_to_learner, encode
+from attract.schema.learner import (
+    Begin,
+    Counters,
+    Dropped,
+    Export,
+    Exported,
+    Failed,
+    Published,
+    Ready,
+    Shutdown,
+    ToLearner,
+    Train,
+    Warmup,
+)
+from attract.server.learner_link import LearnerLink
+
+LENGTH = struct.Struct("<I")
+
+
+class FakeLearner:
+    """Starts lives on demand (`start` is a StartLearner); the ONNX bytes of version v are `onnx <v>`.
+
+    A version's checkpoint is a folder with `checkpoint.json`; a life that resumes reads the newest.
+    """
+
+    def __init__(self, *, needs_warmup: bool = True) -> None:
+        self.needs_warmup = needs_warmup
+        self.heard: list[ToLearner] = []
+        self.lives = 0
+        self.hold = asyncio.Event()
+        """Cleared: updates wait."""
+        self.hold.set()
+        self.fail_begin = False
+        self.drop_updates = 0
+        """How many of the next updates are undone."""
+        self.num_trained = 0
+        self._writer: asyncio.StreamWriter | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> LearnerLink:
+        """A fresh learner, at the end of a socket pair."""
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=theirs)
+        self.lives += 1
+        self._writer = writer
+        self._task = asyncio.create_task(self._live(reader, writer))
+        return await LearnerLink.over(ours)
+
+    async def die(self) -> None:
+        """As if killed: the socket closes, nothing more is said."""
+        assert self._task is not None
+        assert self._writer is not None
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        self._writer.close()
+
+    async def _live(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        version, begin, dropped = 0, None, 0
+
+        def say(message: WireModel) -> None:
+            data = encode(message)
+            writer.write(LENGTH.pack(len(data)) + data)
+
+        while True:
+            try:
+                (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+                message = decode_to_learner(await reader.readexactly(length))
+            except (asyncio.IncompleteReadError, ConnectionError):
+                return
+            self.heard.append(message)
+            match message:
+                case Begin():
+                    begin = message
+                    if self.fail_begin:
+                        say(Failed(text="ValueError: no such thing", stack="Traceback ..."))
+                        writer.close()
+                        return
+                    version, counters = _newest(Path(begin.run_dir)) if begin.resume else (0, Counters())
+                    needs = self.needs_warmup and not begin.resume
+                    if not needs and not begin.resume:
+                        _save(Path(begin.run_dir), 0, Counters())
+                    say(
+                        Ready(
+                            policy_version=version,
+                            needs_warmup=needs,
+                            onnx=b"onnx %d" % version,
+                            weights_sha256="%064d" % version,
+                            num_parameters=1,
+                            device="cpu",
+                            counters=counters,
+                        )
+                    )
+                case Warmup():
+                    assert begin is not None
+                    _save(Path(begin.run_dir), 0, Counters())
+                    say(_published(None, 0))
+                case Train():
+                    assert begin is not None
+                    await self.hold.wait()
+                    if self.drop_updates:
+                        self.drop_updates -= 1
+                        dropped += 1
+                        say(Dropped(batch_id=message.batch_id, reason="P8: nan", consecutive=dropped))
+                        continue
+                    dropped = 0
+                    version += 1
+                    self.num_trained += len(message.rows)
+                    _save(Path(begin.run_dir), version, message.counters)
+                    say(_published(message.batch_id, version))
+                case Export():
+                    out = Path(message.out_dir)
+                    out.mkdir(parents=True, exist_ok=True)
+                    chosen = version if message.policy_version is None else message.policy_version
+                    (out / "policy.onnx").write_bytes(b"onnx %d" % chosen)
+                    (out / "policy.json").write_text(
+                        json.dumps({"policy_version": chosen, "training": message.summary})
+                    )
+                    say(Exported(policy_version=chosen, out_dir=message.out_dir))
+                case Shutdown():
+                    writer.close()
+                    return
+
+
+def _published(batch_id: int | None, version: int) -> Published:
+    return Published(
+        batch_id=batch_id,
+        policy_version=version,
+        onnx=b"onnx %d" % version,
+        checkpoint=f"checkpoints/{version}",
+        weights_sha256="%064d" % version,
+        metrics={"train/loss": float(version)},
+    )
+
+
+def _save(run_dir: Path, version: int, counters: Counters) -> None:
+    folder = run_dir / "checkpoints" / str(version)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "checkpoint.json").write_text(counters.model_dump_json())
+
+
+def _newest(run_dir: Path) -> tuple[int, Counters]:
+    version = max(int(path.name) for path in (run_dir / "checkpoints").iterdir())
+    text = (run_dir / "checkpoints" / str(version) / "checkpoint.json").read_text()
+    return version, Counters.model_validate_json(text)
