@@ -1,0 +1,162 @@
+"""A worker's browser killed at five points: training goes on, and every segment counts once."""
+
+import asyncio
+import os
+import random
+import secrets
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from frame_proxy import FrameProxy, Message
+
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+from attract.commands.gateway import Gateway, running_gateway
+from attract.schema.learner import Train
+from attract.settings import ServerSettings
+
+POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
+Key = tuple[int, int, int]
+
+
+class Victim:
+    """One host behind a proxy, whose renderer is killed when the chosen message passes."""
+
+    def __init__(self, point: str, seed: int) -> None:
+        draws = random.Random(seed)
+        self.point = point
+        self.armed = False
+        self.killed_at: float | None = None
+        self._skip = draws.randrange(1, 6)
+        self._cut = draws.random()
+        self._pid: int | None = None
+
+    def watch(self, host: HostProcess) -> None:
+        self._pid = host.pid
+
+    async def decide(self, message: Message) -> bytes | None:
+        """Forward everything until the point is reached."""
+        if not self.armed or not self._is_here(message):
+            return message.raw
+        self._skip -= 1
+        if self._skip > 0:
+            return message.raw
+        self.armed = False
+        if self.point == "within_a_frame":
+            asyncio.get_running_loop().call_soon(self._kill)
+            return message.raw[: max(1, int(self._cut * len(message.raw)))]
+        if self.point == "after_a_frame":
+            asyncio.get_running_loop().call_later(0.005, self._kill)
+            return message.raw
+        self._kill()
+        return None if message.to_gateway else b""
+
+    def _is_here(self, message: Message) -> bool:
+        match self.point:
+            case "before_the_acknowledgement":
+                return message.kind == "block_ack"
+            case "during_a_swap":
+                return message.kind == "policy"
+            case _:
+                return message.kind == "block"
+
+    def _kill(self) -> None:
+        assert self._pid is not None
+        for process in psutil.Process(self._pid).children(recursive=True):
+            if "--type=renderer" in process.cmdline():
+                os.kill(process.pid, signal.SIGKILL)
+        self.killed_at = time.monotonic()
+
+
+class Keys:
+    """Which segments were accepted and which were trained, read off the run as it works."""
+
+    def __init__(self, run: Any) -> None:
+        self.accepted: Counter[Key] = Counter()
+        self.trained: Counter[Key] = Counter()
+        self._run = run
+        self._commit = run._core.commit_block
+        self._tell = run._learner.tell
+        run._core.commit_block = self._committed
+        run._learner.tell = self._told
+
+    def _committed(self, connection_id: int, block: Any, verdict: Any, now: float) -> Any:
+        if verdict.accepted and verdict.rows is not None:
+            self.accepted.update(self._keys(verdict.rows))
+        return self._commit(connection_id, block, verdict, now)
+
+    def _told(self, message: Any) -> None:
+        if isinstance(message, Train):
+            self.trained.update(self._keys(message.rows))
+        self._tell(message)
+
+    def _keys(self, rows: Any) -> list[Key]:
+        arrays = self._run._store.arrays
+        return [
+            (int(arrays["lease_id"][row]), int(arrays["slot_id"][row]), int(arrays["segment_index"][row]))
+            for row in rows
+        ]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_C1_C2_training_goes_on_and_every_segment_counts_once(point: str, tmp_path: Path) -> None:
+    token = secrets.token_hex(32)
+    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
+    victim = Victim(point, seed=POINTS.index(point))
+    async with running_gateway(settings, port_is_fixed=False) as gateway:
+        port = int(gateway.url.rpartition(":")[2])
+        proxy = FrameProxy("127.0.0.1", port, victim.decide)
+        proxy_port = await proxy.start()
+        view = await gateway.service.start_run("cartpole", {"collection": {"num_workers": 2}})
+        keys = Keys(gateway.service.active)
+        hosts = [
+            await HostProcess.start(join_url(f"http://127.0.0.1:{at}", token, 1), lambda _event: None)
+            for at in (port, proxy_port)
+        ]
+        victim.watch(hosts[1])
+        try:
+            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= 10)
+            before = await _speed(gateway, view.run_id, 3.0)
+            victim.armed = True
+            await _until(gateway, lambda: victim.killed_at is not None)
+            updates = gateway.service.view(view.run_id).updates
+            await _until(gateway, lambda: gateway.service.view(view.run_id).updates >= updates + 5)
+            assert victim.killed_at is not None
+            await asyncio.sleep(max(0.0, victim.killed_at + 5.0 - time.monotonic()))
+            after = await _speed(gateway, view.run_id, 3.0)
+            assert after >= 0.4 * before, (before, after)
+            await gateway.service.stop(view.run_id)
+        finally:
+            for host in hosts:
+                await host.stop()
+            await proxy.stop()
+    assert max(keys.trained.values()) == 1
+    assert max(keys.accepted.values()) == 1
+    assert set(keys.trained) <= set(keys.accepted)
+    # What was accepted and never trained is what the last, unfinished batch and the warm-up held.
+    leases = {key[0] for key in keys.trained}
+    missing = [
+        key for key in keys.accepted if key not in keys.trained and min(leases) <= key[0] <= max(leases)
+    ]
+    assert missing == []
+
+
+async def _speed(gateway: Gateway, run_id: str, seconds: float) -> float:
+    """Agent steps a second over the next `seconds`."""
+    began, steps = time.monotonic(), gateway.service.view(run_id).agent_steps
+    await asyncio.sleep(seconds)
+    return (gateway.service.view(run_id).agent_steps - steps) / (time.monotonic() - began)
+
+
+async def _until(gateway: Gateway, is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        assert gateway.service.active is not None, "the run ended"
+        await asyncio.sleep(0.02)
