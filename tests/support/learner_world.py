@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import onnxruntime
@@ -173,6 +173,12 @@ class GatewayEnd:
         self._file.close()
         self._socket.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.hang_up()
+
 
 class LearnerProcess(GatewayEnd):
     """The real process at the other end of a socket pair."""
@@ -188,24 +194,13 @@ class LearnerProcess(GatewayEnd):
         theirs.close()
         super().__init__(ours)
 
-    def end(self) -> int:
-        """Hang up and wait; the exit code."""
-        self.hang_up()
-        code = self.process.wait(20)
-        self.process.stderr.close()
-        return code
-
-    def __enter__(self) -> "LearnerProcess":
-        return self
-
     def __exit__(self, *exception: object) -> None:
-        if self.process.poll() is None:
-            self.hang_up()
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        self.hang_up()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         if not self.process.stderr.closed:
             self.process.stderr.close()
 
@@ -253,14 +248,17 @@ def train_message(batch_id: int, rows: list[int], horizon: int, **changes: Any) 
     )
 
 
-def exists(pid: int) -> bool:
-    """Whether a process with this id is alive (a zombie is not)."""
+def has_exited(pid: int, within_seconds: float) -> bool:
+    """Whether a process, a child or not, ends (or has ended) within that time."""
     try:
-        os.kill(pid, 0)
+        descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        return True
+    try:
+        # Readable from the process's end on, before anyone has waited for it.
+        return bool(select.select([descriptor], [], [], within_seconds)[0])
+    finally:
+        os.close(descriptor)
 
 
 def _empty(horizon: int, slots: int, description: GameDescription) -> dict[str, np.ndarray]:
