@@ -1,0 +1,171 @@
+/** Hosts one instance of a game on a page, in the game's own time: for watching an agent and for playing by hand. */
+
+import type { Action, GameDefinition } from "../contract.ts";
+import { maxSteps, ticksPerStep } from "../define-game.ts";
+import { GameInstance } from "../instance.ts";
+
+/** Chooses actions; a promise makes the game wait for it, as a policy in a worker or an ONNX session does. */
+export interface Controller {
+  choose(instance: GameInstance): Action | Promise<Action>;
+}
+
+export interface PlayerOptions {
+  definition: GameDefinition;
+  canvas: Pick<HTMLCanvasElement, "width" | "height" | "getContext">;
+  controller: Controller;
+  /** 32 bits; the first episode is number 0 of this seed. Default 0. */
+  seed?: number;
+  parameters?: Readonly<Record<string, number>>;
+  /** Called at each episode's end; the next one begins with the following frame. */
+  onEpisodeEnd?: (instance: GameInstance) => void;
+  /** The game or the controller failed; the player has stopped. */
+  onError: (error: unknown) => void;
+  /** Default: the page's own. The callback gets milliseconds. */
+  requestFrame?: (callback: (now: number) => void) => number;
+  cancelFrame?: (handle: number) => void;
+}
+
+export interface Player {
+  readonly instance: GameInstance;
+  /** Simulated seconds per real second; default 1. */
+  speed: number;
+  start(): void;
+  stop(): void;
+}
+
+/** Ticks caught up in one frame at most: after a pause the game goes on where it was instead of racing. */
+const MOST_TICKS_PER_FRAME = 240;
+/** Real time one frame may stand for, in milliseconds. */
+const LONGEST_FRAME_MS = 100;
+
+/** A player that is not started yet. Raises ConfigurationError, GameError. */
+export function createPlayer(options: PlayerOptions): Player {
+  return new FramePlayer(options);
+}
+
+class FramePlayer implements Player {
+  readonly instance: GameInstance;
+  speed = 1;
+  readonly #options: PlayerOptions;
+  readonly #ticksPerStep: number;
+  readonly #tickMs: number;
+  readonly #request: (callback: (now: number) => void) => number;
+  readonly #cancel: (handle: number) => void;
+  #handle: number | null = null;
+  #lastNow: number | null = null;
+  #owedMs = 0;
+  #action: Action = 0;
+  /** Ticks left of the current step; 0 means that an action is to be chosen. */
+  #ticksLeft = 0;
+  #isWaiting = false;
+  #episode = 0;
+
+  constructor(options: PlayerOptions) {
+    const { definition } = options;
+    const { tickSeconds } = definition;
+    this.#options = options;
+    this.#ticksPerStep = ticksPerStep(tickSeconds, definition.secondsPerStep ?? tickSeconds);
+    this.#tickMs = tickSeconds * 1000;
+    this.#request = options.requestFrame ?? ((callback) => requestAnimationFrame(callback));
+    this.#cancel = options.cancelFrame ?? ((handle) => cancelAnimationFrame(handle));
+    // Stepped tick by tick, so that what is seen moves smoothly; the player itself holds each action for a whole step.
+    this.instance = new GameInstance(
+      { ...definition, secondsPerStep: tickSeconds },
+      { seedLow: options.seed ?? 0 },
+    );
+    this.#begin(0);
+  }
+
+  start(): void {
+    if (this.#handle !== null) return;
+    this.#lastNow = null;
+    this.#handle = this.#request(this.#onFrame);
+  }
+
+  stop(): void {
+    if (this.#handle !== null) this.#cancel(this.#handle);
+    this.#handle = null;
+  }
+
+  readonly #onFrame = (now: number): void => {
+    this.#handle = this.#request(this.#onFrame);
+    const elapsed = this.#lastNow === null ? 0 : Math.min(now - this.#lastNow, LONGEST_FRAME_MS);
+    this.#lastNow = now;
+    try {
+      this.#advance(elapsed * this.speed);
+      this.#draw();
+    } catch (error) {
+      this.#fail(error);
+    }
+  };
+
+  #advance(milliseconds: number): void {
+    if (this.#isWaiting) return;
+    this.#owedMs = Math.min(this.#owedMs + milliseconds, MOST_TICKS_PER_FRAME * this.#tickMs);
+    if (this.instance.episodeOver && milliseconds > 0) this.#begin(this.#episode + 1);
+    while (this.#owedMs >= this.#tickMs && !this.instance.episodeOver) {
+      if (this.#ticksLeft === 0 && !this.#choose()) return;
+      this.instance.step(this.#action);
+      this.#ticksLeft--;
+      this.#owedMs -= this.#tickMs;
+    }
+    if (!this.instance.episodeOver) return;
+    this.#owedMs = 0;
+    this.#options.onEpisodeEnd?.(this.instance);
+  }
+
+  /** Takes the controller's choice; false while it is still thinking. */
+  #choose(): boolean {
+    const choice = this.#options.controller.choose(this.instance);
+    if (!isPromise(choice)) {
+      this.#hold(choice);
+      return true;
+    }
+    this.#isWaiting = true;
+    choice.then(
+      (action) => {
+        this.#isWaiting = false;
+        this.#hold(action);
+      },
+      (error) => this.#fail(error),
+    );
+    return false;
+  }
+
+  #hold(action: Action): void {
+    this.#action = action;
+    this.#ticksLeft = this.#ticksPerStep;
+  }
+
+  #begin(episode: number): void {
+    this.#episode = episode;
+    this.#ticksLeft = 0;
+    this.instance.start(episode, this.#options.parameters);
+  }
+
+  #draw(): void {
+    const { canvas } = this.#options;
+    const context = canvas.getContext("2d");
+    if (context === null) return;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    this.instance.game.draw?.(context as CanvasRenderingContext2D, canvas.width, canvas.height);
+  }
+
+  #fail(error: unknown): void {
+    this.stop();
+    this.#options.onError(error);
+  }
+}
+
+/** The same game with steps of one tick, and the time limit where the whole steps of training reach it. */
+function tickByTick(definition: GameDefinition): GameDefinition {
+  const { tickSeconds, secondsPerStep = tickSeconds } = definition;
+  const limit = maxSteps(definition);
+  const timed = { ...definition, secondsPerStep: tickSeconds };
+  if (limit !== null) timed.maxSeconds = limit * ticksPerStep(tickSeconds, secondsPerStep) * tickSeconds;
+  return timed;
+}
+
+function isPromise(choice: Action | Promise<Action>): choice is Promise<Action> {
+  return typeof choice === "object" && "then" in choice;
+}
