@@ -13,13 +13,13 @@ from typing import Any
 
 import psutil
 import pytest
-from frame_proxy import FrameProxy, Message
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.schema.learner import Train
 from attract.settings import ServerSettings
+from frame_proxy import FrameProxy, Message
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
 Key = tuple[int, int, int]
