@@ -2,7 +2,10 @@
 
 import "@mantine/core/styles.css";
 import "uplot/dist/uPlot.min.css";
-import "./app.css";
+import "./styles/base.css";
+import "./styles/start.css";
+import "./styles/cabinet.css";
+import "./styles/run.css";
 import { MantineProvider } from "@mantine/core";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
