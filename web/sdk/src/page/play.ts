@@ -69,10 +69,7 @@ class FramePlayer implements Player {
     this.#request = options.requestFrame ?? ((callback) => requestAnimationFrame(callback));
     this.#cancel = options.cancelFrame ?? ((handle) => cancelAnimationFrame(handle));
     // Stepped tick by tick, so that what is seen moves smoothly; the player itself holds each action for a whole step.
-    this.instance = new GameInstance(
-      { ...definition, secondsPerStep: tickSeconds },
-      { seedLow: options.seed ?? 0 },
-    );
+    this.instance = new GameInstance(tickByTick(definition), { seedLow: options.seed ?? 0 });
     this.#begin(0);
   }
 
