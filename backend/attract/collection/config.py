@@ -48,6 +48,8 @@ class CollectionConfig:
     join_seconds: float = 60.0
     """How long `overlap` waits for the expected workers once one is there; `sync` waits for all."""
     progress_seconds: float = 2.0
+    expect_warmup: bool = True
+    """Play the warm-up while the learner still starts; False when it resumes from a checkpoint."""
 
     def slots_per_worker(self, description: GameDescription) -> int:
         """Slots of each worker: instances times agents."""
@@ -60,18 +62,21 @@ class CollectionConfig:
         )
 
     def lease_segments(self, description: GameDescription) -> int:
-        """Segments per slot so that one lease of every expected worker fills a batch; at least a rollout's."""
+        """Segments per slot with which one lease per expected worker fills a batch; at least a rollout."""
         slots = self.num_workers * self.slots_per_worker(description)
         return max(self.rollout_segments, math.ceil(self.batch_target(description) / slots))
 
+    def time_limit(self, description: GameDescription) -> int:
+        """The game's own time limit in steps; 0 without one."""
+        if description.max_steps is not None:
+            return description.max_steps
+        if description.max_seconds is None:
+            return 0
+        return max(1, round(description.max_seconds / description.seconds_per_step))
+
     def desync_limit(self, description: GameDescription) -> int:
         """Range of rule E7's cut in steps, 0 when off."""
-        if not self.desync_episodes:
-            return 0
-        limit = self.desync_steps or description.max_steps or 0
-        if not limit and description.max_seconds is not None:
-            limit = max(1, math.floor(description.max_seconds / description.seconds_per_step))
-        return limit
+        return (self.desync_steps or self.time_limit(description)) if self.desync_episodes else 0
 
     def warmup_segments(self, description: GameDescription) -> int:
         """Segments per slot of the warm-up rollout; 0 is none."""

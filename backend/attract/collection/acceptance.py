@@ -1,0 +1,169 @@
+"""Which blocks count: each segment once, under an open lease, fresh enough to be trained (rule C1)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.collection.batches import AcceptedBlock, Pool
+from attract.collection.effects import Verdict
+from attract.collection.fleet import Worker
+from attract.collection.leases import Lease, LeaseBook
+from attract.collection.rows import RowAllocator
+from attract.schema.frames import malformed
+from attract.schema.messages import Block, EpisodeResult
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Versions that the next update may still use, both ends included."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
+
+
+class Acceptance:
+    """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
+
+    def __init__(self, book: LeaseBook, num_agents: int, capacity: int) -> None:
+        self._book = book
+        self._num_agents = num_agents
+        self.rows = RowAllocator(capacity)
+        self.pool = Pool()
+        """Segments for updates."""
+        self.warmup = Pool()
+        """Segments of random play, for the first statistics (rule P7); counted nowhere."""
+        self.num_refused = 0
+        self._record_leases: set[int] = set()
+
+    def reserve(self, lease: Lease) -> None:
+        """Keep a row for every segment the lease may give, so that none arrives to a full store."""
+        self.rows.reserved += lease.remaining
+        if lease.purpose == "record":
+            self._record_leases.add(lease.lease_id)
+
+    def release(self, lease: Lease) -> None:
+        """Give up the rows of segments that will not come."""
+        self.rows.reserved -= lease.remaining
+
+    def offer(self, worker: Worker, block: Block, fresh: Fresh) -> Verdict:
+        """Accept the whole block, taking its rows, or refuse it with a reason.
+
+        Raises: ProtocolError: when the slots, segment or version named are not those of the open lease.
+        """
+        lease = self._book.get(block.lease_id)
+        if lease is None:
+            reason = "spent lease" if self._book.is_spent(block.lease_id) else "unknown lease"
+        elif lease.worker_id != worker.worker_id:
+            reason = "lease of another worker"
+        else:
+            columns = self._columns(lease, block)
+            received = lease.received[block.segment_index]
+            if bool(received[columns].any()):
+                reason = "duplicate"
+            elif lease.purpose == "train" and lease.version not in fresh:
+                reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
+            else:
+                received[columns] = True
+                lease.num_received += len(columns)
+                self.rows.reserved -= len(columns)
+                return Verdict(True, self.rows.take(len(columns)), worker.worker_id)
+        return Verdict(False, None, worker.worker_id, reason)
+
+    def withdraw(self, block: Block, verdict: Verdict) -> None:
+        """Undo an accepted offer: the block turned out to be unusable."""
+        if verdict.rows is None:
+            return
+        self.rows.give_back(verdict.rows)
+        lease = self._book.get(block.lease_id)
+        if lease is not None:
+            columns = _int64(block.slot_id.data) - lease.first_slot
+            lease.received[block.segment_index, columns] = False
+            lease.num_received -= len(columns)
+            self.rows.reserved += len(columns)
+
+    def commit(self, worker: Worker, block: Block, verdict: Verdict, fresh: Fresh) -> AcceptedBlock | None:
+        """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile."""
+        if verdict.rows is None:
+            raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
+        slots, first_steps = _int64(block.slot_id.data), _int64(block.first_step.data)
+        accepted = AcceptedBlock(
+            rows=verdict.rows,
+            slot_id=slots,
+            first_step=first_steps,
+            lease_id=block.lease_id,
+            policy_version=block.policy_version,
+            worker_id=verdict.worker_id,
+            local=worker.tier == "local",
+            valid_steps=num_valid(block),
+            episodes=self._episodes(block, slots, first_steps),
+        )
+        if self.is_record(block.lease_id):
+            self.warmup.add(accepted)
+        elif block.policy_version in fresh:
+            self.pool.add(accepted)
+        else:
+            self.rows.give_back(verdict.rows)
+            return None
+        return accepted
+
+    def is_record(self, lease_id: int) -> bool:
+        """Whether the lease is, or was, for random play, which counts nowhere."""
+        return lease_id in self._record_leases
+
+    def num_ticks(self, block: Block) -> int:
+        """Executed ticks of the block's games: those of the first agent, which all agents of a game share."""
+        ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(block.executed_ticks.shape)
+        first_agents = _int64(block.slot_id.data) % self._num_agents == 0
+        return int(ticks[:, first_agents].sum(dtype=np.int64))
+
+    def _columns(self, lease: Lease, block: Block) -> NDArray[np.int64]:
+        slots = _int64(block.slot_id.data)
+        columns = slots - lease.first_slot
+        if not len(slots) or int(columns.min()) < 0 or int(columns.max()) >= lease.num_slots:
+            last = lease.first_slot + lease.num_slots - 1
+            raise malformed(
+                f"block.slot_id: {slots[:8].tolist()}",
+                fix=f"slots of lease {lease.lease_id} are {lease.first_slot} to {last}",
+            )
+        if len(np.unique(columns)) != len(columns):
+            raise malformed("block.slot_id: a slot twice", fix="one column per slot (rule S1)")
+        if block.segment_index >= lease.num_segments:
+            raise malformed(
+                f"block.segment_index: {block.segment_index}",
+                fix=f"lease {lease.lease_id} has {lease.num_segments} segments per slot",
+            )
+        if lease.purpose == "train" and block.policy_version != lease.version:
+            raise malformed(
+                f"block.policy_version: {block.policy_version}",
+                fix=f"lease {lease.lease_id} is played by version {lease.version}",
+            )
+        instances = set((slots // self._num_agents).tolist())
+        for episode in block.episodes:
+            if episode.instance_id not in instances or len(episode.returns) != self._num_agents:
+                raise malformed(
+                    f"block.episodes: instance {episode.instance_id} with {len(episode.returns)} returns",
+                    fix=f"instances of this block, each with {self._num_agents} returns",
+                )
+        return columns
+
+    def _episodes(
+        self, block: Block, slots: NDArray[Any], first_steps: NDArray[Any]
+    ) -> tuple[tuple[int, EpisodeResult], ...]:
+        if not block.episodes:
+            return ()
+        start = dict(zip((slots // self._num_agents).tolist(), first_steps.tolist(), strict=True))
+        return tuple((start[one.instance_id] + one.step, one) for one in block.episodes)
+
+
+def num_valid(block: Block) -> int:
+    """Valid steps of a block whose flags were checked."""
+    return block.valid.data.count(1)
+
+
+def _int64(data: bytes) -> NDArray[np.int64]:
+    return np.frombuffer(data, "<i4").astype(np.int64)

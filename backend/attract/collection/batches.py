@@ -1,0 +1,115 @@
+"""Accepted segments on their way into a batch, and the order in which a batch holds them (rules S1, C8)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.schema.messages import EpisodeResult, Seed
+
+
+@dataclass(frozen=True, eq=False)
+class AcceptedBlock:
+    """The segments of one accepted block: one row per slot."""
+
+    rows: NDArray[np.int64]
+    slot_id: NDArray[np.int64]
+    first_step: NDArray[np.int64]
+    """[k] each."""
+    lease_id: int
+    policy_version: int
+    worker_id: int
+    local: bool
+    """Played on a host of the admin's own (rule C7)."""
+    valid_steps: int
+    episodes: tuple[tuple[int, EpisodeResult], ...]
+    """(the instance's own step at which it ended, result)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedBatch:
+    """One update's segments, sorted by (slot, first step)."""
+
+    batch_id: int
+    version: int
+    """The learner's version when the update begins."""
+    rows: tuple[int, ...]
+    verify_rows: tuple[int, ...]
+    trust_all: bool
+    worker_of_row: dict[int, int]
+    valid_steps: int
+
+
+class Pool:
+    """Accepted segments that no batch holds yet. Owned by the core."""
+
+    def __init__(self) -> None:
+        self._blocks: list[AcceptedBlock] = []
+        self.num_segments = 0
+
+    def add(self, block: AcceptedBlock) -> None:
+        """One more accepted block."""
+        self._blocks.append(block)
+        self.num_segments += len(block.rows)
+
+    def take(self) -> list[AcceptedBlock]:
+        """Everything, leaving the pool empty."""
+        blocks, self._blocks, self.num_segments = self._blocks, [], 0
+        return blocks
+
+    def drop_unusable(self, lowest: int, highest: int) -> list[AcceptedBlock]:
+        """Take out the blocks whose version is not in [lowest, highest]."""
+        gone = [one for one in self._blocks if not lowest <= one.policy_version <= highest]
+        if gone:
+            self._blocks = [one for one in self._blocks if lowest <= one.policy_version <= highest]
+            self.num_segments = sum(len(one.rows) for one in self._blocks)
+        return gone
+
+
+def sorted_rows(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:
+    """Rows of all segments by (slot, first step), whatever order they arrived in (rule C8); [S]."""
+    return _column(blocks, "rows")[_order(blocks)]
+
+
+def close_batch(blocks: list[AcceptedBlock], *, batch_id: int, version: int, seed: Seed) -> ClosedBatch:
+    """The batch of these blocks.
+
+    One segment per lease of a local host is to be verified (rule C7), drawn from the run seed and the batch's
+    number, so that no worker can know which.
+    """
+    order = _order(blocks)
+    rows = _column(blocks, "rows")[order]
+    sizes = [len(one.rows) for one in blocks]
+    lease_id = np.repeat([one.lease_id for one in blocks], sizes)[order]
+    worker_id = np.repeat([one.worker_id for one in blocks], sizes)[order]
+    local = np.repeat([one.local for one in blocks], sizes)[order]
+    shuffled = np.random.default_rng([seed.low, seed.high, batch_id]).permutation(len(rows))
+    _, first = np.unique(lease_id[shuffled], return_index=True)
+    chosen = np.zeros(len(rows), np.bool_)
+    chosen[shuffled[first]] = True
+    chosen |= ~local
+    return ClosedBatch(
+        batch_id=batch_id,
+        version=version,
+        rows=tuple(rows.tolist()),
+        verify_rows=tuple(rows[chosen].tolist()),
+        trust_all=bool(local.all()),
+        worker_of_row=dict(zip(rows.tolist(), worker_id.tolist(), strict=True)),
+        valid_steps=sum(one.valid_steps for one in blocks),
+    )
+
+
+def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[tuple[AcceptedBlock, EpisodeResult]]:
+    """All episode results by (instance, step at which they ended), never by arrival (rule C8)."""
+    found = [(result.instance_id, step, block, result) for block in blocks for step, result in block.episodes]
+    found.sort(key=lambda one: one[:2])
+    return [(block, result) for _, _, block, result in found]
+
+
+def _order(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:
+    return np.lexsort((_column(blocks, "first_step"), _column(blocks, "slot_id")))
+
+
+def _column(blocks: Iterable[AcceptedBlock], name: str) -> NDArray[np.int64]:
+    return np.concatenate([getattr(one, name) for one in blocks])

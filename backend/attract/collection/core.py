@@ -1,0 +1,486 @@
+"""The collection core: hears of connections, messages and the learner, answers with effects (no I/O, no clock)."""
+
+from typing import Final
+
+from attract.collection.acceptance import num_valid
+from attract.collection.batches import sorted_rows
+from attract.collection.config import CollectionConfig, check_satisfiable
+from attract.collection.effects import (
+    CloseConnection,
+    Effect,
+    GameBroken,
+    GameKnown,
+    StartUpdate,
+    StartWarmup,
+    Verdict,
+)
+from attract.collection.evaluation import Evaluation
+from attract.collection.fleet import Host, Tier, Worker
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lease
+from attract.collection.planning import plan
+from attract.collection.reports import report_of
+from attract.collection.state import CollectionState, Described
+from attract.errors import ProtocolError
+from attract.schema import close_codes, messages
+from attract.schema.api import FleetView
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
+from attract.schema.learner import Counters, Dropped, Published, Ready
+from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, Seed
+
+MAX_CONSECUTIVE_DROPS: Final = 3
+"""Rule P8: so many undone updates in a row pause the run."""
+
+
+class CollectionCore:
+    """Decides who plays what, which segments count and when an update begins; one per run.
+
+    Owned by the gateway's run service and called from its event loop alone. Every method but the views takes
+    `now`, monotonic seconds that never go back, and returns what is to be done, in order. Blocks come in two steps:
+    `offer_block`, and once their rows are written `commit_block` (always, also when refused), or `withdraw_block`.
+    """
+
+    def __init__(self, config: CollectionConfig) -> None:
+        self.config = config
+        self._state = CollectionState(config)
+
+    # --- views ----------------------------------------------------------------------------------------------------
+
+    @property
+    def description(self) -> GameDescription | None:
+        """What the game says of itself, once a host loaded it."""
+        return None if self._state.described is None else self._state.described.description
+
+    @property
+    def counters(self) -> Counters:
+        """Rule T4's counters now."""
+        return self._state.learner.counters.snapshot()
+
+    @property
+    def policy_version(self) -> int:
+        """The newest version announced; -1 before the first."""
+        return self._state.learner.version
+
+    @property
+    def updating(self) -> bool:
+        """Whether the learner has a batch whose outcome is not known."""
+        return self._state.learner.batch is not None
+
+    @property
+    def evaluating(self) -> bool:
+        """Whether an evaluation is under way."""
+        return bool(self._state.evaluations)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the run is paused, by `pause` or by rule P8."""
+        return self._state.paused
+
+    def fleet_view(self, now: float) -> FleetView:
+        """The fleet as the dashboard shows it."""
+        state = self._state
+        refused = state.described.acceptance.num_refused if state.described else 0
+        return state.fleet.view(
+            now,
+            leases_open=len(state.book),
+            leases_lapsed=state.book.num_lapsed,
+            blocks_refused=refused,
+        )
+
+    def next_deadline(self) -> float | None:
+        """When `tick` must be called at the latest; None when nothing is waited for."""
+        state = self._state
+        if state.stopped:
+            return None
+        times = [state.gate.deadline(state.fleet)]
+        for worker in state.fleet.workers.values():
+            if worker.disconnected_at is not None and not worker.away:
+                times.append(worker.disconnected_at + GRACE_SECONDS)
+            if worker.present and not worker.acknowledged:
+                times.append(worker.policy_sent_at + SILENCE_SECONDS)
+            times += [state.book.deadline(lease) for lease in worker.leases[:1]]
+        return min((time for time in times if time is not None), default=None)
+
+    # --- the fleet ------------------------------------------------------------------------------------------------
+
+    def connect_host(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
+        """A host said hello: it is welcomed and gets its assignment."""
+        state = self._state
+        host, replaced = state.fleet.connect_host(connection_id, hello, tier)
+        self._replace(replaced)
+        state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
+        if not state.stopped:
+            state.gate.changed(state.fleet, now)
+            if state.described is None and state.describing is None:
+                state.describing = connection_id
+            self._assign(host)
+        return self._done(now)
+
+    def connect_worker(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
+        """A worker said hello: it is welcomed once it has a seat, or at once when its key is known.
+
+        Raises: ProtocolError: code `run`, when it was made for another run.
+        """
+        state = self._state
+        if state.stopped or hello.worker_key is None:
+            raise _wrong_run(hello.run_id)
+        self._check_run(hello.run_id)
+        worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now)
+        self._replace(replaced)
+        state.gate.changed(state.fleet, now)
+        if worker.seated and state.described is not None:
+            state.welcome(state.described, worker)
+            for lease in worker.leases:
+                # The first copy may have died with its socket.
+                state.send_lease(state.described, worker, lease)
+        return self._done(now)
+
+    def disconnect(self, connection_id: int, now: float) -> list[Effect]:
+        """A socket is gone. Its worker may come back within 2 s (rule C3)."""
+        state = self._state
+        who = state.fleet.disconnect(connection_id, now)
+        if isinstance(who, Worker) and who.failures and who.last_report is not None:
+            state.break_worker(who, who.last_report, now)
+        if state.describing == connection_id:
+            state.describing = None
+            for host in state.fleet.hosts.values():
+                if host.connection_id is not None and state.describing is None:
+                    state.describing = host.connection_id
+                    self._assign(host)
+        if who is not None:
+            state.gate.changed(state.fleet, now)
+        return self._done(now)
+
+    def receive(self, connection_id: int, message: FromBrowser, now: float) -> list[Effect]:
+        """Any message but a block.
+
+        Raises: ProtocolError: when the sender may not say that, or speaks of another run.
+        """
+        who = self._state.fleet.of(connection_id)
+        run_id = getattr(message, "run_id", None)
+        if isinstance(message, messages.HostStatus) or who is None:
+            # A host may still speak of the run before.
+            run_id = None
+        self._check_run(run_id)
+        if isinstance(who, Worker):
+            self._heard(who, now)
+            self._from_worker(who, message, now)
+        elif isinstance(who, Host):
+            self._from_host(who, message, now)
+        return self._done(now)
+
+    # --- blocks ---------------------------------------------------------------------------------------------------
+
+    def offer_block(self, connection_id: int, block: Block, now: float) -> Verdict:
+        """Whether a block that `check_block` passed counts, and which rows it gets.
+
+        Raises: ProtocolError: when its slots, segment or version are not those of its open lease, or it comes from
+            no worker of this run.
+        """
+        worker, described = self._state.fleet.of(connection_id), self._state.described
+        if not isinstance(worker, Worker) or not worker.seated or described is None:
+            raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
+        self._check_run(block.run_id)
+        self._heard(worker, now)
+        lease = self._state.lease_of(worker, block.lease_id)
+        if lease is not None:
+            lease.heard_at = now
+        acceptance = described.acceptance
+        verdict = acceptance.offer(worker, block, self._state.fresh(described))
+        if verdict.reason != "duplicate" and not acceptance.is_record(block.lease_id):
+            steps, counters = num_valid(block), self._state.learner.counters
+            counters.collected_steps += steps
+            counters.ticks += acceptance.num_ticks(block)
+            worker.collected_steps += steps
+            worker.rate.add(steps, now)
+        return verdict
+
+    def commit_block(self, connection_id: int, block: Block, verdict: Verdict, now: float) -> list[Effect]:
+        """The block is dealt with: its rows are written, or it was refused. It is acknowledged either way."""
+        state, described = self._state, self._require_described()
+        acceptance, reason = described.acceptance, verdict.reason
+        if verdict.accepted:
+            worker = state.fleet.by_id(verdict.worker_id)
+            accepted = acceptance.commit(worker, block, verdict, state.fresh(described))
+            if accepted is None:
+                reason = "too old: an update began while it was written"
+            elif described.counts_at_arrival and not acceptance.is_record(block.lease_id):
+                state.count_episodes([(accepted, result) for result in block.episodes])
+        if reason is not None:
+            acceptance.num_refused += 1
+        state.send(
+            connection_id,
+            BlockAck(
+                run_id=self.config.run_id,
+                lease_id=block.lease_id,
+                block_index=block.block_index,
+                accepted=reason is None,
+                reason=reason,
+            ),
+        )
+        return state.take_effects()
+
+    def withdraw_block(self, block: Block, verdict: Verdict) -> None:
+        """Undo an offer that will not be committed: the rows could not be written."""
+        self._require_described().acceptance.withdraw(block, verdict)
+
+    # --- the learner ----------------------------------------------------------------------------------------------
+
+    def learner_ready(self, ready: Ready, now: float) -> list[Effect]:
+        """A learner process is up: the first, or one in the place of one that died."""
+        state, learner = self._state, self._state.learner
+        outcome, batch = learner.ready(ready), learner.batch
+        if outcome == "warmup" and learner.warmup_blocks is not None:
+            rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
+            state.emit(StartWarmup(tuple(rows)))
+        elif outcome == "same" and learner.train is not None:
+            state.emit(StartUpdate(learner.train))
+        elif outcome in ("finished", "lost") and batch is not None:
+            state.free(learner.end())
+            if outcome == "lost":
+                state.note("learner", f"batch {batch.batch_id} is lost: the learner is at another version")
+        if outcome != "warmup" and state.described is not None:
+            self._drop_warmup(now)
+            fresh = state.fresh(state.described)
+            stale = state.described.acceptance.pool.drop_unusable(fresh.lowest, fresh.highest)
+            state.free_blocks(stale)
+            for lease in list(state.book):
+                if lease.purpose == "train" and lease.version not in fresh:
+                    state.lapse(lease, "the learner is at another version", now)
+        return self._done(now)
+
+    def learner_lost(self, now: float) -> list[Effect]:
+        """The learner process died: workers keep their sockets and leases, its batch waits for the next one."""
+        self._state.learner.phase = "absent"
+        return self._done(now)
+
+    def published(self, published: Published, now: float) -> list[Effect]:
+        """A version is durable and may be announced."""
+        state, learner = self._state, self._state.learner
+        batch = learner.batch
+        if published.batch_id is None:
+            self._drop_warmup(now)
+            learner.version, learner.phase = published.policy_version, "idle"
+        elif batch is not None and batch.batch_id == published.batch_id:
+            learner.commit(batch, published)
+            for row in published.rejected:
+                state.note(
+                    "verification",
+                    f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: its numbers differ "
+                    f"from the learner's by {row.largest_difference:.3g}",
+                )
+            state.free(learner.end())
+        return self._done(now)
+
+    def dropped(self, dropped: Dropped, now: float) -> list[Effect]:
+        """An update was undone (rule P8); its rows are free, its steps do not count."""
+        state, batch = self._state, self._state.learner.batch
+        if batch is not None and batch.batch_id == dropped.batch_id:
+            state.free(state.learner.end())
+        state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
+        if dropped.consecutive >= MAX_CONSECUTIVE_DROPS:
+            state.paused = True
+            state.note(
+                "paused", f"P8: {dropped.consecutive} updates in a row were dropped; the run is paused"
+            )
+        return self._done(now)
+
+    # --- the run --------------------------------------------------------------------------------------------------
+
+    def pause(self, now: float) -> list[Effect]:
+        """No new leases for training and no new update; what is under way finishes."""
+        self._state.paused = True
+        return self._done(now)
+
+    def resume(self, now: float) -> list[Effect]:
+        """Go on after `pause`."""
+        self._state.paused = False
+        return self._done(now)
+
+    def stop(self, now: float, reason: str = "the run is over") -> list[Effect]:
+        """The run is over: workers end, hosts wait for the next run. Nothing is accepted any more."""
+        state = self._state
+        if state.stopped:
+            return []
+        for lease in list(state.book):
+            state.end_lease(lease, now)
+        state.stopped = True
+        ended = messages.RunEnded(run_id=self.config.run_id, reason=reason)
+        for host in state.fleet.hosts.values():
+            state.send(host.connection_id, ended)
+        for worker in state.fleet.workers.values():
+            state.send(worker.connection_id, ended)
+            if worker.connection_id is not None:
+                state.emit(CloseConnection(worker.connection_id, close_codes.RUN_ENDED, reason))
+        return self._done(now)
+
+    def request_evaluation(self, episodes: int, deterministic: bool, seed: Seed, now: float) -> list[Effect]:
+        """Play fixed episodes with the newest version; `EvaluationDone` follows. No update begins before it.
+
+        Evaluations asked for meanwhile wait their turn, each for the version that was newest when it was asked for.
+
+        Raises: RuntimeError: before there is a version.
+        """
+        state = self._state
+        if not state.learner.has_version:
+            raise RuntimeError("expected a published version to evaluate, there is none yet")
+        state.evaluations.append(Evaluation(episodes, deterministic, seed, state.learner.version))
+        return self._done(now)
+
+    def tick(self, now: float) -> list[Effect]:
+        """Time has passed: leases may have lapsed (rule C3), deadlines gone by."""
+        state = self._state
+        for worker in list(state.fleet.workers.values()):
+            gone = worker.disconnected_at
+            if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
+                worker.away = True
+                if worker.seated:
+                    state.lapse_all(worker, "the worker's socket is closed", now)
+            if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
+                self._silence(worker, now)
+            for lease in worker.leases[:1]:
+                deadline = state.book.deadline(lease)
+                if deadline is not None and now >= deadline:
+                    self._silence(worker, now)
+        return self._done(now)
+
+    # --- what messages mean ---------------------------------------------------------------------------------------
+
+    def _from_host(self, host: Host, message: FromBrowser, now: float) -> None:
+        state = self._state
+        match message:
+            case messages.HostStatus():
+                host.hidden = message.hidden
+            case messages.GameDescribed():
+                if state.described is None and message.sha256 == self.config.game.sha256:
+                    self._game_described(message.description)
+            case messages.GameFailed():
+                report = report_of(message, host.host_id, message.worker_index)
+                state.emit(GameBroken(report, fatal=state.described is None))
+                worker = state.fleet.newest_of(host, message.worker_index)
+                if worker is not None:
+                    state.break_worker(worker, report, now)
+            case messages.Goodbye():
+                pass
+            case _:
+                raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
+
+    def _from_worker(self, worker: Worker, message: FromBrowser, now: float) -> None:
+        state = self._state
+        match message:
+            case messages.Progress():
+                lease = state.lease_of(worker, message.lease_id)
+                if lease is not None:
+                    lease.heard_at = now
+            case messages.PolicyAck():
+                if message.policy_version == worker.sent_version:
+                    worker.acknowledged = True
+                if message.error is not None:
+                    state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
+                    state.break_worker(worker, None, now)
+            case messages.RolloutClose():
+                lease = state.lease_of(worker, message.lease_id)
+                if lease is not None and lease.purpose != "evaluate":
+                    self._rollout_closed(worker, lease, now)
+            case messages.EvaluationResult():
+                lease = state.lease_of(worker, message.lease_id)
+                if lease is not None and lease.purpose == "evaluate":
+                    self._evaluated(lease, message, now)
+            case messages.GameFailed():
+                worker.failures += 1
+                worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
+                state.emit(GameBroken(worker.last_report, fatal=False))
+            case messages.Goodbye():
+                state.lapse_all(worker, "the page is going away", now)
+                worker.silent = True
+            case _:
+                raise malformed(f"{message.type}: not for a worker to say", fix="connect as a host")
+
+    def _game_described(self, description: GameDescription) -> None:
+        state = self._state
+        check_satisfiable(self.config, description)
+        state.described = Described(self.config, description, state.book)
+        state.describing = None
+        state.emit(GameKnown(description))
+        for host in state.fleet.hosts.values():
+            self._assign(host)
+
+    def _rollout_closed(self, worker: Worker, lease: Lease, now: float) -> None:
+        self._state.book.played(lease, now)
+        if lease.purpose == "train" and lease.front_since is not None:
+            steps = lease.num_segments * lease.num_slots * self.config.horizon
+            worker.measured(steps, now - lease.front_since)
+            worker.failures = 0
+        self._state.end_lease(lease, now)
+
+    def _evaluated(self, lease: Lease, message: messages.EvaluationResult, now: float) -> None:
+        evaluation = self._state.evaluation_of(lease)
+        if evaluation is None:
+            return
+        evaluation.complete(lease.lease_id, message.episodes)
+        self._state.end_lease(lease, now)
+        done = evaluation.done()
+        if done is not None:
+            self._state.evaluations.remove(evaluation)
+            self._state.emit(done)
+
+    def _assign(self, host: Host) -> None:
+        if host.connection_id is None:
+            return
+        known = self._state.described is not None
+        describe = not known and self._state.describing == host.connection_id
+        self._state.send(
+            host.connection_id,
+            messages.Assignment(
+                run_id=self.config.run_id,
+                game=self.config.game,
+                num_workers=host.max_workers if known or describe else 0,
+                describe=describe,
+            ),
+        )
+
+    def _heard(self, worker: Worker, now: float) -> None:
+        worker.last_heard = now
+        worker.silent = False
+
+    def _silence(self, worker: Worker, now: float) -> None:
+        """Nothing was heard for too long: its leases lapse, and it gets none before it is heard again (C3)."""
+        worker.silent = True
+        if not worker.acknowledged:
+            worker.sent_version, worker.acknowledged = None, True
+        self._state.lapse_all(worker, "no progress was heard", now)
+
+    def _replace(self, connection_id: int | None) -> None:
+        if connection_id is not None:
+            reason = "the same peer connected again"
+            self._state.emit(CloseConnection(connection_id, close_codes.REPLACED, reason))
+
+    def _drop_warmup(self, now: float) -> None:
+        """Random play has done its part, or is not wanted: its rows are free, its open leases void."""
+        state = self._state
+        blocks, state.learner.warmup_blocks = state.learner.warmup_blocks or [], None
+        if state.described is not None:
+            for lease in list(state.book):
+                if lease.purpose == "record":
+                    state.lapse(lease, "the statistics are set", now)
+            blocks += state.described.acceptance.warmup.take()
+        state.free_blocks(blocks)
+
+    def _check_run(self, run_id: str | None) -> None:
+        if run_id is not None and run_id != self.config.run_id:
+            raise _wrong_run(run_id)
+
+    def _require_described(self) -> Described:
+        if self._state.described is None:
+            raise RuntimeError("expected a described game, none is known yet")
+        return self._state.described
+
+    def _done(self, now: float) -> list[Effect]:
+        plan(self._state, now)
+        return self._state.take_effects()
+
+
+def _wrong_run(run_id: str | None) -> ProtocolError:
+    return ProtocolError(
+        f"run {run_id} is not the active one", code="run", close_code=close_codes.RUN, fix="reload the page"
+    )

@@ -1,0 +1,76 @@
+"""Evaluations: fixed episodes split over workers, their results put back in order."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attract.collection.effects import EvaluationDone
+from attract.schema.api import EvaluationView
+from attract.schema.frames import malformed
+from attract.schema.messages import EpisodeResult, Seed
+
+
+@dataclass(eq=False)
+class Evaluation:
+    """One evaluation under way: each episode is waiting, leased, or has its result."""
+
+    num_episodes: int
+    deterministic: bool
+    seed: Seed
+    version: int
+    """The policy version under test; the same for every episode."""
+    waiting: list[int] = field(init=False)
+    """Indices not leased, ascending."""
+    share: int = 0
+    """Episodes per lease, fixed when the first is issued."""
+    _leased: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    _results: dict[int, EpisodeResult] = field(default_factory=dict[int, EpisodeResult])
+
+    def __post_init__(self) -> None:
+        self.waiting = list(range(self.num_episodes))
+
+    def next_share(self, num_workers: int) -> list[int]:
+        """The indices of the next lease, so that `num_workers` workers share all of them about evenly."""
+        if not self.share:
+            self.share = -(-self.num_episodes // max(1, num_workers))
+        return self.waiting[: self.share]
+
+    def has_leased(self, lease_id: int) -> bool:
+        """Whether that lease is one of its own, and open."""
+        return lease_id in self._leased
+
+    def lease(self, lease_id: int, indices: list[int]) -> None:
+        """These episodes are played under that lease."""
+        self.waiting = [one for one in self.waiting if one not in set(indices)]
+        self._leased[lease_id] = indices
+
+    def lapse(self, lease_id: int) -> None:
+        """The episodes of that lease wait again, for another."""
+        self.waiting = sorted(self.waiting + self._leased.pop(lease_id))
+
+    def complete(self, lease_id: int, results: list[EpisodeResult]) -> None:
+        """The results of a lease. Raises: ProtocolError: when it is not one per episode."""
+        indices = self._leased[lease_id]
+        if len(results) != len(indices):
+            raise malformed(
+                f"evaluation_result.episodes: {len(results)} results",
+                fix=f"lease {lease_id} asked for {len(indices)} episodes",
+            )
+        del self._leased[lease_id]
+        self._results.update(zip(indices, results, strict=True))
+
+    def done(self) -> EvaluationDone | None:
+        """The whole, once every episode has its result; else None."""
+        if len(self._results) < self.num_episodes:
+            return None
+        results = tuple(self._results[index] for index in range(self.num_episodes))
+        returns = np.array([np.mean(one.returns) for one in results], np.float64)
+        view = EvaluationView(
+            policy_version=self.version,
+            episodes=self.num_episodes,
+            return_mean=float(returns.mean()),
+            return_std=float(returns.std()),
+            length_mean=float(np.mean([one.length_steps for one in results])),
+            deterministic=self.deterministic,
+        )
+        return EvaluationDone(view, results)

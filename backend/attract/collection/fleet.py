@@ -1,0 +1,234 @@
+"""Hosts and workers: who is here, with which ids, and what each was told."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from attract.collection.leases import Lease
+from attract.collection.rates import DecayedRate
+from attract.schema.api import FleetView, GameReport, HostView, WorkerView
+from attract.schema.messages import Hello
+
+Tier = Literal["local", "invited", "public"]
+
+GONE_SHOWN_SECONDS: Final = 30.0
+"""How long a worker that left is still shown."""
+SPEED_WEIGHT: Final = 0.3
+"""Weight of the newest lease in a worker's measured speed."""
+
+
+@dataclass(eq=False)
+class Host:
+    """One browser page; `order` is that of its first connection."""
+
+    host_id: str
+    order: int
+    tier: Tier = "invited"
+    connection_id: int | None = None
+    user_agent: str = ""
+    max_workers: int = 0
+    hidden: bool = False
+
+
+@dataclass(eq=False)
+class Worker:
+    """One rollout worker's life, over any number of sockets with the same key."""
+
+    worker_key: str
+    host: Host
+    worker_index: int
+    tier: Tier
+    connection_id: int | None
+    last_heard: float
+    worker_id: int = -1
+    """Issued when it is seated; -1 before."""
+    instance_ids: range = range(0)
+    disconnected_at: float | None = None
+    silent: bool = False
+    """A lease of it lapsed in silence: nothing more is asked of it until it is heard."""
+    broken: bool = False
+    """Its game or its session failed: its host will end it."""
+    sent_version: int | None = None
+    acknowledged: bool = True
+    policy_sent_at: float = 0.0
+    leases: list[Lease] = field(default_factory=list[Lease])
+    """Open leases in the order they will be played; the first is in play."""
+    steps_per_second: float | None = None
+    """Measured over whole leases, smoothed (rule C4)."""
+    rate: DecayedRate = field(default_factory=DecayedRate)
+    collected_steps: int = 0
+    episodes: int = 0
+    away: bool = False
+    """Its socket closed and it did not come back in time."""
+    last_report: GameReport | None = None
+    failures: int = 0
+    """Times its game failed since it last finished a training lease."""
+
+    @property
+    def seated(self) -> bool:
+        """Whether it has its ids."""
+        return self.worker_id >= 0
+
+    @property
+    def present(self) -> bool:
+        """Whether something can be asked of it now."""
+        return self.seated and self.connection_id is not None and not self.silent and not self.broken
+
+    def measured(self, steps: int, seconds: float) -> None:
+        """Take a finished lease into its speed."""
+        if seconds <= 0 or steps <= 0:
+            return
+        speed = steps / seconds
+        before = self.steps_per_second
+        self.steps_per_second = speed if before is None else before + SPEED_WEIGHT * (speed - before)
+
+
+class Fleet:
+    """Every host and worker of a run. Ids are issued once and stay with a worker's key for ever."""
+
+    def __init__(self, num_instances: int) -> None:
+        self._num_instances = num_instances
+        self.hosts: dict[str, Host] = {}
+        self.workers: dict[str, Worker] = {}
+        self._by_id: list[Worker] = []
+        self._by_connection: dict[int, Host | Worker] = {}
+
+    def connect_host(self, connection_id: int, hello: Hello, tier: Tier) -> tuple[Host, int | None]:
+        """The host of that socket, and the connection it had before, if any."""
+        host = self._host(hello.host_id)
+        replaced = host.connection_id
+        if replaced is not None:
+            del self._by_connection[replaced]
+        host.connection_id = connection_id
+        host.tier = tier
+        host.user_agent = hello.device.user_agent
+        host.max_workers = hello.max_workers or 0
+        self._by_connection[connection_id] = host
+        return host, replaced
+
+    def connect_worker(
+        self, connection_id: int, hello: Hello, tier: Tier, now: float
+    ) -> tuple[Worker, int | None]:
+        """The worker of that socket, known or new, and the connection it had before, if any."""
+        key = hello.worker_key or ""
+        worker = self.workers.get(key)
+        replaced = None
+        if worker is None:
+            host = self._host(hello.host_id)
+            worker = Worker(key, host, hello.worker_index or 0, tier, connection_id, now)
+            self.workers[key] = worker
+        else:
+            replaced = worker.connection_id
+            if replaced is not None:
+                del self._by_connection[replaced]
+        worker.connection_id = connection_id
+        worker.tier = tier
+        worker.disconnected_at = None
+        worker.away = False
+        worker.silent = False
+        worker.last_heard = now
+        if not worker.acknowledged:
+            # Whether the policy arrived on the old socket is unknown: it will be sent again.
+            worker.sent_version, worker.acknowledged = None, True
+        self._by_connection[connection_id] = worker
+        return worker, replaced
+
+    def disconnect(self, connection_id: int, now: float) -> Host | Worker | None:
+        """Whoever lost that socket; None when it was replaced before."""
+        who = self._by_connection.pop(connection_id, None)
+        if who is not None:
+            who.connection_id = None
+            if isinstance(who, Worker):
+                who.disconnected_at = now
+        return who
+
+    def of(self, connection_id: int) -> Host | Worker | None:
+        """Who speaks on that connection."""
+        return self._by_connection.get(connection_id)
+
+    def seat(self, worker: Worker) -> None:
+        """Give a worker its id and its instances (never used before)."""
+        worker.worker_id = len(self._by_id)
+        first = worker.worker_id * self._num_instances
+        worker.instance_ids = range(first, first + self._num_instances)
+        self._by_id.append(worker)
+
+    def waiting_for_seat(self) -> list[Worker]:
+        """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
+        waiting = [one for one in self.workers.values() if not one.seated and one.connection_id is not None]
+        return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
+
+    def present(self) -> list[Worker]:
+        """Workers of whom something can be asked, by id."""
+        return [one for one in self._by_id if one.present]
+
+    def seated(self) -> Iterator[Worker]:
+        """All workers that have ids, gone ones too, by id."""
+        return iter(self._by_id)
+
+    def by_id(self, worker_id: int) -> Worker:
+        """The worker of that id."""
+        return self._by_id[worker_id]
+
+    def newest_of(self, host: Host, worker_index: int | None) -> Worker | None:
+        """The worker that a host means by that index: the last one that connected under it."""
+        own = [one for one in self.workers.values() if one.host is host and one.worker_index == worker_index]
+        return own[-1] if own else None
+
+    def view(self, now: float, *, leases_open: int, leases_lapsed: int, blocks_refused: int) -> FleetView:
+        """The fleet as the dashboard shows it."""
+        hosts: list[HostView] = []
+        total = 0.0
+        for host in sorted(self.hosts.values(), key=lambda one: one.order):
+            workers: list[WorkerView] = []
+            for worker in self.workers.values():
+                gone = worker.disconnected_at
+                if worker.host is host and not (gone is not None and now - gone > GONE_SHOWN_SECONDS):
+                    workers.append(_view_worker(worker, now))
+                    total += workers[-1].steps_per_second
+            if host.connection_id is not None or workers:
+                workers.sort(key=lambda one: (one.worker_index, one.worker_id))
+                hosts.append(
+                    HostView(
+                        host_id=host.host_id,
+                        tier=host.tier,
+                        user_agent=host.user_agent,
+                        hidden=host.hidden,
+                        workers=workers,
+                    )
+                )
+        return FleetView(
+            hosts=hosts,
+            steps_per_second=total,
+            leases_open=leases_open,
+            leases_lapsed=leases_lapsed,
+            blocks_refused=blocks_refused,
+        )
+
+    def _host(self, host_id: str) -> Host:
+        if host_id not in self.hosts:
+            self.hosts[host_id] = Host(host_id, order=len(self.hosts))
+        return self.hosts[host_id]
+
+
+def _view_worker(worker: Worker, now: float) -> WorkerView:
+    if worker.connection_id is None or worker.broken:
+        state = "gone"
+    elif not worker.seated:
+        state = "joining"
+    else:
+        state = "playing" if worker.leases else "waiting"
+    front = worker.leases[0] if worker.leases else None
+    return WorkerView(
+        worker_id=max(worker.worker_id, 0),
+        host_id=worker.host.host_id,
+        worker_index=worker.worker_index,
+        state=state,
+        num_instances=len(worker.instance_ids),
+        lease_id=front.lease_id if front else None,
+        policy_version=front.version if front else worker.sent_version,
+        steps_per_second=worker.rate.per_second(now),
+        collected_steps=worker.collected_steps,
+        episodes=worker.episodes,
+        last_heard_seconds=max(0.0, now - worker.last_heard),
+    )

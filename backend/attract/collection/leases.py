@@ -1,0 +1,132 @@
+"""Leases: single-use orders for one rollout, and when they lapse (rules C1, C3)."""
+
+import statistics
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.schema.messages import Purpose
+
+SILENCE_SECONDS: Final = 15.0
+"""Rule C3: shortest time without progress after which a lease lapses."""
+SILENCE_SEGMENTS: Final = 3.0
+"""Rule C3: the same, in median segment times."""
+GRACE_SECONDS: Final = 2.0
+"""Rule C3: how long a closed socket's leases wait for a reconnect."""
+
+
+@dataclass(eq=False)
+class Lease:
+    """One open order; belongs to one worker, whose slots are a contiguous range."""
+
+    lease_id: int
+    worker_id: int
+    purpose: Purpose
+    version: int
+    """Policy version that plays it."""
+    first_slot: int
+    num_slots: int
+    num_segments: int
+    """Segments per slot; 0 for `evaluate`."""
+    local: bool
+    heard_at: float
+    """When progress was last heard, or it came to the front of its worker's queue."""
+    episodes: tuple[int, ...] = ()
+    """Indices of the evaluation episodes; `evaluate` only."""
+    front_since: float | None = None
+    """When it came to the front; None while it is queued behind another."""
+    received: NDArray[np.bool_] = field(init=False)
+    """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1)."""
+    num_received: int = 0
+
+    def __post_init__(self) -> None:
+        self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
+
+    @property
+    def remaining(self) -> int:
+        """Segments that may still come; each has a row reserved."""
+        return self.num_segments * self.num_slots - self.num_received
+
+    def bring_to_front(self, now: float) -> None:
+        """Its worker plays it from now on: only now does silence count."""
+        if self.front_since is None:
+            self.front_since = now
+            self.heard_at = now
+
+
+class LeaseBook:
+    """All leases of a run: ids rise and are never used again; a lease that is not open any more is spent."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, Lease] = {}
+        self._next_id = 1
+        self._segment_seconds: deque[float] = deque(maxlen=101)
+        self.num_lapsed = 0
+
+    def __iter__(self) -> Iterator[Lease]:
+        return iter(self._open.values())
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def issue(
+        self,
+        *,
+        worker_id: int,
+        purpose: Purpose,
+        version: int,
+        first_slot: int,
+        num_slots: int,
+        num_segments: int,
+        local: bool,
+        now: float,
+        episodes: tuple[int, ...] = (),
+    ) -> Lease:
+        """A new open lease with an id no lease had before."""
+        lease = Lease(
+            lease_id=self._next_id,
+            worker_id=worker_id,
+            purpose=purpose,
+            version=version,
+            first_slot=first_slot,
+            num_slots=num_slots,
+            num_segments=num_segments,
+            local=local,
+            heard_at=now,
+            episodes=episodes,
+        )
+        self._next_id += 1
+        self._open[lease.lease_id] = lease
+        return lease
+
+    def get(self, lease_id: int) -> Lease | None:
+        """The open lease of that id; None when it is spent or never was."""
+        return self._open.get(lease_id)
+
+    def is_spent(self, lease_id: int) -> bool:
+        """Whether the id was issued and is not open any more."""
+        return 0 < lease_id < self._next_id and lease_id not in self._open
+
+    def spend(self, lease: Lease) -> None:
+        """Its one use is over: nothing more of it is accepted."""
+        del self._open[lease.lease_id]
+
+    def played(self, lease: Lease, now: float) -> None:
+        """Learn from a finished lease how long a segment takes."""
+        if lease.front_since is not None and lease.num_segments:
+            self._segment_seconds.append((now - lease.front_since) / lease.num_segments)
+
+    @property
+    def silence_seconds(self) -> float:
+        """Rule C3: max(15 s, 3 x the median segment time)."""
+        if not self._segment_seconds:
+            return SILENCE_SECONDS
+        return max(SILENCE_SECONDS, SILENCE_SEGMENTS * statistics.median(self._segment_seconds))
+
+    def deadline(self, lease: Lease) -> float | None:
+        """When it lapses if nothing is heard; None while it is queued behind another."""
+        return None if lease.front_since is None else lease.heard_at + self.silence_seconds

@@ -1,0 +1,56 @@
+"""The messages that tell a worker what to do: its welcome and its leases."""
+
+from typing import Final
+
+from attract.collection.config import CollectionConfig
+from attract.collection.evaluation import Evaluation
+from attract.collection.fleet import Worker
+from attract.collection.leases import Lease
+from attract.schema.game import GameDescription
+from attract.schema.messages import EpisodeOrder, Seat, WelcomeWorker
+from attract.schema.messages import Lease as LeaseMessage
+
+POLICY_ID: Final = "main"
+ENDLESS_STEPS: Final = 100_000
+"""Steps after which an evaluation episode of a game without a time limit is stopped."""
+
+
+def welcome_message(config: CollectionConfig, description: GameDescription, worker: Worker) -> WelcomeWorker:
+    """What a worker must know to take its seat; the same whenever it comes back."""
+    return WelcomeWorker(
+        run_id=config.run_id,
+        worker_id=worker.worker_id,
+        game=config.game,
+        description=description,
+        instance_ids=list(worker.instance_ids),
+        seed=config.seed,
+        horizon=config.horizon,
+        max_frame_bytes=config.frame_bytes(description),
+        progress_seconds=config.progress_seconds,
+    )
+
+
+def lease_message(
+    config: CollectionConfig, description: GameDescription, lease: Lease, evaluation: Evaluation | None
+) -> LeaseMessage:
+    """The order itself; `evaluation` is that of an `evaluate` lease."""
+    seat = Seat(
+        policy_id=POLICY_ID,
+        policy_version=lease.version,
+        script="random" if lease.purpose == "record" else None,
+        deterministic=evaluation is not None and evaluation.deterministic,
+        learns=lease.purpose == "train",
+    )
+    limit = config.time_limit(description)
+    return LeaseMessage(
+        run_id=config.run_id,
+        lease_id=lease.lease_id,
+        purpose=lease.purpose,
+        seats=[seat] * description.num_agents,
+        game_sha256=config.game.sha256,
+        seed=config.seed if evaluation is None else evaluation.seed,
+        num_segments=lease.num_segments,
+        episodes=[EpisodeOrder(index=index) for index in lease.episodes],
+        max_episode_steps=None if evaluation is None else limit or ENDLESS_STEPS,
+        desync_steps=config.desync_limit(description) if lease.purpose == "train" else 0,
+    )

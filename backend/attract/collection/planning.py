@@ -1,0 +1,136 @@
+"""What follows from where things stand: seats, warm-up, evaluations, updates, policies, leases, in that order."""
+
+from attract.collection.batches import close_batch, episodes_in_order, sorted_rows
+from attract.collection.effects import StartUpdate, StartWarmup
+from attract.collection.fleet import Worker
+from attract.collection.leases import GRACE_SECONDS
+from attract.collection.state import CollectionState, Described
+
+MAX_VERSIONS_HELD = 2
+"""Policy versions a worker keeps sessions of."""
+
+
+def plan(state: CollectionState, now: float) -> None:
+    """Want everything done that can be done now; called after every event."""
+    described = state.described
+    if described is None or state.stopped:
+        return
+    _give_seats(state, described, now)
+    _warm_up(state, described, now)
+    if state.learner.has_version:
+        _start_update(state, described, now)
+        _publish(state, now)
+        _evaluate(state, described, now)
+        _issue_leases(state, described, now)
+
+
+def _give_seats(state: CollectionState, described: Described, now: float) -> None:
+    if not state.gate.look(state.fleet, now):
+        return
+    for worker in state.fleet.waiting_for_seat():
+        state.fleet.seat(worker)
+        state.welcome(described, worker)
+
+
+def _warm_up(state: CollectionState, described: Described, now: float) -> None:
+    """One uncounted random rollout of everybody sets the first statistics (rule P7)."""
+    learner, acceptance = state.learner, described.acceptance
+    if learner.has_version or not state.gate.is_open:
+        return
+    if learner.phase == "absent" and not state.config.expect_warmup:
+        return
+    if learner.warmup_blocks is not None:
+        return
+    num_segments = state.config.warmup_segments(described.description)
+    if num_segments and not state.warmup_issued:
+        for worker in state.fleet.present():
+            if not worker.leases and acceptance.rows.available >= num_segments * _num_slots(
+                described, worker
+            ):
+                state.issue(described, worker, "record", now, num_segments=num_segments)
+                state.warmup_issued = True
+    if any(lease.purpose == "record" for lease in state.book):
+        return
+    if num_segments and not acceptance.warmup.num_segments:
+        # All of it lapsed: it is ordered anew as soon as somebody is there.
+        state.warmup_issued = False
+        return
+    if learner.phase == "warmup":
+        learner.warmup_blocks = acceptance.warmup.take()
+        rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
+        state.emit(StartWarmup(tuple(rows)))
+
+
+def _start_update(state: CollectionState, described: Described, now: float) -> None:
+    learner, schedule = state.learner, described.schedule
+    if learner.phase != "idle" or state.paused or state.evaluations:
+        return
+    if not schedule.may_start(state.progress(described)):
+        return
+    blocks = described.acceptance.pool.take()
+    batch = close_batch(blocks, batch_id=state.next_batch, version=learner.version, seed=state.config.seed)
+    state.next_batch += 1
+    state.boundary = False
+    if not described.counts_at_arrival:
+        state.count_episodes(episodes_in_order(blocks))
+    state.emit(StartUpdate(learner.begin(batch)))
+    schedule.batch_closed()
+    # Leases too old for the batch after this one would only be refused: better begin anew at once.
+    fresh = state.fresh(described)
+    for lease in list(state.book):
+        if lease.purpose == "train" and lease.version not in fresh:
+            state.lapse(
+                lease, f"too old: version {lease.version}, the next update uses {fresh.lowest} up", now
+            )
+
+
+def _publish(state: CollectionState, now: float) -> None:
+    """Everybody gets the newest version, or the one under evaluation; one unacknowledged at a time, latest wins."""
+    version = state.evaluations[0].version if state.evaluations else state.learner.version
+    for worker in state.fleet.present():
+        if worker.sent_version == version or not worker.acknowledged:
+            continue
+        held = {lease.version for lease in worker.leases if lease.purpose != "record"} - {version}
+        if len(held) < MAX_VERSIONS_HELD:
+            state.send_policy(worker, version, now)
+
+
+def _evaluate(state: CollectionState, described: Described, now: float) -> None:
+    """The first evaluation's waiting episodes go to workers, local ones if there are any."""
+    if not state.evaluations or not state.gate.is_open:
+        return
+    evaluation = state.evaluations[0]
+    workers = state.fleet.present()
+    if any(one.tier == "local" for one in workers):
+        workers = [one for one in workers if one.tier == "local"]
+    able = [one for one in workers if one.sent_version == evaluation.version]
+    for worker in able:
+        if not evaluation.waiting:
+            return
+        if len(worker.leases) < 2 and not any(one.purpose == "evaluate" for one in worker.leases):
+            episodes = tuple(evaluation.next_share(len(workers)))
+            state.issue(described, worker, "evaluate", now, evaluation=evaluation, episodes=episodes)
+
+
+def _issue_leases(state: CollectionState, described: Described, now: float) -> None:
+    if state.paused or state.evaluations or state.learner.phase == "absent":
+        return
+    if described.schedule.waits_for_returning and any(
+        one.disconnected_at is not None and now < one.disconnected_at + GRACE_SECONDS and not one.broken
+        for one in state.fleet.seated()
+    ):
+        return
+    while True:
+        workers = state.fleet.present()
+        order = described.schedule.next_order(state.progress(described), workers)
+        if order is None:
+            return
+        slots = _num_slots(described, order.worker)
+        room = described.acceptance.rows.available // slots
+        if room < 1:
+            return
+        state.issue(described, order.worker, "train", now, num_segments=min(order.num_segments, room))
+
+
+def _num_slots(described: Described, worker: Worker) -> int:
+    return len(worker.instance_ids) * described.description.num_agents

@@ -1,0 +1,144 @@
+"""When a lease may be issued, how large it is, and when a batch closes: `sync` and `overlap`."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from attract.collection.fleet import Worker
+from attract.collection.shares import segments_by_speed
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where collection and learning stand, in segments and versions."""
+
+    version: int
+    """The learner's: the last one published."""
+    busy: bool
+    """An update is running: the next one will begin at version + 1."""
+    pooled: int
+    """Accepted segments that no batch holds."""
+    promised: int
+    """Segments that open training leases may still give."""
+    target: int
+    """Rule S1's `batch_segments`."""
+    boundary: bool
+    """A lease ended with at least `target` segments accepted."""
+
+    @property
+    def next_start(self) -> int:
+        """The version at which the next update begins."""
+        return self.version + int(self.busy)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A lease to be issued to a worker."""
+
+    worker: Worker
+    num_segments: int
+
+
+class Schedule(Protocol):
+    """How collection and learning take turns."""
+
+    max_policy_lag: int
+    waits_for_returning: bool
+    """Whether no lease is issued while a worker may still come back to its socket (rule C8)."""
+
+    def may_start(self, progress: Progress) -> bool:
+        """Whether the pool is a batch, and the learner free for it."""
+        ...
+
+    def batch_closed(self) -> None:
+        """The pool became a batch."""
+        ...
+
+    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
+        """The next lease to issue, or None when everybody has what he may have.
+
+        `workers` are those present, by id. The core issues it and asks again.
+        """
+        ...
+
+
+class SyncSchedule:
+    """Every lease of an iteration at version v, update, publish, next; shares are fixed (rule C8)."""
+
+    max_policy_lag = 0
+    waits_for_returning = True
+
+    def __init__(self, rollout_segments: int, slots_per_worker: int) -> None:
+        self._rollout_segments = rollout_segments
+        self._slots = slots_per_worker
+        self._round: list[int] = []
+        self._segments = 0
+        self._round_open = False
+
+    def may_start(self, progress: Progress) -> bool:
+        """Once no lease is open any more: who finished first must not matter."""
+        return not progress.busy and progress.promised == 0 and progress.pooled >= progress.target
+
+    def batch_closed(self) -> None:
+        """The next order begins a new round."""
+        self._round_open = False
+
+    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
+        """One equal lease for everybody; then, when one lapsed, more for whoever is idle."""
+        if progress.busy or not workers:
+            return None
+        if not self._round_open:
+            # The round begins only when all of them can play this version.
+            if any(one.sent_version != progress.version or one.leases for one in workers):
+                return None
+            self._round_open = True
+            self._round = [one.worker_id for one in workers]
+            self._segments = max(
+                self._rollout_segments, math.ceil(progress.target / (len(workers) * self._slots))
+            )
+        ready = [one for one in workers if not one.leases and one.sent_version == progress.version]
+        idle = {one.worker_id: one for one in ready}
+        while self._round:
+            worker = idle.get(self._round.pop(0))
+            if worker is not None:
+                return Order(worker, self._segments)
+        missing = progress.target - progress.pooled - progress.promised
+        if missing <= 0 or not idle:
+            return None
+        return Order(idle[min(idle)], min(self._segments, math.ceil(missing / self._slots)))
+
+
+class OverlapSchedule:
+    """Workers collect the next batch while the learner works on the last; lag at most `max_policy_lag`."""
+
+    waits_for_returning = False
+
+    def __init__(self, rollout_segments: int, max_policy_lag: int) -> None:
+        self._rollout_segments = rollout_segments
+        self.max_policy_lag = max_policy_lag
+
+    def may_start(self, progress: Progress) -> bool:
+        """At the first lease boundary with enough, or when the learner comes free after it."""
+        return not progress.busy and progress.boundary and progress.pooled >= progress.target
+
+    def batch_closed(self) -> None:
+        """Nothing changes: leases in play go on into the next batch."""
+
+    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
+        """A lease for whoever has none, else one ahead, as long as its segments will not be too old.
+
+        Segments promised now fill the batches that come in turn: number `promised so far // target` from now,
+        which begins at version `next_start + number`. So a lease of version v fits while that is at most
+        v + lag; the same rule is the back-pressure: about one batch ahead of the learner, never more.
+        """
+        ahead = (progress.pooled + progress.promised) // progress.target
+        speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
+        for queued in (0, 1):
+            for worker in workers:
+                version = worker.sent_version
+                if len(worker.leases) != queued or version is None:
+                    continue
+                if progress.next_start + ahead - version <= self.max_policy_lag:
+                    segments = segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
+                    return Order(worker, segments)
+        return None

@@ -1,0 +1,235 @@
+"""What the collection core knows and the small steps everything else is made of: leases, policies, notes."""
+
+from collections import deque
+
+from attract.collection.acceptance import Acceptance, Fresh
+from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.config import CollectionConfig
+from attract.collection.effects import (
+    CountedEpisode,
+    Effect,
+    EpisodesCounted,
+    GameBroken,
+    Note,
+    Send,
+    SendPolicy,
+)
+from attract.collection.evaluation import Evaluation
+from attract.collection.fleet import Fleet, Worker
+from attract.collection.gate import FleetGate
+from attract.collection.learning import LearnerState
+from attract.collection.leases import Lease, LeaseBook
+from attract.collection.orders import POLICY_ID, lease_message, welcome_message
+from attract.collection.reports import FailureCount
+from attract.collection.schedules import OverlapSchedule, Progress, Schedule, SyncSchedule
+from attract.schema.api import GameReport
+from attract.schema.game import GameDescription
+from attract.schema.messages import EpisodeResult, LeaseVoid, Purpose, ToBrowser
+
+
+class Described:
+    """What exists once the game is known: rows, pools and the schedule."""
+
+    def __init__(self, config: CollectionConfig, description: GameDescription, book: LeaseBook) -> None:
+        self.description = description
+        self.target = config.batch_target(description)
+        self.acceptance = Acceptance(book, description.num_agents, config.store_capacity(description))
+        self.counts_at_arrival = config.schedule == "overlap"
+        """Whether episodes are numbered as they come (rule C6), or in order when the batch closes (rule C8)."""
+        self.schedule: Schedule
+        if config.schedule == "sync":
+            self.schedule = SyncSchedule(config.rollout_segments, config.slots_per_worker(description))
+        else:
+            self.schedule = OverlapSchedule(config.rollout_segments, config.max_policy_lag)
+
+
+class CollectionState:
+    """Everything one run's collection core remembers. Used by the core and its planning alone."""
+
+    def __init__(self, config: CollectionConfig) -> None:
+        self.config = config
+        self.fleet = Fleet(config.instances_per_worker)
+        self.book = LeaseBook()
+        self.learner = LearnerState()
+        self.gate = FleetGate(config)
+        self.described: Described | None = None
+        self.describing: int | None = None
+        """Connection of the host that was asked to describe the game."""
+        self.paused = False
+        self.stopped = False
+        self.boundary = False
+        """A lease ended with a full batch in the pool (rule S1)."""
+        self.warmup_issued = False
+        self.next_batch = 1
+        self.evaluations: deque[Evaluation] = deque()
+        self._failures = FailureCount(config.num_workers)
+        self._effects: list[Effect] = []
+
+    # --- effects --------------------------------------------------------------------------------------------------
+
+    def emit(self, effect: Effect) -> None:
+        """Want something done."""
+        self._effects.append(effect)
+
+    def send(self, connection_id: int | None, message: ToBrowser) -> None:
+        """Want a message sent, if there is a connection."""
+        if connection_id is not None:
+            self._effects.append(Send(connection_id, message))
+
+    def note(self, kind: str, text: str) -> None:
+        """Want a person to see something."""
+        self._effects.append(Note(kind, text))
+
+    def take_effects(self) -> list[Effect]:
+        """All that was wanted since the last call."""
+        effects, self._effects = self._effects, []
+        return effects
+
+    # --- where things stand ---------------------------------------------------------------------------------------
+
+    def progress(self, described: Described) -> Progress:
+        """Where collection and learning stand."""
+        pooled = described.acceptance.pool.num_segments
+        return Progress(
+            version=self.learner.version,
+            busy=self.learner.batch is not None,
+            pooled=pooled,
+            promised=sum(lease.remaining for lease in self.book if lease.purpose == "train"),
+            target=described.target,
+            boundary=self.boundary,
+        )
+
+    def fresh(self, described: Described) -> Fresh:
+        """Versions that the next update may use: accepted segments are always trained."""
+        next_start = self.learner.version + int(self.learner.batch is not None)
+        return Fresh(next_start - described.schedule.max_policy_lag, self.learner.version)
+
+    # --- leases ---------------------------------------------------------------------------------------------------
+
+    def issue(
+        self,
+        described: Described,
+        worker: Worker,
+        purpose: Purpose,
+        now: float,
+        *,
+        num_segments: int = 0,
+        evaluation: Evaluation | None = None,
+        episodes: tuple[int, ...] = (),
+    ) -> Lease:
+        """Give a worker a lease, with a row kept for each of its segments."""
+        agents = described.description.num_agents
+        lease = self.book.issue(
+            worker_id=worker.worker_id,
+            purpose=purpose,
+            version=worker.sent_version or 0,
+            first_slot=worker.instance_ids.start * agents,
+            num_slots=len(worker.instance_ids) * agents,
+            num_segments=num_segments,
+            local=worker.tier == "local",
+            now=now,
+            episodes=episodes,
+        )
+        described.acceptance.reserve(lease)
+        if evaluation is not None:
+            evaluation.lease(lease.lease_id, list(episodes))
+        worker.leases.append(lease)
+        worker.leases[0].bring_to_front(now)
+        self.send_lease(described, worker, lease)
+        return lease
+
+    def send_lease(self, described: Described, worker: Worker, lease: Lease) -> None:
+        """Tell a worker of its lease; a worker plays none twice, so saying it again does no harm."""
+        evaluation = self.evaluation_of(lease)
+        message = lease_message(self.config, described.description, lease, evaluation)
+        self.send(worker.connection_id, message)
+
+    def evaluation_of(self, lease: Lease) -> Evaluation | None:
+        """The evaluation that an `evaluate` lease is part of."""
+        return next((one for one in self.evaluations if one.has_leased(lease.lease_id)), None)
+
+    def lease_of(self, worker: Worker, lease_id: int) -> Lease | None:
+        """The worker's open lease of that id."""
+        lease = self.book.get(lease_id)
+        return lease if lease is not None and lease.worker_id == worker.worker_id else None
+
+    def end_lease(self, lease: Lease, now: float) -> None:
+        """Spend a lease: nothing more of it counts, its unused rows are free, its worker's next one begins."""
+        if self.described is not None:
+            self.described.acceptance.release(lease)
+            if lease.purpose == "train" and self._is_full(self.described):
+                self.boundary = True
+        self.book.spend(lease)
+        worker = self.fleet.by_id(lease.worker_id)
+        worker.leases.remove(lease)
+        if worker.leases:
+            worker.leases[0].bring_to_front(now)
+
+    def lapse(self, lease: Lease, reason: str, now: float) -> None:
+        """Spend a lease of which nothing more is expected or wanted; what it owed is ordered anew."""
+        evaluation = self.evaluation_of(lease)
+        if evaluation is not None:
+            evaluation.lapse(lease.lease_id)
+        self.book.num_lapsed += 1
+        message = LeaseVoid(run_id=self.config.run_id, lease_id=lease.lease_id, reason=reason)
+        self.send(self.fleet.by_id(lease.worker_id).connection_id, message)
+        self.end_lease(lease, now)
+
+    def lapse_all(self, worker: Worker, reason: str, now: float) -> None:
+        """All leases of a worker lapse."""
+        for lease in list(worker.leases):
+            self.lapse(lease, reason, now)
+
+    def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
+        """A worker is of no use any more, its host will end it; too many that the game ended end the run."""
+        if worker.broken:
+            return
+        worker.broken = True
+        if worker.seated:
+            self.lapse_all(worker, "the worker ends", now)
+        if report is not None and self._failures.add(self.learner.counters.agent_steps):
+            self.emit(GameBroken(report, fatal=True))
+
+    def _is_full(self, described: Described) -> bool:
+        return described.acceptance.pool.num_segments >= described.target
+
+    # --- workers and policies -------------------------------------------------------------------------------------
+
+    def welcome(self, described: Described, worker: Worker) -> None:
+        """Tell a worker its seat."""
+        self.send(worker.connection_id, welcome_message(self.config, described.description, worker))
+
+    def send_policy(self, worker: Worker, version: int, now: float) -> None:
+        """Publish a version to one worker."""
+        if worker.connection_id is None:
+            return
+        worker.sent_version, worker.acknowledged, worker.policy_sent_at = version, False, now
+        self.emit(SendPolicy(worker.connection_id, POLICY_ID, version))
+
+    # --- what counts ----------------------------------------------------------------------------------------------
+
+    def count_episodes(self, episodes: list[tuple[AcceptedBlock, EpisodeResult]]) -> None:
+        """Number finished episodes (rule C6); cut ones are counted and nothing else (rule E1)."""
+        counters = self.learner.counters
+        counted: list[CountedEpisode] = []
+        for block, result in episodes:
+            counters.episodes += 1
+            self.fleet.by_id(block.worker_id).episodes += 1
+            if result.end_reason == "cut":
+                continue
+            index = counters.global_episode_index
+            counters.global_episode_index += 1
+            counted.append(CountedEpisode(result, index, block.worker_id, block.policy_version))
+        if counted:
+            self.emit(EpisodesCounted(tuple(counted)))
+
+    def free(self, batch: ClosedBatch | None) -> None:
+        """The rows of a batch that is dealt with can be written again."""
+        if batch is not None and self.described is not None:
+            self.described.acceptance.rows.give_back(batch.rows)
+
+    def free_blocks(self, blocks: list[AcceptedBlock]) -> None:
+        """The rows of blocks that no update will use."""
+        if self.described is not None:
+            for block in blocks:
+                self.described.acceptance.rows.give_back(block.rows)
