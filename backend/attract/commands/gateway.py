@@ -13,10 +13,12 @@ from fastapi import FastAPI
 from typing_extensions import override
 
 from attract.errors import ConfigurationError
-from attract.server.app import build_app, uvicorn_options
+from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.learner_link import spawn_learner
 from attract.server.run_service import RunService
+from attract.server.serving import uvicorn_options
+from attract.server.serving import uvicorn_options
 from attract.settings import ServerSettings
 
 BACKLOG = 2048
