@@ -3,6 +3,7 @@
 import type { Context2D } from "attract";
 import type { Board } from "./board.ts";
 
+const HEDGE = "#18231d";
 const LAWN = ["#26392f", "#2b4035"];
 const BODY = "#7ed957";
 const HEAD = "#b6f29c";
@@ -30,7 +31,7 @@ export function drawSnake(
   const header = Math.max(18, height * 0.07);
   const cell = Math.min(width / board.size, (height - header) / board.size);
   context.save();
-  context.fillStyle = LAWN[0];
+  context.fillStyle = HEDGE;
   context.fillRect(0, 0, width, height);
   context.fillStyle = TEXT;
   context.font = `600 ${Math.round(header * 0.6)}px system-ui, sans-serif`;
