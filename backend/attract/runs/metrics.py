@@ -173,6 +173,11 @@ class MetricsStore:
         with self._engine.connect() as connection:
             return connection.execute(select(func.max(UPDATES.c.update))).scalar() or 0
 
+    def last_version(self) -> int | None:
+        """Newest policy version with a row; None when there is none."""
+        with self._engine.connect() as connection:
+            return connection.execute(select(func.max(UPDATES.c.policy_version))).scalar()
+
     def last_seconds(self) -> float:
         """Run time of the newest committed update, in seconds; 0.0 when there is none."""
         with self._engine.connect() as connection:

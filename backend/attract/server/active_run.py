@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import math
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from attract.collection import effects
-from attract.collection.config import check_minibatches
+from attract.collection.config import EPISODE_BYTES, check_minibatches
 from attract.collection.core import CollectionCore
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore, choose_path
@@ -32,6 +31,7 @@ from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Export, Published, Ready, Train, Warmup
 from attract.schema.messages import Block, FromBrowser, Hello, Lease, RolloutClose
+from attract.schema.philox import derive_seed
 from attract.server.events import Kind
 from attract.server.game_reports import GameReports
 from attract.server.games import GameLibrary, GameModule
@@ -149,6 +149,7 @@ class ActiveRun:
         self._seconds_before = 0.0
         self._steps_before: int | None = None
         self._best_return: float | None = None
+        self._best_evaluation: float | None = None
         self._evaluating: asyncio.Future[EvaluationView] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._finishing = False
@@ -262,7 +263,11 @@ class ActiveRun:
             return
         if isinstance(message, RolloutClose):
             self._statistics.closed(message)
-        self._carry_out(self._core.receive(connection_id, message, now))
+        try:
+            self._carry_out(self._core.receive(connection_id, message, now))
+        except ConfigurationError as error:
+            # The game as described cannot be trained with these settings.
+            self._fail(str(error))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
@@ -342,6 +347,10 @@ class ActiveRun:
         except AttractError as error:
             self._fail(str(error))
             return
+        self._hub.max_frame_bytes = min(
+            self._hub.server_frame_bytes,
+            self._config.frame_bytes(description) + EPISODE_BYTES * self.settings.evaluation.episodes,
+        )
         directory.write_game(self._module.reference, description)
         store_path = str(self._store.path)
         self._learner.begin(
@@ -359,14 +368,16 @@ class ActiveRun:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
         for note in ready.notes:
             log.warning("%s", note)
-        self._seconds_before = max(self._seconds_before, await self._record.rewind(ready.counters.updates))
-        self.counters = ready.counters
+        self.counters, self.policy_version, self.error = ready.counters, ready.policy_version, None
+        seconds, version = await self._record.rewind(ready.counters.updates)
         if self._steps_before is None:
-            self._steps_before = ready.counters.agent_steps
-        self.policy_version = ready.policy_version
-        self.error = None
+            self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
         if not ready.needs_warmup:
             self._policies.keep(ready.policy_version, ready.onnx)
+            if version != ready.policy_version:
+                # A checkpoint whose row was not written: its learner, or this server, was killed between.
+                folder = f"checkpoints/{ready.policy_version}"
+                await self._record.commit_update(self._row({}, folder, ready.weights_sha256), self.view())
             self._ready.set()
         self._carry_out(self._core.learner_ready(ready, self._clock()))
         await self._changed()
@@ -374,62 +385,67 @@ class ActiveRun:
     async def published(self, published: Published) -> None:
         """A version is durable: commit its row, then let workers have it (D1)."""
         train = None if published.batch_id is None else self._in_flight.pop(published.batch_id, None)
-        if train is not None:
-            self.counters = train.counters
-        self.policy_version = published.policy_version
-        self._policies.keep(published.policy_version, published.onnx)
-        seconds = self.elapsed_seconds()
         values: dict[str, float] = {}
         if train is not None:
-            fleet = self._core.fleet_view(self._clock())
-            values = self._statistics.row(published.metrics, self.counters, seconds, self._goal, fleet)
-        row = UpdateRow(
-            update=self.counters.updates,
-            agent_steps=self.counters.agent_steps,
-            collected_steps=self.counters.collected_steps,
-            seconds=seconds,
-            policy_version=published.policy_version,
-            checkpoint=published.checkpoint,
-            weights_sha256=published.weights_sha256,
-            values=values,
-        )
+            rejected = {"agent_steps": self.counters.agent_steps + published.valid_steps}
+            self.counters = train.counters.model_copy(update=rejected if published.rejected else {})
+            values = self._statistics.row(
+                published.metrics, self.counters, self.elapsed_seconds(), self._goal, self.fleet()
+            )
+        self.policy_version = published.policy_version
+        self._policies.keep(published.policy_version, published.onnx)
+        row = self._row(values, published.checkpoint, published.weights_sha256)
         await self._record.commit_update(row, self.view())
         self._ready.set()
-        self._carry_out(self._core.published(published, self._clock()))
-        self._announce(row)
+        await self._announce(row, published)
+
+    async def _announce(self, row: UpdateRow, published: Published) -> None:
+        """Let workers and pages have a committed version, and see whether the goal is reached."""
+        decision = "go_on"
+        if row.update and not self._finishing:
+            decision = self._goal.after_update(row.update, row.agent_steps)
+        if decision == "evaluate" and self._evaluating is None:
+            # Between pause and resume no update begins, so that the version to be confirmed is the newest.
+            self._carry_out(self._core.pause(self._clock()))
+            self._carry_out(self._core.published(published, self._clock()))
+            self._spawn(self._confirm(row.update))
+        else:
+            self._carry_out(self._core.published(published, self._clock()))
         if not self._in_flight:
             self._idle.set()
-        if train is not None and not self._finishing:
-            await self._after_update(row)
-
-    def _announce(self, row: UpdateRow) -> None:
         if row.values:
-            self._publish(
-                "metrics",
-                MetricsRow(
-                    update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
-                ),
+            body = MetricsRow(
+                update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
             )
+            self._publish("metrics", body)
         url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
         self._publish(
             "policy", PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, url=url)
         )
-
-    async def _after_update(self, row: UpdateRow) -> None:
-        mean = self._goal.return_mean
-        if (
-            self.evaluation is None
-            and mean is not None
-            and (-math.inf if self._best_return is None else self._best_return) < mean
-        ):
-            # The episodes were played by the version before the one that they made.
-            self._best_return = mean
-            await self._record.mark_best(max(0, row.policy_version - 1))
-        decision = self._goal.after_update(row.update, row.agent_steps)
+        await self._mark_best_by_return(row)
         if decision == "finish":
             self._end("finished")
-        elif decision == "evaluate" and self._evaluating is None:
-            self._spawn(self._confirm(row.update))
+
+    async def _mark_best_by_return(self, row: UpdateRow) -> None:
+        mean = self._goal.return_mean
+        if self.evaluation is not None or mean is None or not row.values:
+            return
+        if self._best_return is None or mean > self._best_return:
+            self._best_return = mean
+            # The episodes were played by the version before the one that they made.
+            await self._record.mark_best(max(0, row.policy_version - 1))
+
+    def _row(self, values: dict[str, float], checkpoint: str, weights_sha256: str) -> UpdateRow:
+        return UpdateRow(
+            update=self.counters.updates,
+            agent_steps=self.counters.agent_steps,
+            collected_steps=self.counters.collected_steps,
+            seconds=self.elapsed_seconds(),
+            policy_version=self.policy_version,
+            checkpoint=checkpoint,
+            weights_sha256=weights_sha256,
+            values=values,
+        )
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""
@@ -439,12 +455,12 @@ class ActiveRun:
             self._idle.set()
         self._publish(
             "report",
-            GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None, count=1),
+            self._reports.add(
+                GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None)
+            ),
         )
         if dropped.consecutive >= MAX_DROPPED:
-            self.error = (
-                f"paused: {dropped.consecutive} updates in a row were undone; the last: {dropped.reason}"
-            )
+            self.error = f"paused: {dropped.consecutive} updates in a row were undone; {dropped.reason}"
             await self.pause()
 
     def learner_lost(self) -> None:
@@ -461,8 +477,10 @@ class ActiveRun:
     async def _confirm(self, update: int) -> None:
         wanted = self.settings.evaluation
         self.state = "evaluating"
-        await self._changed()
-        view = await self._evaluate(wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed)
+        self._spawn(self._changed())
+        view = await self._evaluate(
+            wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed, paused=True
+        )
         if self._finishing:
             return
         if self._goal.evaluated(update, view.return_mean) == "finish":
@@ -471,18 +489,24 @@ class ActiveRun:
             self.state = "running"
             await self._changed()
 
-    async def _evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
+    async def _evaluate(
+        self, episodes: int, *, deterministic: bool, seed: int, paused: bool = False
+    ) -> EvaluationView:
         self._evaluating = asyncio.get_running_loop().create_future()
-        self._carry_out(
-            self._core.request_evaluation(episodes, deterministic, seed, self._clock()),
-        )
+        key = derive_seed(seed, "evaluation")
+        self._carry_out(self._core.request_evaluation(episodes, deterministic, key, self._clock()))
+        if paused:
+            self._carry_out(self._core.resume(self._clock()))
         try:
             view = await self._evaluating
         finally:
             self._evaluating = None
-        if self.evaluation is None or view.return_mean >= self.evaluation.return_mean:
-            await self._record.mark_best(view.policy_version)
         self.evaluation = view
+        if not self._train:
+            return view
+        if self._best_evaluation is None or view.return_mean >= self._best_evaluation:
+            self._best_evaluation = view.return_mean
+            await self._record.mark_best(view.policy_version)
         values = {
             "eval/mean_reward": view.return_mean,
             "eval/std_reward": view.return_std,
@@ -525,6 +549,7 @@ class ActiveRun:
             except AttractError as error:
                 self.error = self.error or str(error)
         await self._learner.close()
+        self._hub.max_frame_bytes = self._hub.server_frame_bytes
         self.state = state
         if self._train:
             await self._changed()

@@ -48,10 +48,13 @@ class RunRecord:
         if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
             self.directory.prune()
 
-    async def rewind(self, update: int) -> float:
-        """Forget updates after `update`, which a resumed run does anew; the run's seconds until then."""
+    async def rewind(self, update: int) -> tuple[float, int | None]:
+        """Forget updates after `update`, which a resumed run does anew.
+
+        Returns: the run's seconds until then, and the newest version that has a row, None without any.
+        """
         await self._run(self._store.rewind, update)
-        return await self._run(self._store.last_seconds)
+        return await self._run(self._store.last_seconds), await self._run(self._store.last_version)
 
     async def keep_view(self, view: RunView) -> None:
         """Keep how the run stands, for when it is no longer active."""

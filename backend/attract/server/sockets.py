@@ -146,6 +146,7 @@ class SocketHub:
         self._ids = itertools.count(1)
         self._connections: dict[int, Connection] = {}
         self._per_address: Counter[str] = Counter()
+        self.server_frame_bytes = settings.max_frame_bytes
         self.max_frame_bytes = settings.max_frame_bytes
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
 
