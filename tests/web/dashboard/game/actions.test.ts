@@ -1,38 +1,9 @@
-/** Keys, buttons and random actions. */
+/** Buttons for keys, and random actions. */
 
 import { describe, expect, it } from "vitest";
-import { HeldKeys, nameOfKey, randomAction, touchKeys } from "../../../../web/dashboard/src/game/actions.ts";
+import { nameOfKey, randomAction, touchKeys } from "../../../../web/dashboard/src/game/actions.ts";
 
 const KEYS = { ArrowLeft: 0, ArrowRight: 1, KeyA: 0 };
-
-describe("HeldKeys", () => {
-  it("the key pressed last wins, and the one before it comes back", () => {
-    const held = new HeldKeys();
-    held.press("ArrowLeft");
-    held.press("ArrowRight");
-    held.press("ArrowLeft");
-    expect(held.action(KEYS, 9)).toBe(1);
-    held.release("ArrowRight");
-    expect(held.action(KEYS, 9)).toBe(0);
-    held.release("ArrowLeft");
-    expect(held.action(KEYS, 9)).toBe(9);
-  });
-
-  it("without an idle action the last one goes on", () => {
-    const held = new HeldKeys();
-    expect(held.action(KEYS, null)).toBe(0);
-    held.press("ArrowRight");
-    expect(held.action(KEYS, null)).toBe(1);
-    held.clear();
-    expect(held.action(KEYS, null)).toBe(1);
-  });
-
-  it("keys that mean nothing here are not heard", () => {
-    const held = new HeldKeys();
-    held.press("KeyQ");
-    expect(held.action(KEYS, 9)).toBe(9);
-  });
-});
 
 describe("touchKeys", () => {
   it("has one button per action, arrows in their places", () => {

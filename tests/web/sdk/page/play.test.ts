@@ -85,6 +85,15 @@ test("a controller that thinks holds the game until it has decided", async () =>
   expect(new Set(game.actions)).toEqual(new Set([2]));
 });
 
+test("a quick controller is no limit of one step per frame", async () => {
+  const { player, frame, game } = onPage({ controller: { choose: async () => 1 } });
+  player.speed = 9;
+  frame(100);
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+  // 9 ticks of 0.1 s are owed: three whole steps, each asked for by itself.
+  expect(game.tick).toBe(9);
+});
+
 test("episodes end where they do in training, and follow each other by number", () => {
   // Two whole steps fit into 0.8 seconds: six ticks, not eight.
   const definition = countingGame({ secondsPerStep: 0.3, maxSeconds: 0.8 });

@@ -51,40 +51,6 @@ export function nameOfKey(code: string): string {
   return ARROWS[code] ?? code.replace(/^(Key|Digit|Numpad)/, "");
 }
 
-/** The keys a person holds, the latest first. */
-export class HeldKeys {
-  readonly #held: string[] = [];
-  #last: ActionValue | null = null;
-
-  press(code: string): void {
-    if (!this.#held.includes(code)) this.#held.unshift(code);
-  }
-
-  release(code: string): void {
-    const at = this.#held.indexOf(code);
-    if (at >= 0) this.#held.splice(at, 1);
-  }
-
-  clear(): void {
-    this.#held.length = 0;
-  }
-
-  has(code: string): boolean {
-    return this.#held.includes(code);
-  }
-
-  /**
-   * The action of the key pressed last among those held. With none held: `idle`, or where the game names none, the action
-   * before; at first, that of the game's first key.
-   */
-  action(keys: Readonly<Record<string, ActionValue>>, idle: ActionValue | null): ActionValue {
-    const code = this.#held.find((held) => held in keys);
-    if (code === undefined) return idle ?? this.#last ?? Object.values(keys)[0] ?? 0;
-    this.#last = keys[code];
-    return keys[code];
-  }
-}
-
 /** A uniformly random action; an unbounded box component is drawn from [-1, 1]. `random` is in [0, 1). */
 export function randomAction(space: ActionSpace, random: () => number): ActionValue {
   const below = (n: number) => Math.min(n - 1, Math.floor(random() * n));

@@ -57,12 +57,7 @@ export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
           detail="A game for several players cannot be shown here yet; it trains all the same."
         />
       ) : stage === "watch" ? (
-        <Watch
-          key="watch"
-          runId={run.run_id}
-          definition={definition}
-          version={run.updates > 0 || version > 0 ? version : 0}
-        />
+        <Watch key="watch" runId={run.run_id} definition={definition} version={version} />
       ) : (
         <Play key="play" definition={definition} />
       )}

@@ -2,44 +2,45 @@
 
 import type { GameReference } from "@attract/schema";
 import { describe } from "attract";
+import { createPlayer, type Player } from "attract/page/play";
 import { useEffect, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { randomAction } from "../game/actions.ts";
 import { loadGame } from "../game/load-game.ts";
-import { StageLoop } from "../game/stage-loop.ts";
+import { drawStill, screenOf } from "../game/screen.ts";
 
 export function GamePreview({ reference }: { reference: GameReference }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);
 
   useEffect(() => {
-    let loop: StageLoop | null = null;
+    let player: Player | null = null;
     let isGone = false;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const seen = new IntersectionObserver(([entry]) => {
-      if (entry.isIntersecting && !still) loop?.start();
-      else loop?.stop();
+      if (entry.isIntersecting && !still) player?.start();
+      else player?.stop();
     });
     loadGame(reference)
       .then((definition) => {
-        if (isGone || canvas.current === null) return;
+        const element = canvas.current;
+        if (isGone || element === null) return;
         const { action } = describe(definition);
-        loop = new StageLoop({
+        player = createPlayer({
           definition,
-          canvas: canvas.current,
-          choose: () => randomAction(action, Math.random),
+          canvas: screenOf(element),
+          controller: { choose: () => randomAction(action as never, Math.random) },
           seed: Math.floor(Math.random() * 2 ** 32),
           onError: setError,
-          restMs: 500,
         });
-        loop.draw();
-        seen.observe(canvas.current);
+        drawStill(element, player.instance);
+        seen.observe(element);
       })
       .catch((problem: unknown) => isGone || setError(problem));
     return () => {
       isGone = true;
       seen.disconnect();
-      loop?.stop();
+      player?.stop();
     };
   }, [reference]);
 

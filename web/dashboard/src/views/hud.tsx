@@ -1,7 +1,9 @@
 /** The line under the screen: score, best, step; redrawn a few times a second however fast the game runs. */
 
-import type { GameInstance } from "attract/instance";
-import { type ReactNode, useCallback, useRef, useState } from "react";
+import type { GameDefinition } from "attract";
+import { ticksPerStep } from "attract/define-game";
+import type { Player } from "attract/page/play";
+import { type ReactNode, type RefObject, useCallback, useEffect, useState } from "react";
 import { formatNumber } from "../state/format.ts";
 
 const EVERY_MS = 120;
@@ -10,35 +12,37 @@ export interface Score {
   score: number;
   steps: number;
   best: number | null;
-  episodes: number;
 }
 
-const NOTHING: Score = { score: 0, steps: 0, best: null, episodes: 0 };
+const NOTHING: Score = { score: 0, steps: 0, best: null };
 
-/** The score of a sitting: `progress` after each frame, `end` after each episode. */
-export function useScore(): {
-  score: Score;
-  progress: (instance: GameInstance) => void;
-  end: (episodeReturn: number) => void;
-} {
+/** The score of a sitting, read from the player a few times a second; `end` is to be called after each episode. */
+export function useScore(
+  player: RefObject<Player | null>,
+  definition: GameDefinition,
+): { score: Score; end: (episodeReturn: number) => void } {
   const [score, setScore] = useState(NOTHING);
-  const shownAt = useRef(0);
-  const progress = useCallback((instance: GameInstance) => {
-    const now = performance.now();
-    if (now - shownAt.current < EVERY_MS && !instance.episodeOver) return;
-    shownAt.current = now;
-    const { episodeSteps: steps } = instance;
-    const current = instance.episodeReturns[0];
-    setScore((old) => ({ ...old, score: current, steps }));
-  }, []);
+  useEffect(() => {
+    const { tickSeconds, secondsPerStep = tickSeconds } = definition;
+    const perStep = ticksPerStep(tickSeconds, secondsPerStep);
+    const timer = setInterval(() => {
+      const instance = player.current?.instance;
+      if (instance === undefined) return;
+      const steps = Math.ceil(instance.episodeTicks / perStep);
+      const current = instance.episodeReturns[0];
+      setScore((old) =>
+        old.score === current && old.steps === steps ? old : { ...old, score: current, steps },
+      );
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [player, definition]);
   const end = useCallback((episodeReturn: number) => {
     setScore((old) => ({
       ...old,
       best: old.best === null ? episodeReturn : Math.max(old.best, episodeReturn),
-      episodes: old.episodes + 1,
     }));
   }, []);
-  return { score, progress, end };
+  return { score, end };
 }
 
 export function Hud({ score, children }: { score: Score; children?: ReactNode }) {

@@ -2,10 +2,13 @@
 
 import { Button } from "@mantine/core";
 import { describe, type GameDefinition } from "attract";
+import { createKeyboard } from "attract/page/keyboard";
+import { createPlayer, type Player } from "attract/page/play";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
-import { HeldKeys, nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
-import { StageLoop } from "../game/stage-loop.ts";
+import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
+import { KeyRelay } from "../game/key-relay.ts";
+import { drawStill, screenOf } from "../game/screen.ts";
 import { formatNumber } from "../state/format.ts";
 import { Hud, useScore } from "./hud.tsx";
 
@@ -14,54 +17,50 @@ type Phase = { name: "ready" } | { name: "playing" } | { name: "over"; episodeRe
 export function Play({ definition }: { definition: GameDefinition }) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const held = useRef(new HeldKeys());
+  const [keys] = useState(() => new KeyRelay());
   const begin = useRef<() => void>(() => undefined);
   const [phase, setPhase] = useState<Phase>({ name: "ready" });
   const [isSlow, setSlow] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const stage = useRef<StageLoop | null>(null);
-  const { score, progress, end } = useScore();
+  const player = useRef<Player | null>(null);
+  const { score, end } = useScore(player, definition);
   const description = useMemo(() => describe(definition), [definition]);
   const buttons = useMemo(() => touchKeys(description as never), [description]);
 
   useEffect(() => {
     let isGone = false;
-    let resume: (() => void) | null = null;
-    const loop = new StageLoop({
+    const element = canvas.current as HTMLCanvasElement;
+    const keyboard = createKeyboard(description, keys);
+    const made = createPlayer({
       definition,
-      canvas: canvas.current as HTMLCanvasElement,
+      canvas: screenOf(element),
+      controller: keyboard,
       seed: Math.floor(Math.random() * 2 ** 32),
-      choose: () => held.current.action(description.keys, description.idle_action),
-      onProgress: progress,
-      restMs: 0,
-      onEpisodeEnd: (result) => {
-        end(result.episodeReturn);
-        held.current.clear();
-        setPhase({ name: "over", episodeReturn: result.episodeReturn });
-        return new Promise((resolve) => {
-          resume = resolve;
-        });
+      onEpisodeEnd: (instance) => {
+        made.stop();
+        keys.releaseAll();
+        drawStill(element, instance);
+        end(instance.episodeReturns[0]);
+        setPhase({ name: "over", episodeReturn: instance.episodeReturns[0] });
       },
       onError: (problem) => isGone || setError(problem),
     });
-    stage.current = loop;
+    player.current = made;
     begin.current = () => {
       setPhase({ name: "playing" });
-      if (!loop.isRunning) loop.start();
-      resume?.();
-      resume = null;
+      made.start();
     };
-    loop.draw();
+    drawStill(element, made.instance);
     frame.current?.focus({ preventScroll: true });
     return () => {
       isGone = true;
-      loop.stop();
-      resume?.();
+      made.stop();
+      keyboard.dispose();
     };
-  }, [definition, description, progress, end]);
+  }, [definition, description, keys, end]);
 
   useEffect(() => {
-    if (stage.current !== null) stage.current.speed = isSlow ? 0.5 : 1;
+    if (player.current !== null) player.current.speed = isSlow ? 0.5 : 1;
   }, [isSlow]);
 
   useEffect(() => {
@@ -77,11 +76,11 @@ export function Play({ definition }: { definition: GameDefinition }) {
       const isStart = event.code === "Enter" || event.code === "Space";
       if (!isKey && !(isStart && event.target === frame.current)) return;
       event.preventDefault();
-      if (isKey) held.current.press(event.code);
+      keys.pass("keydown", event);
       if (phase.name !== "playing" && !event.repeat) begin.current();
     };
-    const up = (event: KeyboardEvent) => held.current.release(event.code);
-    const drop = () => held.current.clear();
+    const up = (event: KeyboardEvent) => keys.pass("keyup", event);
+    const drop = () => keys.releaseAll();
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", up);
     window.addEventListener("blur", drop);
@@ -90,7 +89,7 @@ export function Play({ definition }: { definition: GameDefinition }) {
       window.removeEventListener("keyup", up);
       window.removeEventListener("blur", drop);
     };
-  }, [description, phase.name]);
+  }, [description, keys, phase.name]);
 
   const names = Object.keys(description.keys).map(nameOfKey).join("  ");
   return (
@@ -137,35 +136,31 @@ export function Play({ definition }: { definition: GameDefinition }) {
           {isSlow ? "Half speed" : "Full speed"}
         </Button>
       </Hud>
-      <TouchKeys
-        buttons={buttons}
-        held={held.current}
-        onPress={() => phase.name !== "playing" && begin.current()}
-      />
+      <TouchKeys buttons={buttons} keys={keys} onPress={() => phase.name !== "playing" && begin.current()} />
     </>
   );
 }
 
 interface TouchKeysProps {
   buttons: readonly TouchKey[];
-  held: HeldKeys;
+  keys: KeyRelay;
   onPress: () => void;
 }
 
 /** One button per action; arrows lie as on a gamepad. Shown where there is a finger instead of a keyboard. */
-function TouchKeys({ buttons, held, onPress }: TouchKeysProps) {
+function TouchKeys({ buttons, keys, onPress }: TouchKeysProps) {
   const [down, setDown] = useState<string | null>(null);
   if (buttons.length === 0) return null;
   const isPad =
     buttons.some((button) => button.place === "up" || button.place === "down") &&
     buttons.every((button) => button.place !== null);
   const press = (button: TouchKey) => {
-    held.press(button.codes[0]);
+    keys.press(button.codes[0]);
     setDown(button.codes[0]);
     onPress();
   };
   const release = (button: TouchKey) => {
-    held.release(button.codes[0]);
+    keys.release(button.codes[0]);
     setDown(null);
   };
   return (

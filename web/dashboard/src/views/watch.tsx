@@ -2,14 +2,18 @@
 
 import { Button } from "@mantine/core";
 import { describe, type GameDefinition } from "attract";
+import type { EndReason } from "attract/instance";
+import { createPlayer, type Player } from "attract/page/play";
 import { useEffect, useRef, useState } from "react";
 import { ApiError, describeError } from "../api/client.ts";
 import { PolicyActor } from "../game/policy-actor.ts";
-import { type EpisodeEnd, StageLoop } from "../game/stage-loop.ts";
+import { drawStill, screenOf } from "../game/screen.ts";
 import { Hud, Item, useScore } from "./hud.tsx";
 
 const SPEEDS = [1, 2, 4];
 const RETRY_MS = 1500;
+/** How long the last picture of an episode stays. */
+const REST_MS = 900;
 
 interface WatchProps {
   runId: string;
@@ -19,49 +23,54 @@ interface WatchProps {
 
 export function Watch({ runId, definition, version }: WatchProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const stage = useRef<StageLoop | null>(null);
+  const player = useRef<Player | null>(null);
   const newest = useRef(version);
   newest.current = version;
   const [shown, setShown] = useState(-1);
-  const [end, setEnd] = useState<EpisodeEnd | null>(null);
+  const [end, setEnd] = useState<EndReason | null>(null);
   const [speed, setSpeed] = useState(1);
   const [error, setError] = useState<unknown>(null);
-  const { score, progress, end: endScore } = useScore();
+  const { score, end: endScore } = useScore(player, definition);
 
   useEffect(() => {
     let isGone = false;
-    let retry: ReturnType<typeof setTimeout> | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const element = canvas.current as HTMLCanvasElement;
     const actor = new PolicyActor(runId, describe(definition) as never);
     const renew = async () => {
       await actor.use(newest.current);
       if (!isGone) setShown(actor.version);
     };
-    const loop = new StageLoop({
+    const goOn = async () => {
+      // A version that cannot be had (the server is away) is no reason to stop: the one at hand plays on.
+      await renew().catch(() => undefined);
+      if (isGone) return;
+      setEnd(null);
+      made.start();
+    };
+    const made = createPlayer({
       definition,
-      canvas: canvas.current as HTMLCanvasElement,
+      canvas: screenOf(element),
+      controller: { choose: (instance) => actor.act(instance) },
       seed: Math.floor(Math.random() * 2 ** 32),
-      choose: (instance) => actor.act(instance),
-      onProgress: (instance) => {
-        setEnd(null);
-        progress(instance);
-      },
-      onEpisodeEnd: async (result) => {
-        setEnd(result);
-        endScore(result.episodeReturn);
-        // A version that cannot be had (the server is away) is no reason to stop: the one at hand plays on.
-        await renew().catch(() => undefined);
+      onEpisodeEnd: (instance) => {
+        made.stop();
+        drawStill(element, instance);
+        setEnd(instance.endReason);
+        endScore(instance.episodeReturns[0]);
+        timer = setTimeout(goOn, REST_MS);
       },
       onError: (problem) => isGone || setError(problem),
     });
-    stage.current = loop;
-    loop.draw();
+    player.current = made;
+    drawStill(element, made.instance);
     const begin = () => {
       renew().then(
-        () => isGone || loop.start(),
+        () => isGone || made.start(),
         (problem: unknown) => {
           if (isGone) return;
           const isEarly = problem instanceof ApiError && (problem.status === 404 || problem.status === 0);
-          if (isEarly) retry = setTimeout(begin, RETRY_MS);
+          if (isEarly) timer = setTimeout(begin, RETRY_MS);
           else setError(problem);
         },
       );
@@ -69,16 +78,16 @@ export function Watch({ runId, definition, version }: WatchProps) {
     begin();
     return () => {
       isGone = true;
-      clearTimeout(retry);
-      loop.stop();
+      clearTimeout(timer);
+      made.stop();
       void actor.close();
     };
-  }, [runId, definition, progress, endScore]);
+  }, [runId, definition, endScore]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
     setSpeed(next);
-    if (stage.current !== null) stage.current.speed = next;
+    if (player.current !== null) player.current.speed = next;
   };
 
   return (
@@ -97,7 +106,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
             <span className="small">The first one comes as soon as a worker has joined.</span>
           </div>
         )}
-        {end !== null && <span className="ended">{REASONS[end.reason]}</span>}
+        {end !== null && <span className="ended">{REASONS[end]}</span>}
       </div>
       <Hud score={score}>
         <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
@@ -116,7 +125,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
   );
 }
 
-const REASONS: Readonly<Record<EpisodeEnd["reason"], string>> = {
+const REASONS: Readonly<Record<EndReason, string>> = {
   terminated: "Game over",
   time_limit: "Time is up",
   game_truncated: "Ended",

@@ -123,10 +123,21 @@ class FramePlayer implements Player {
       (action) => {
         this.#isWaiting = false;
         this.#hold(action);
+        this.#catchUp();
       },
       (error) => this.#fail(error),
     );
     return false;
+  }
+
+  /** Plays what is still owed of this frame, so that a waiting controller is no limit of one step per frame. */
+  #catchUp(): void {
+    if (this.#handle === null) return;
+    try {
+      this.#advance(0);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #hold(action: Action): void {
