@@ -1,4 +1,4 @@
-"""A learner without torch that speaks the learner's protocol over a real socket pair, in the test's own event loop."""
+"""A learner without torch that speaks the learner's protocol over a real socket pair."""
 
 import asyncio
 import contextlib
@@ -97,7 +97,7 @@ class FakeLearner:
                             policy_version=version,
                             needs_warmup=needs,
                             onnx=b"onnx %d" % version,
-                            weights_sha256="%064d" % version,
+                            weights_sha256=f"{version:064d}",
                             num_parameters=1,
                             device="cpu",
                             counters=counters,
@@ -121,13 +121,8 @@ class FakeLearner:
                     _save(Path(begin.run_dir), version, message.counters)
                     say(_published(message.batch_id, version))
                 case Export():
-                    out = Path(message.out_dir)
-                    out.mkdir(parents=True, exist_ok=True)
                     chosen = version if message.policy_version is None else message.policy_version
-                    (out / "policy.onnx").write_bytes(b"onnx %d" % chosen)
-                    (out / "policy.json").write_text(
-                        json.dumps({"policy_version": chosen, "training": message.summary})
-                    )
+                    _export(message, chosen)
                     say(Exported(policy_version=chosen, out_dir=message.out_dir))
                 case Shutdown():
                     writer.close()
@@ -140,9 +135,16 @@ def _published(batch_id: int | None, version: int) -> Published:
         policy_version=version,
         onnx=b"onnx %d" % version,
         checkpoint=f"checkpoints/{version}",
-        weights_sha256="%064d" % version,
+        weights_sha256=f"{version:064d}",
         metrics={"train/loss": float(version)},
     )
+
+
+def _export(order: Export, version: int) -> None:
+    out = Path(order.out_dir)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "policy.onnx").write_bytes(b"onnx %d" % version)
+    (out / "policy.json").write_text(json.dumps({"policy_version": version, "training": order.summary}))
 
 
 def _save(run_dir: Path, version: int, counters: Counters) -> None:

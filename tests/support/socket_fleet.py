@@ -1,0 +1,298 @@
+"""A browser host and its workers without a browser: real websockets, the real protocol, a counting game.
+
+The observation at step t of slot s is 1000 * s + t. Every episode has 10 steps and returns 10 by default.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import websockets
+
+from attract.schema import PROTOCOL_VERSION
+from attract.schema.frames import decode_to_browser, encode
+from attract.schema.game import GameDescription
+from attract.schema.messages import (
+    Assignment,
+    Block,
+    BlockAck,
+    EpisodeResult,
+    EvaluationResult,
+    GameDescribed,
+    GameFailed,
+    Hello,
+    HostStatus,
+    Lease,
+    LeaseVoid,
+    Policy,
+    PolicyAck,
+    Refused,
+    RolloutClose,
+    RunEnded,
+    ToBrowser,
+    WelcomeHost,
+    WelcomeWorker,
+)
+from attract.schema.tensor import from_numpy
+
+EPISODE_STEPS = 10
+
+DESCRIPTION = GameDescription.model_validate(
+    {
+        "id": "Counting-v1",
+        "tick_seconds": 0.1,
+        "seconds_per_step": 0.1,
+        "ticks_per_step": 1,
+        "max_seconds": None,
+        "max_steps": None,
+        "observation": {"kind": "box", "shape": [1]},
+        "action": {"kind": "discrete", "n": 2},
+    }
+)
+
+
+@dataclass
+class SocketFleet:
+    """What the fleet plays and what it saw; change the numbers while it runs."""
+
+    url: str
+    token: str
+    origin: str | None = None
+    build: str = "test"
+    max_workers: int = 2
+    episode_return: float = 10.0
+    evaluation_return: float = 10.0
+    broken: GameFailed | None = None
+    """Sent by the host in the place of the description."""
+    block_error: bytes | None = None
+    """Sent once in the place of the next block."""
+    accepted: list[tuple[int, int, int]] = field(default_factory=list)
+    """Keys (lease, segment index, first slot) of acknowledged and accepted blocks."""
+    policies: list[int] = field(default_factory=list)
+    evaluated: list[int] = field(default_factory=list)
+    """Policy versions of evaluation leases."""
+    refused: list[Refused] = field(default_factory=list)
+    runs_ended: list[str] = field(default_factory=list)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while the host has been told that there is no run."""
+    _workers: list[asyncio.Task[None]] = field(default_factory=list)
+
+    @contextlib.asynccontextmanager
+    async def joined(self) -> AsyncIterator["SocketFleet"]:
+        """The host is connected, and plays what it is given, until the block ends."""
+        task = asyncio.create_task(self._host())
+        try:
+            yield self
+        finally:
+            for one in (task, *self._workers):
+                one.cancel()
+                with contextlib.suppress(asyncio.CancelledError, websockets.ConnectionClosed):
+                    await one
+
+    def _connect(self) -> Any:
+        return websockets.connect(self.url, compression=None, max_size=None, origin=self.origin)  # type: ignore[arg-type]
+
+    def _hello(self, **fields: Any) -> bytes:
+        return encode(
+            Hello.model_validate(
+                {
+                    "protocol_version": PROTOCOL_VERSION,
+                    "build": self.build,
+                    "token": self.token,
+                    "host_id": "b" * 32,
+                    **fields,
+                }
+            )
+        )
+
+    async def _host(self) -> None:
+        async with self._connect() as socket:
+            await socket.send(self._hello(role="host", max_workers=self.max_workers))
+            async for data in socket:
+                match decode_to_browser(data):
+                    case Refused() as refused:
+                        self.refused.append(refused)
+                    case Assignment(run_id=None):
+                        self.idle.set()
+                    case Assignment() as assignment:
+                        self.idle.clear()
+                        await self._assigned(socket, assignment)
+                    case RunEnded() as ended:
+                        self.runs_ended.append(ended.run_id)
+                        self.idle.set()
+                    case WelcomeHost():
+                        pass
+                    case other:
+                        raise AssertionError(f"a host was sent {other.type}")
+
+    async def _assigned(self, socket: Any, assignment: Assignment) -> None:
+        assert assignment.run_id is not None
+        assert assignment.game is not None
+        if assignment.describe:
+            if self.broken is not None:
+                broken = self.broken.model_copy(update={"run_id": assignment.run_id})
+                await socket.send(encode(broken))
+                return
+            described = GameDescribed(
+                run_id=assignment.run_id, sha256=assignment.game.sha256, description=DESCRIPTION
+            )
+            await socket.send(encode(described))
+        count = min(assignment.num_workers, self.max_workers)
+        running = {task.get_name() for task in self._workers if not task.done()}
+        for index in range(count):
+            name = f"{assignment.run_id} {index}"
+            if name not in running:
+                work = self._worker(assignment.run_id, index)
+                self._workers.append(asyncio.create_task(work, name=name))
+        await socket.send(encode(HostStatus(run_id=assignment.run_id, num_workers=count)))
+
+    async def _worker(self, run_id: str, index: int) -> None:
+        async with self._connect() as socket:
+            await socket.send(
+                self._hello(role="worker", run_id=run_id, worker_index=index, worker_key=f"{index:032x}")
+            )
+            worker = _Worker(self, socket)
+            async for data in socket:
+                if not await worker.told(decode_to_browser(data)):
+                    return
+
+
+class _Worker:
+    def __init__(self, fleet: SocketFleet, socket: Any) -> None:
+        self._fleet = fleet
+        self._socket = socket
+        self._welcome: WelcomeWorker | None = None
+        self._version = -1
+        self._steps = 0
+        self._sent: dict[tuple[int, int], tuple[int, int, int]] = {}
+
+    async def told(self, message: ToBrowser) -> bool:
+        """Deal with a message; False when there is no more to come."""
+        match message:
+            case WelcomeWorker():
+                self._welcome = message
+            case Policy():
+                assert message.onnx == b"onnx %d" % message.policy_version
+                self._version = message.policy_version
+                self._fleet.policies.append(message.policy_version)
+                ack = PolicyAck(
+                    run_id=message.run_id,
+                    policy_id="main",
+                    policy_version=message.policy_version,
+                    create_ms=1.0,
+                )
+                await self._socket.send(encode(ack))
+            case Lease():
+                if message.purpose == "evaluate":
+                    await self._evaluate(message)
+                else:
+                    await self._play(message)
+            case BlockAck():
+                if message.accepted:
+                    self._fleet.accepted.append(self._sent[message.lease_id, message.block_index])
+            case LeaseVoid():
+                pass
+            case Refused():
+                self._fleet.refused.append(message)
+            case RunEnded():
+                return False
+            case other:
+                raise AssertionError(f"a worker was sent {other.type}")
+        return True
+
+    async def _play(self, lease: Lease) -> None:
+        welcome = self._welcome
+        assert welcome is not None
+        if lease.purpose == "train":
+            assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
+        slots = np.array(welcome.instance_ids, np.int32)
+        first = self._steps if lease.purpose == "train" else 0
+        for segment in range(lease.num_segments):
+            block = self._block(lease, segment, slots, first + segment * welcome.horizon, welcome.horizon)
+            self._sent[lease.lease_id, segment] = (lease.lease_id, segment, int(slots[0]))
+            if self._fleet.block_error is not None:
+                data, self._fleet.block_error = self._fleet.block_error, None
+                await self._socket.send(data)
+            await self._socket.send(encode(block))
+        if lease.purpose == "train":
+            self._steps = first + lease.num_segments * welcome.horizon
+        close = RolloutClose(
+            run_id=lease.run_id,
+            lease_id=lease.lease_id,
+            num_blocks=lease.num_segments,
+            slot_id=from_numpy(slots),
+            bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
+            play_seconds=0.1,
+            inference_seconds=0.05,
+            game_seconds=0.01,
+            wait_seconds=0.01,
+        )
+        await self._socket.send(encode(close))
+
+    def _block(
+        self, lease: Lease, segment: int, slots: np.ndarray[Any, Any], first: int, horizon: int
+    ) -> Block:
+        steps = first + np.arange(horizon)
+        ends = (steps + 1) % EPISODE_STEPS == 0
+        shape = (horizon, len(slots))
+        observation = (1000.0 * slots[None, :] + steps[:, None]).astype(np.float32)[..., None]
+        zeros = np.zeros(shape, np.float32)
+        flags = np.zeros(shape, np.uint8)
+        episodes = [
+            self._episode(int(slot), int(first + step) // EPISODE_STEPS, int(step))
+            for step in np.nonzero(ends)[0]
+            for slot in slots
+        ]
+        return Block(
+            run_id=lease.run_id,
+            lease_id=lease.lease_id,
+            segment_index=segment,
+            block_index=segment,
+            policy_version=lease.seats[0].policy_version,
+            slot_id=from_numpy(slots),
+            first_step=from_numpy(np.full(len(slots), first, np.int32)),
+            observation={"obs": from_numpy(observation)},
+            action=from_numpy(np.zeros(shape, np.int32)),
+            log_prob=from_numpy(zeros - np.float32(np.log(2))),
+            value=from_numpy(zeros),
+            reward=from_numpy(zeros + np.float32(1)),
+            terminated=from_numpy((flags + ends[:, None]).astype(np.uint8)),
+            truncated=from_numpy(flags),
+            valid=from_numpy(flags + np.uint8(1)),
+            executed_ticks=from_numpy((flags + 1).astype(np.uint16)),
+            bootstrap_observation={
+                "obs": from_numpy((1000.0 * slots + first + horizon).astype(np.float32)[:, None])
+            },
+            bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
+            episodes=episodes if lease.purpose == "train" else [],
+        )
+
+    def _episode(self, instance: int, episode: int, step: int) -> EpisodeResult:
+        return EpisodeResult(
+            instance_id=instance,
+            episode=episode,
+            step=step,
+            returns=[self._fleet.episode_return],
+            length_steps=EPISODE_STEPS,
+            length_ticks=EPISODE_STEPS,
+            end_reason="terminated",
+        )
+
+    async def _evaluate(self, lease: Lease) -> None:
+        assert lease.seats[0].policy_version == self._version, "the policy goes before the lease"
+        self._fleet.evaluated.append(lease.seats[0].policy_version)
+        results = [
+            self._episode(order.index, 0, 0).model_copy(update={"returns": [self._fleet.evaluation_return]})
+            for order in lease.episodes
+        ]
+        result = EvaluationResult(
+            run_id=lease.run_id,
+            lease_id=lease.lease_id,
+            policy_version=lease.seats[0].policy_version,
+            episodes=results,
+            play_seconds=0.1,
+        )
+        await self._socket.send(encode(result))
