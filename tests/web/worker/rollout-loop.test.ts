@@ -72,9 +72,12 @@ describe("a segment", () => {
 
   test("E4: the bootstrap value is V(final observation) after a truncated last step", async () => {
     const seen = collect();
-    await createLoop(countingGame({ truncateAt: 4 }), seen).play(lease(), new FakePolicy(4));
+    const policy = new FakePolicy(4);
+    policy.perStep = 100;
+    await createLoop(countingGame({ truncateAt: 4 }), seen).play(lease(), policy);
     const [block] = seen.blocks();
-    expect([...float32View(block.bootstrap_value)]).toEqual([4.5, 1004.5, 2004.5]);
+    // 4 steps since the start; the new episode's first observation would give 4.5.
+    expect([...float32View(block.bootstrap_value)]).toEqual([404.5, 1404.5, 2404.5]);
     // Yet the observation after the step is the new episode's.
     expect([...float32View(block.bootstrap_observation.obs)]).toEqual([4, 0, 1004, 0, 2004, 0]);
   });
@@ -82,6 +85,7 @@ describe("a segment", () => {
   test("E2: a truncation is valued at the observation before the reset, in few batches", async () => {
     const seen = collect();
     const policy = new FakePolicy(4);
+    policy.perStep = 100;
     await createLoop(countingGame({ truncateAt: 2 }), seen).play(lease(), policy);
     const finals = seen.blocks()[0].final_observations!;
     expect([...int32View(finals.step)]).toEqual([1, 1, 1, 3, 3, 3]);
@@ -90,7 +94,7 @@ describe("a segment", () => {
     expect([...float32View(finals.observation.obs)]).toEqual([
       2, 2, 1002, 2, 2002, 2, 4, 2, 1004, 2, 2004, 2,
     ]);
-    expect([...float32View(finals.value)]).toEqual([2.5, 1002.5, 2002.5, 4.5, 1004.5, 2004.5]);
+    expect([...float32View(finals.value)]).toEqual([202.5, 1202.5, 2202.5, 204.5, 1204.5, 2204.5]);
     expect(policy.runs).toEqual([3, 3, 3, 3, 4, 2, 3]);
   });
 

@@ -71,7 +71,7 @@ export function countingGame(options: CountingOptions = {}): GameDefinition {
   });
 }
 
-/** Uniform logits; value = first number of the observation + `offset`. Counts its runs by number of rows. */
+/** Uniform logits; value = observation[0] + `offset` + `perStep` * observation[1]. Counts its runs by number of rows. */
 export class FakePolicy implements Policy {
   readonly policyId = "main";
   readonly policyVersion: number;
@@ -79,6 +79,8 @@ export class FakePolicy implements Policy {
   readonly values: Float32Array;
   readonly runs: number[] = [];
   offset = 0.5;
+  /** What a step since the episode's start adds: other than 0 it tells a final observation from the next first one. */
+  perStep = 0;
   readonly #done = Promise.resolve();
 
   constructor(rows: number, numActions = 2, policyVersion = 3) {
@@ -90,7 +92,10 @@ export class FakePolicy implements Policy {
   run(batch: ObservationBatch, rows: number): Promise<void> {
     this.runs.push(rows);
     const { size } = batch.entries[0];
-    for (let row = 0; row < rows; row++) this.values[row] = batch.arrays[0][row * size] + this.offset;
+    const [array] = batch.arrays;
+    for (let row = 0; row < rows; row++) {
+      this.values[row] = array[row * size] + this.offset + this.perStep * array[row * size + 1];
+    }
     return this.#done;
   }
 }
