@@ -278,6 +278,16 @@ describe("a game that breaks", () => {
     expect(seen.reports[0].stack).toContain("Error");
   });
 
+  test("S5: a failed step counts nowhere even where the segment before left a valid one", async () => {
+    const seen = collect();
+    const game = failAt(7, { reward: Number.NaN });
+    await createLoop(game, seen).play(lease({ num_segments: 2 }), new FakePolicy(4));
+    const [first, second] = seen.blocks();
+    expect(row(first.valid.data, 3, 2)).toEqual([1, 1, 1]);
+    expect(row(second.valid.data, 3, 2)).toEqual([1, 0, 1]);
+    expect([...uint16View(second.executed_ticks)].slice(6, 9)).toEqual([1, 0, 1]);
+  });
+
   test("a throw, a wrong shape and a missing result are reported by their kinds with text and stack", async () => {
     const results = [
       {
