@@ -1,0 +1,232 @@
+"""The dashboard with the real server, in a real browser: start, watch, play, join, pause, stop, pictures."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Page, expect
+
+from attract.server.routes import lan_address
+from dashboard_page import (
+    PrefixProxy,
+    chromium,
+    open_page,
+    photograph,
+    read_number,
+    serve,
+    wait_for_more,
+    wait_until,
+)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
+RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
+DRAWN = """() => [...document.querySelectorAll('.game-card canvas')].every((canvas) =>
+  canvas.width > 100 && canvas.getContext('2d').getImageData(canvas.width / 2, 8, 1, 1).data[3] > 0)"""
+BROKEN_GAME = """
+import { box, defineGame, discrete } from "attract";
+class Glass {
+  start() { this.ticks = 0; return { observation: [0] }; }
+  update(deltaTime, action) {
+    this.ticks += 1;
+    if (this.ticks > 40) throw new TypeError("the glass broke");
+    return { observation: [this.ticks / 100], reward: 1, terminated: false };
+  }
+  draw(context, width, height) {
+    context.fillStyle = "#a8dadc";
+    context.fillRect(0, 0, width, height);
+  }
+}
+export default defineGame({
+  id: "Glass-v1", tickSeconds: 0.02, observation: box({ low: 0, high: 1, shape: [1] }),
+  action: discrete(2), create: () => new Glass(),
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def pictures() -> Path:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    return PICTURES
+
+
+@pytest.fixture(scope="module")
+def project_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "glass.js").write_text(BROKEN_GAME)
+    return folder
+
+
+@pytest.fixture
+def address(tmp_path: Path, project_dir: Path) -> Iterator[str]:
+    with serve(tmp_path / "runs", "--lan", "--project-dir", str(project_dir)) as url:
+        yield url
+
+
+async def start_training(page: Page, title: str, workers: int = 1) -> None:
+    await page.get_by_role("button", name=re.compile(f"^{title}|{title}$")).first.click()
+    form = page.get_by_role("form", name=f"Train {title}")
+    await form.get_by_label("Workers", exact=True).fill(str(workers))
+    await form.get_by_role("button", name="Start training").click()
+    await page.wait_for_url(re.compile(r"#/runs/"))
+
+
+def state_pill(page: Page):
+    return page.locator(".run-head .state-pill")
+
+
+async def picture_of(page: Page, test_id: str) -> str:
+    return await page.locator(f'[data-testid="{test_id}"] canvas').evaluate("(canvas) => canvas.toDataURL()")
+
+
+async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Path) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        assert "token" not in page.url
+        await start_training(page, "CartPole")
+        await expect(state_pill(page)).to_have_text("Training")
+
+        points = await wait_for_more(page, RETURN_CHART, "data-points", 5)
+        assert await wait_for_more(page, RETURN_CHART, "data-points", points + 3) > points
+        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(1)
+
+        # The policy plays: it has a version, the picture moves, and newer versions take over.
+        version = await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
+        first = await picture_of(page, "watch")
+        await wait_until(
+            page,
+            "(first) => document.querySelector('[data-testid=watch] canvas').toDataURL() !== first",
+            first,
+        )
+        assert await wait_for_more(page, '[data-testid="watch"]', "data-version", version + 1) > version
+
+        # A reload loses nothing that was drawn; the tab itself has left and comes back with two workers.
+        points = await read_number(page, RETURN_CHART, "data-points")
+        await page.reload()
+        assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
+        await page.get_by_label("Workers in this tab").fill("2")
+        await page.get_by_role("button", name="Join with this tab").click()
+        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(2)
+        await photograph(page, pictures / "run-desktop-light.png")
+
+        await page.get_by_role("button", name="Pause").click()
+        await expect(state_pill(page)).to_have_text("Paused")
+        await page.get_by_role("button", name="Resume").click()
+        await expect(state_pill(page)).to_have_text("Training")
+        points = await read_number(page, RETURN_CHART, "data-points")
+        await wait_for_more(page, RETURN_CHART, "data-points", points + 1)
+
+        await page.get_by_role("button", name="Stop and keep").click()
+        await expect(state_pill(page)).to_have_text("Stopped")
+        link = await page.get_by_role("link", name="Get the policy").get_attribute("href")
+        answer = await page.request.get(str(link))
+        assert answer.ok
+        assert len(await answer.body()) > 1000
+
+        await page.get_by_role("link", name="Runs").click()
+        await expect(page.locator(".runs-list li")).to_have_count(1)
+        await page.locator(".runs-list a").click()
+        assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
+        # A past run's policy is there to be watched.
+        assert await wait_for_more(page, '[data-testid="watch"]', "data-version", 1) >= 1
+
+
+async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> None:
+    async with chromium() as browser:
+        async with open_page(browser, address, scheme="dark") as (page, _):
+            await start_training(page, "Snake")
+            await page.get_by_role("button", name="Play yourself").click()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
+            assert "stage=play" in page.url
+            await page.keyboard.press("ArrowLeft")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, pictures / "play-desktop-dark.png", full_page=False)
+            # Held to the left the snake meets the wall.
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "over")
+            await expect(page.get_by_test_id("hud-best")).not_to_have_text("–")
+            await page.keyboard.press("ArrowUp")
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            run_url = page.url
+        async with open_page(browser, address, device="phone") as (page, _):
+            await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+            await page.goto(run_url)
+            up = page.locator(".touch-keys").get_by_role("button", name="↑")
+            await up.tap()
+            await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "playing")
+            await expect(page.get_by_test_id("hud-step")).not_to_have_text("0")
+            await photograph(page, pictures / "play-phone-light.png", full_page=False)
+
+
+async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        form = page.get_by_role("form", name="Train CartPole")
+        await form.get_by_text("Run the workers in this tab").click()
+        await start_training(page, "CartPole")
+        await expect(state_pill(page)).to_have_text("Starting")
+        await page.get_by_role("button", name="Invite another device").click()
+        await expect(page.get_by_role("img", name="QR code of the join link")).to_be_visible()
+        link = await page.get_by_test_id("join-url").inner_text()
+        assert urlsplit(link).hostname == lan_address() != "127.0.0.1"
+
+        async with open_page(browser, f"{link}&workers=1", device="phone", scheme="dark") as (guest, _):
+            await expect(guest.locator("#state")).to_have_text(re.compile("^Playing for cartpole"))
+            assert "token" not in guest.url
+            assert await guest.evaluate("isSecureContext") is False
+            await expect(guest.locator("#speed")).not_to_have_text("0")
+            await expect(state_pill(page)).to_have_text("Training")
+            await wait_for_more(page, RETURN_CHART, "data-points", 2)
+            await expect(page.locator(".fleet-table tbody tr")).to_contain_text("invited")
+            await photograph(guest, pictures / "join-phone-dark.png")
+            # The link opens no dashboard: a worker may play, nothing else.
+            answer = await guest.request.get(link.split("join.html")[0] + "api/runs")
+            assert answer.status in (401, 403)
+
+            # A reload by mistake comes back by itself; leaving is for good.
+            await guest.reload()
+            await expect(guest.locator("#state")).to_have_text(re.compile("^Playing for cartpole"))
+            await guest.get_by_role("button", name="Leave").click()
+        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(0)
+
+
+async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: Path) -> None:
+    async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
+        complaints.expected.append("the glass broke")
+        await start_training(page, "Glass")
+        report = page.locator(".report").first
+        await expect(report).to_contain_text("the glass broke")
+        await expect(report).to_contain_text("TypeError")
+        await expect(report).to_contain_text("glass.js:7")
+        await expect(report).to_contain_text(re.compile(r"seed [0-9a-f]{16}"))
+        await photograph(page, pictures / "report-desktop-dark.png", full_page=False)
+
+
+async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
+    parts = urlsplit(address)
+    proxy = PrefixProxy("127.0.0.1", int(parts.port or 0), "user/me/proxy/8000")
+    port = await proxy.start()
+    try:
+        prefixed = f"http://127.0.0.1:{port}/user/me/proxy/8000/#{parts.fragment}"
+        async with chromium() as browser, open_page(browser, prefixed) as (page, _):
+            await start_training(page, "CartPole")
+            await wait_for_more(page, RETURN_CHART, "data-points", 3)
+            await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
+    finally:
+        await proxy.stop()
+
+
+async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
+    async with chromium() as browser:
+        for device in ("desktop", "phone"):
+            for scheme in ("light", "dark"):
+                async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
+                    await expect(page.locator(".game-card")).to_have_count(4)
+                    await wait_until(page, DRAWN)
+                    await photograph(page, pictures / f"start-{device}-{scheme}.png")
+
+
+async def test_without_the_token_the_page_says_where_to_get_it(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address.split("#")[0]) as (page, complaints):
+        complaints.expected.append("401")
+        await expect(page.get_by_role("heading", name="Open the printed address")).to_be_visible()

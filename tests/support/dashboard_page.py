@@ -1,0 +1,185 @@
+"""A dashboard in a real browser: `attract serve` as a process, pages that fail on any complaint."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Browser, Page, async_playwright
+
+from attract.browser.chromium import launch_switches, require_chromium
+from attract_command import AttractCommand
+from free_port import free_port
+
+URL = re.compile(r"dashboard: (\S+)")
+REPORT_CSP = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI}`));
+"""
+VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
+
+
+@dataclass
+class Complaints:
+    """What the browser complained about; `expected` holds parts of messages that a test provokes."""
+
+    messages: list[str] = field(default_factory=list[str])
+    expected: list[str] = field(default_factory=list[str])
+
+    def check(self) -> None:
+        """Raises: AssertionError: naming every complaint that was not expected."""
+        left = [text for text in self.messages if not any(part in text for part in self.expected)]
+        assert not left, "\n".join(left)
+
+
+@contextlib.contextmanager
+def serve(runs_dir: Path, *arguments: str):
+    """`attract serve` on a free port; gives the printed address, token included."""
+    command = AttractCommand("serve", "--port", str(free_port()), *arguments, runs_dir=runs_dir)
+    try:
+        assert command.process.stderr is not None
+        said = ""
+        for line in command.process.stderr:
+            said += line
+            if found := URL.search(said):
+                break
+        else:
+            raise AssertionError(f"no address was printed:\n{said}")
+        yield found.group(1)
+    finally:
+        command.kill()
+        command.process.communicate()
+
+
+@contextlib.asynccontextmanager
+async def chromium() -> AsyncGenerator[Browser]:
+    """A headless Chromium of its own."""
+    async with async_playwright() as playwright:
+        path = require_chromium().path
+        browser = await playwright.chromium.launch(executable_path=path, args=launch_switches())
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+@contextlib.asynccontextmanager
+async def open_page(
+    browser: Browser,
+    url: str,
+    *,
+    device: Literal["desktop", "phone"] = "desktop",
+    scheme: Literal["light", "dark"] = "light",
+) -> AsyncGenerator[tuple[Page, Complaints]]:
+    """A page at `url`; leaving the block checks that nobody complained."""
+    width, height = VIEWPORTS[device]
+    context = await browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,
+        has_touch=device == "phone",
+        is_mobile=device == "phone",
+    )
+    complaints = Complaints()
+    await context.add_init_script(REPORT_CSP)
+    page = await context.new_page()
+    page.set_default_timeout(60_000)
+    page.on(
+        "console",
+        lambda message: (
+            complaints.messages.append(f"{message.type}: {message.text}")
+            if message.type in ("error", "warning")
+            else None
+        ),
+    )
+    page.on("pageerror", lambda error: complaints.messages.append(f"page error: {error}"))
+    try:
+        await page.goto(url)
+        yield page, complaints
+        complaints.check()
+    finally:
+        await context.close()
+
+
+async def photograph(page: Page, path: Path, *, full_page: bool = True) -> None:
+    """A picture without anything cut off at the side."""
+    overflow = await page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert overflow <= 0, f"{path.name}: {overflow} px wider than the window"
+    await page.screenshot(path=path, full_page=full_page)
+
+
+async def read_number(page: Page, selector: str, attribute: str) -> int:
+    """A whole number in an attribute."""
+    return int(await page.locator(selector).get_attribute(attribute) or "0")
+
+
+async def wait_until(page: Page, condition: str, argument: object = None) -> None:
+    """Wait until `condition`, a JavaScript function of `argument`, is true in the page.
+
+    Playwright's own waiting needs `eval`, which the page's policy forbids.
+
+    Raises: TimeoutError: after a minute.
+    """
+    loop = f"""async (argument) => {{
+      const condition = {condition};
+      while (!condition(argument)) await new Promise((resolve) => setTimeout(resolve, 50));
+    }}"""
+    async with asyncio.timeout(60):
+        await page.evaluate(loop, argument)
+
+
+async def wait_for_more(page: Page, selector: str, attribute: str, least: int) -> int:
+    """Wait until the attribute's number is at least `least`; gives it."""
+    condition = """([selector, attribute, least]) =>
+      Number(document.querySelector(selector)?.getAttribute(attribute) ?? -1) >= least"""
+    await wait_until(page, condition, [selector, attribute, least])
+    return await read_number(page, selector, attribute)
+
+
+class PrefixProxy:
+    """A reverse proxy that serves another server under `/prefix/` and strips it, websockets too."""
+
+    def __init__(self, host: str, port: int, prefix: str) -> None:
+        self._target = (host, port)
+        self._prefix = prefix
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> int:
+        """Listen on a free loopback port."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        """Stop listening."""
+        assert self._server is not None
+        self._server.close()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            first, rest = head.split("\r\n", 1)
+            method, path, version = first.split(" ")
+            if not path.startswith(f"/{self._prefix}/"):
+                writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                writer.close()
+                return
+            # One request per connection, so that every request's line passes here.
+            if "upgrade: websocket" not in rest.lower():
+                rest = re.sub(r"(?im)^connection:.*$", "connection: close", rest.replace("\r\n", "\n"))
+                rest = rest.replace("\n", "\r\n")
+            there, back = await asyncio.open_connection(*self._target)
+            back.write(f"{method} {path.removeprefix(f'/{self._prefix}')} {version}\r\n{rest}".encode())
+            await asyncio.gather(_pump(reader, back), _pump(there, writer))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    with contextlib.suppress(ConnectionError):
+        writer.close()
