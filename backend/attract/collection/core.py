@@ -1,4 +1,4 @@
-"""The collection core: hears of connections, messages and the learner, answers with effects (no I/O, no clock)."""
+"""The collection core: hears of sockets, messages and the learner, answers with effects; no I/O, no clock."""
 
 from typing import Final
 
@@ -36,15 +36,15 @@ class CollectionCore:
     """Decides who plays what, which segments count and when an update begins; one per run.
 
     Owned by the gateway's run service and called from its event loop alone. Every method but the views takes
-    `now`, monotonic seconds that never go back, and returns what is to be done, in order. Blocks come in two steps:
-    `offer_block`, and once their rows are written `commit_block` (always, also when refused), or `withdraw_block`.
+    `now`, monotonic seconds that never go back, and returns what is to be done, in order. Blocks come in two
+    steps: `offer_block`, then `commit_block` once their rows are written or when refused, or `withdraw_block`.
     """
 
     def __init__(self, config: CollectionConfig) -> None:
         self.config = config
         self._state = CollectionState(config)
 
-    # --- views ----------------------------------------------------------------------------------------------------
+    # --- views ---
 
     @property
     def description(self) -> GameDescription | None:
@@ -101,7 +101,7 @@ class CollectionCore:
             times += [state.book.deadline(lease) for lease in worker.leases[:1]]
         return min((time for time in times if time is not None), default=None)
 
-    # --- the fleet ------------------------------------------------------------------------------------------------
+    # --- the fleet ---
 
     def connect_host(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
         """A host said hello: it is welcomed and gets its assignment."""
@@ -169,13 +169,13 @@ class CollectionCore:
             self._from_host(who, message, now)
         return self._done(now)
 
-    # --- blocks ---------------------------------------------------------------------------------------------------
+    # --- blocks ---
 
     def offer_block(self, connection_id: int, block: Block, now: float) -> Verdict:
         """Whether a block that `check_block` passed counts, and which rows it gets.
 
-        Raises: ProtocolError: when its slots, segment or version are not those of its open lease, or it comes from
-            no worker of this run.
+        Raises: ProtocolError: when its slots, segment or version are not those of its open lease, or it comes
+            from no worker of this run.
         """
         worker, described = self._state.fleet.of(connection_id), self._state.described
         if not isinstance(worker, Worker) or not worker.seated or described is None:
@@ -224,7 +224,7 @@ class CollectionCore:
         """Undo an offer that will not be committed: the rows could not be written."""
         self._require_described().acceptance.withdraw(block, verdict)
 
-    # --- the learner ----------------------------------------------------------------------------------------------
+    # --- the learner ---
 
     def learner_ready(self, ready: Ready, now: float) -> list[Effect]:
         """A learner process is up: the first, or one in the place of one that died."""
@@ -250,7 +250,7 @@ class CollectionCore:
         return self._done(now)
 
     def learner_lost(self, now: float) -> list[Effect]:
-        """The learner process died: workers keep their sockets and leases, its batch waits for the next one."""
+        """The learner process died: workers keep sockets and leases, its batch waits for the next one."""
         self._state.learner.phase = "absent"
         return self._done(now)
 
@@ -266,8 +266,8 @@ class CollectionCore:
             for row in published.rejected:
                 state.note(
                     "verification",
-                    f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: its numbers differ "
-                    f"from the learner's by {row.largest_difference:.3g}",
+                    f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: "
+                    f"its numbers differ from the learner's by {row.largest_difference:.3g}",
                 )
             state.free(learner.end())
         return self._done(now)
@@ -280,12 +280,10 @@ class CollectionCore:
         state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
         if dropped.consecutive >= MAX_CONSECUTIVE_DROPS:
             state.paused = True
-            state.note(
-                "paused", f"P8: {dropped.consecutive} updates in a row were dropped; the run is paused"
-            )
+            state.note("paused", f"P8: {dropped.consecutive} updates in a row were dropped: paused")
         return self._done(now)
 
-    # --- the run --------------------------------------------------------------------------------------------------
+    # --- the run ---
 
     def pause(self, now: float) -> list[Effect]:
         """No new leases for training and no new update; what is under way finishes."""
@@ -317,7 +315,7 @@ class CollectionCore:
     def request_evaluation(self, episodes: int, deterministic: bool, seed: Seed, now: float) -> list[Effect]:
         """Play fixed episodes with the newest version; `EvaluationDone` follows. No update begins before it.
 
-        Evaluations asked for meanwhile wait their turn, each for the version that was newest when it was asked for.
+        Evaluations asked for meanwhile wait their turn, each of the version that was newest then.
 
         Raises: RuntimeError: before there is a version.
         """
@@ -344,7 +342,7 @@ class CollectionCore:
                     self._silence(worker, now)
         return self._done(now)
 
-    # --- what messages mean ---------------------------------------------------------------------------------------
+    # --- what messages mean ---
 
     def _from_host(self, host: Host, message: FromBrowser, now: float) -> None:
         state = self._state
@@ -444,7 +442,7 @@ class CollectionCore:
         worker.silent = False
 
     def _silence(self, worker: Worker, now: float) -> None:
-        """Nothing was heard for too long: its leases lapse, and it gets none before it is heard again (C3)."""
+        """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3)."""
         worker.silent = True
         if not worker.acknowledged:
             worker.sent_version, worker.acknowledged = None, True

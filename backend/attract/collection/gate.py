@@ -6,7 +6,7 @@ from attract.collection.config import CollectionConfig
 from attract.collection.fleet import Fleet
 
 SETTLE_SECONDS: Final = 3.0
-"""`overlap`: a fleet smaller than expected begins when nobody came or left for so long and none is on its way."""
+"""`overlap`: a smaller fleet begins when nobody came or left for so long and none is on its way."""
 
 
 class FleetGate:

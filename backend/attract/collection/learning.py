@@ -70,8 +70,8 @@ class LearnerState:
     def ready(self, ready: Ready) -> ReadyOutcome:
         """A learner process came up.
 
-        Returns: `warmup`: it needs the first statistics; `fresh`: it is idle at its version; `same`: it is at
-            the version `batch` was built for and needs it again; `finished`: it had finished `batch` before it
+        Returns: `warmup`: it needs the first statistics; `fresh`: it is idle at its version; `same`: at the
+            version `batch` was built for, it needs it again; `finished`: it had finished `batch` before it
             died; `lost`: it is at another version, `batch` is of no use.
         """
         if ready.needs_warmup:

@@ -1,4 +1,4 @@
-"""What follows from where things stand: seats, warm-up, evaluations, updates, policies, leases, in that order."""
+"""What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
 
 from attract.collection.batches import close_batch, episodes_in_order, sorted_rows
 from attract.collection.effects import StartUpdate, StartWarmup
@@ -35,7 +35,7 @@ def _give_seats(state: CollectionState, described: Described, now: float) -> Non
 def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     """One uncounted random rollout of everybody sets the first statistics (rule P7)."""
     learner, acceptance = state.learner, described.acceptance
-    if learner.has_version or not state.gate.is_open:
+    if learner.has_version or not state.gate.is_open or state.paused:
         return
     if learner.phase == "absent" and not state.config.expect_warmup:
         return
@@ -44,9 +44,8 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     num_segments = state.config.warmup_segments(described.description)
     if num_segments and not state.warmup_issued:
         for worker in state.fleet.present():
-            if not worker.leases and acceptance.rows.available >= num_segments * _num_slots(
-                described, worker
-            ):
+            needed = num_segments * _num_slots(described, worker)
+            if not worker.leases and acceptance.rows.available >= needed:
                 state.issue(described, worker, "record", now, num_segments=num_segments)
                 state.warmup_issued = True
     if any(lease.purpose == "record" for lease in state.book):
@@ -78,14 +77,13 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     # Leases too old for the batch after this one would only be refused: better begin anew at once.
     fresh = state.fresh(described)
     for lease in list(state.book):
-        if lease.purpose == "train" and lease.version not in fresh:
-            state.lapse(
-                lease, f"too old: version {lease.version}, the next update uses {fresh.lowest} up", now
-            )
+        if lease.purpose == "train" and lease.remaining and lease.version not in fresh:
+            reason = f"too old: version {lease.version}, the next update uses {fresh.lowest} up"
+            state.lapse(lease, reason, now)
 
 
 def _publish(state: CollectionState, now: float) -> None:
-    """Everybody gets the newest version, or the one under evaluation; one unacknowledged at a time, latest wins."""
+    """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
     version = state.evaluations[0].version if state.evaluations else state.learner.version
     for worker in state.fleet.present():
         if worker.sent_version == version or not worker.acknowledged:

@@ -38,7 +38,7 @@ class FailureCount:
         self._steps_at_last = 0
 
     def add(self, agent_steps: int) -> bool:
-        """One more worker ended through the game, after so many trained steps; True when that is one too many."""
+        """One more worker ended through the game, after so many steps; True when that is one too many."""
         if agent_steps - self._steps_at_last >= STEPS_BETWEEN:
             self._count = 0
         self._count += 1

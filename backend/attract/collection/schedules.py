@@ -22,6 +22,8 @@ class Progress:
     """Segments that open training leases may still give."""
     target: int
     """Rule S1's `batch_segments`."""
+    num_open: int
+    """Open training leases."""
     boundary: bool
     """A lease ended with at least `target` segments accepted."""
 
@@ -77,7 +79,7 @@ class SyncSchedule:
 
     def may_start(self, progress: Progress) -> bool:
         """Once no lease is open any more: who finished first must not matter."""
-        return not progress.busy and progress.promised == 0 and progress.pooled >= progress.target
+        return not progress.busy and progress.num_open == 0 and progress.pooled >= progress.target
 
     def batch_closed(self) -> None:
         """The next order begins a new round."""

@@ -35,7 +35,7 @@ class Described:
         self.target = config.batch_target(description)
         self.acceptance = Acceptance(book, description.num_agents, config.store_capacity(description))
         self.counts_at_arrival = config.schedule == "overlap"
-        """Whether episodes are numbered as they come (rule C6), or in order when the batch closes (rule C8)."""
+        """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule: Schedule
         if config.schedule == "sync":
             self.schedule = SyncSchedule(config.rollout_segments, config.slots_per_worker(description))
@@ -65,7 +65,7 @@ class CollectionState:
         self._failures = FailureCount(config.num_workers)
         self._effects: list[Effect] = []
 
-    # --- effects --------------------------------------------------------------------------------------------------
+    # --- effects ---
 
     def emit(self, effect: Effect) -> None:
         """Want something done."""
@@ -85,16 +85,17 @@ class CollectionState:
         effects, self._effects = self._effects, []
         return effects
 
-    # --- where things stand ---------------------------------------------------------------------------------------
+    # --- where things stand ---
 
     def progress(self, described: Described) -> Progress:
         """Where collection and learning stand."""
-        pooled = described.acceptance.pool.num_segments
+        promised = [lease.remaining for lease in self.book if lease.purpose == "train"]
         return Progress(
             version=self.learner.version,
             busy=self.learner.batch is not None,
-            pooled=pooled,
-            promised=sum(lease.remaining for lease in self.book if lease.purpose == "train"),
+            pooled=described.acceptance.pool.num_segments,
+            promised=sum(promised),
+            num_open=len(promised),
             target=described.target,
             boundary=self.boundary,
         )
@@ -104,7 +105,7 @@ class CollectionState:
         next_start = self.learner.version + int(self.learner.batch is not None)
         return Fresh(next_start - described.schedule.max_policy_lag, self.learner.version)
 
-    # --- leases ---------------------------------------------------------------------------------------------------
+    # --- leases ---
 
     def issue(
         self,
@@ -154,7 +155,7 @@ class CollectionState:
         return lease if lease is not None and lease.worker_id == worker.worker_id else None
 
     def end_lease(self, lease: Lease, now: float) -> None:
-        """Spend a lease: nothing more of it counts, its unused rows are free, its worker's next one begins."""
+        """Spend a lease: no more of it counts, its unused rows are free, its worker's next one begins."""
         if self.described is not None:
             self.described.acceptance.release(lease)
             if lease.purpose == "train" and self._is_full(self.described):
@@ -193,7 +194,7 @@ class CollectionState:
     def _is_full(self, described: Described) -> bool:
         return described.acceptance.pool.num_segments >= described.target
 
-    # --- workers and policies -------------------------------------------------------------------------------------
+    # --- workers and policies ---
 
     def welcome(self, described: Described, worker: Worker) -> None:
         """Tell a worker its seat."""
@@ -206,7 +207,7 @@ class CollectionState:
         worker.sent_version, worker.acknowledged, worker.policy_sent_at = version, False, now
         self.emit(SendPolicy(worker.connection_id, POLICY_ID, version))
 
-    # --- what counts ----------------------------------------------------------------------------------------------
+    # --- what counts ---
 
     def count_episodes(self, episodes: list[tuple[AcceptedBlock, EpisodeResult]]) -> None:
         """Number finished episodes (rule C6); cut ones are counted and nothing else (rule E1)."""

@@ -20,7 +20,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; actions lie in their range; no
     log-probability of a discrete action is positive; valid steps executed 1 to `ticks_per_step` ticks; final
     observations point at truncated steps, at each one that is not terminated, and at none twice (rules E1,
-    E2, E8); episode results end within the segment. Slots, lease and version are the collection core's to judge.
+    E2, E8); episode results end within the segment. Slots, lease and version are judged by the core.
 
     Returns: field name to array, views of the block's bytes where dtypes agree; all fields but `worker_id`.
     Raises: ProtocolError: naming the field, what came and what would be right.

@@ -1,0 +1,318 @@
+"""A rollout worker without a browser: speaks the real messages; its game's numbers name themselves."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from attract.schema import PROTOCOL_VERSION
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.messages import (
+    Block,
+    EpisodeResult,
+    EvaluationResult,
+    FinalObservations,
+    FromBrowser,
+    Hello,
+    Lease,
+    LeaseVoid,
+    Policy,
+    PolicyAck,
+    Progress,
+    RolloutClose,
+    RunEnded,
+    Tensor,
+    ToBrowser,
+    WelcomeWorker,
+)
+from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.schema.tensor import from_numpy
+
+SHA256 = "ab" * 32
+
+
+def counting_description(
+    *, observation_size: int = 2, num_actions: int = 3, num_agents: int = 1, max_steps: int | None = 7
+) -> GameDescription:
+    """A game that counts: every episode lasts `max_steps` steps and is then truncated."""
+    return GameDescription(
+        id="Counting-v1",
+        tick_seconds=0.1,
+        seconds_per_step=0.2,
+        ticks_per_step=2,
+        max_seconds=None,
+        max_steps=max_steps,
+        num_agents=num_agents,
+        observation=BoxSpace(shape=[observation_size]),
+        action=DiscreteSpace(n=num_actions),
+    )
+
+
+def counting_game(name: str = "counting") -> GameReference:
+    """Reference to the counting game."""
+    return GameReference(name=name, sha256=SHA256, url=f"games/{SHA256}.js")
+
+
+@lru_cache(maxsize=64)
+def constant_tensors(horizon: int, columns: int, num_actions: int, ticks: int) -> dict[str, Tensor]:
+    """The tensors of a block that are the same in every block of one shape."""
+    zeros = np.zeros((horizon, columns), np.float32)
+    return {
+        "log_prob": from_numpy(zeros - np.float32(np.log(num_actions))),
+        "value": from_numpy(zeros),
+        "terminated": from_numpy(zeros.astype(np.bool_)),
+        "valid": from_numpy(np.ones(zeros.shape, np.bool_)),
+        "executed_ticks": from_numpy(np.full(zeros.shape, ticks, np.uint16)),
+        "bootstrap_value": from_numpy(zeros[0]),
+    }
+
+
+@dataclass
+class FakeWorker:
+    """One worker's life. `deliver` takes what the server sends, `play` gives the next messages of its game.
+
+    The observation of slot s at its own step t is 1000 * s + t in every element; the reward is t; episodes
+    last `episode_steps` steps and end truncated. Several agents share an instance's episodes.
+    """
+
+    run_id: str
+    host_id: str = "0" * 32
+    worker_index: int = 0
+    worker_key: str = "1" * 32
+    token: str | None = None
+    build: str = "test"
+    slots_per_block: int = 1_000_000
+    episode_steps: int = 7
+    first_observation: float | None = None
+    """Replaces every observation's first element (to send something bad)."""
+    welcome: WelcomeWorker | None = None
+    policies: list[int] = field(default_factory=list[int])
+    """Versions it has, oldest first; two at most."""
+    leases: list[Lease] = field(default_factory=list[Lease])
+    """Open leases in the order in which it plays them."""
+    ended: str | None = None
+    unacknowledged: list[Block] = field(default_factory=list[Block])
+    accepted: int = 0
+    refused: list[str] = field(default_factory=list[str])
+    _seen_leases: set[int] = field(default_factory=set[int])
+    _segment: int = 0
+    _step: int = 0
+    _blocks: int = 0
+
+    def hello(self) -> Hello:
+        """The first message on a socket, always with the same key."""
+        return Hello(
+            protocol_version=PROTOCOL_VERSION,
+            build=self.build,
+            role="worker",
+            token=self.token,
+            host_id=self.host_id,
+            worker_index=self.worker_index,
+            worker_key=self.worker_key,
+            run_id=self.run_id,
+        )
+
+    def deliver(self, message: ToBrowser) -> list[FromBrowser]:
+        """Take a message of the server; what to answer at once."""
+        match message:
+            case WelcomeWorker():
+                if self.welcome is not None and self.welcome.instance_ids != message.instance_ids:
+                    raise AssertionError("the same worker got other instances")
+                self.welcome = message
+                return list(self.unacknowledged)
+            case Policy():
+                return self.take_policy(message.policy_version)
+            case Lease():
+                if message.lease_id not in self._seen_leases:
+                    self._seen_leases.add(message.lease_id)
+                    self.leases.append(message)
+            case LeaseVoid():
+                self._drop(message.lease_id)
+            case RunEnded():
+                self.ended = message.reason
+            case _ if message.type == "block_ack":
+                mine = (message.lease_id, message.block_index)
+                self.unacknowledged = [
+                    one for one in self.unacknowledged if (one.lease_id, one.block_index) != mine
+                ]
+                if message.accepted:
+                    self.accepted += 1
+                else:
+                    self.refused.append(message.reason or "")
+            case _:
+                pass
+        return []
+
+    def take_policy(self, version: int) -> list[FromBrowser]:
+        """A policy arrived: it keeps the newest two."""
+        if version not in self.policies:
+            self.policies = [*self.policies, version][-2:]
+        return [
+            PolicyAck(run_id=self.run_id, policy_id="main", policy_version=version, create_ms=1.0, error=None)
+        ]
+
+    def play(self) -> list[FromBrowser]:
+        """Play one segment (or one evaluation): the blocks and closes that gives; nothing without a lease."""
+        if not self.leases or self.welcome is None:
+            return []
+        lease = self.leases[0]
+        if lease.purpose != "record" and lease.seats[0].policy_version not in self.policies:
+            raise AssertionError(
+                f"lease {lease.lease_id} needs a policy that was never sent: {lease.seats[0]}"
+            )
+        if lease.purpose == "evaluate":
+            self.leases.pop(0)
+            return [self._evaluation(lease)]
+        out: list[FromBrowser] = []
+        if self._segment < lease.num_segments:
+            blocks = self.segment_blocks(lease, self._segment, self._step)
+            self.unacknowledged += blocks
+            out += blocks
+            self._segment += 1
+            self._step += self.welcome.horizon
+        if self._segment >= lease.num_segments:
+            out.append(self._close(lease))
+            self.leases.pop(0)
+            self._segment = self._blocks = 0
+            if lease.purpose == "record":
+                self._step = 0
+        return out
+
+    def progress(self) -> list[FromBrowser]:
+        """A sign of life for the lease in play."""
+        if not self.leases:
+            return []
+        return [Progress(run_id=self.run_id, lease_id=self.leases[0].lease_id, steps=0)]
+
+    @property
+    def slot_ids(self) -> list[int]:
+        """Its slots, ascending."""
+        assert self.welcome is not None
+        agents = self.welcome.description.num_agents
+        return [one * agents + agent for one in self.welcome.instance_ids for agent in range(agents)]
+
+    def segment_blocks(self, lease: Lease, segment: int, first_step: int) -> list[Block]:
+        """The blocks of one segment index, `slots_per_block` slots each."""
+        slots = self.slot_ids
+        size = min(self.slots_per_block, len(slots))
+        blocks: list[Block] = []
+        for start in range(0, len(slots), size):
+            index = self._blocks
+            self._blocks += 1
+            blocks.append(self._block(lease, segment, index, slots[start : start + size], first_step))
+        return blocks
+
+    def _block(self, lease: Lease, segment: int, index: int, slots: list[int], first_step: int) -> Block:
+        assert self.welcome is not None
+        horizon, description = self.welcome.horizon, self.welcome.description
+        assert isinstance(description.observation, BoxSpace)
+        assert isinstance(description.action, DiscreteSpace)
+        shape = tuple(description.observation.shape)
+        steps = np.arange(first_step, first_step + horizon + 1)
+        named = (1000.0 * np.array(slots) + steps[:, None]).astype(np.float32)
+        observation = np.broadcast_to(named[..., None], (*named.shape, int(np.prod(shape))))
+        observation = observation.reshape(*named.shape, *shape).copy()
+        if self.first_observation is not None:
+            observation[0] = self.first_observation
+        ends = np.broadcast_to(((steps[:-1] + 1) % self.episode_steps == 0)[:, None], (horizon, len(slots)))
+        end_step, end_column = np.nonzero(ends)
+        agents = description.num_agents
+        zeros = np.zeros((horizon, len(slots)), np.float32)
+        constants = constant_tensors(horizon, len(slots), description.action.n, description.ticks_per_step)
+        finals = None
+        if len(end_step):
+            finals = FinalObservations(
+                step=from_numpy(end_step.astype(np.int32)),
+                column=from_numpy(end_column.astype(np.int32)),
+                observation={"obs": from_numpy(-observation[:-1][end_step, end_column])},
+                value=from_numpy(np.full(len(end_step), 0.5, np.float32)),
+            )
+        return Block(
+            run_id=self.run_id,
+            lease_id=lease.lease_id,
+            segment_index=segment,
+            block_index=index,
+            policy_version=lease.seats[0].policy_version,
+            slot_id=from_numpy(np.array(slots, np.int32)),
+            first_step=from_numpy(np.full(len(slots), first_step, np.int32)),
+            observation={"obs": from_numpy(observation[:-1])},
+            action=from_numpy(
+                np.broadcast_to(steps[:-1, None] % description.action.n, zeros.shape).astype(np.int32)
+            ),
+            reward=from_numpy(np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)),
+            truncated=from_numpy(ends.copy()),
+            bootstrap_observation={"obs": from_numpy(observation[-1])},
+            final_observations=finals,
+            **constants,
+            episodes=[
+                self._result(slots[column] // agents, int(first_step + step), int(step))
+                for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
+                if slots[column] % agents == agents - 1
+            ],
+        )
+
+    def _result(self, instance_id: int, last_step: int, step: int) -> EpisodeResult:
+        assert self.welcome is not None
+        episode = last_step // self.episode_steps
+        return EpisodeResult(
+            instance_id=instance_id,
+            episode=episode,
+            step=step,
+            returns=[float(instance_id)] * self.welcome.description.num_agents,
+            length_steps=self.episode_steps,
+            length_ticks=self.episode_steps * self.welcome.description.ticks_per_step,
+            end_reason="cut" if episode == 0 else "time_limit",
+        )
+
+    def _close(self, lease: Lease) -> RolloutClose:
+        slots = self.slot_ids
+        return RolloutClose(
+            run_id=self.run_id,
+            lease_id=lease.lease_id,
+            num_blocks=self._blocks,
+            slot_id=from_numpy(np.array(slots, np.int32)),
+            bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
+            play_seconds=0.1,
+            inference_seconds=0.05,
+            game_seconds=0.05,
+            wait_seconds=0.0,
+        )
+
+    def _evaluation(self, lease: Lease) -> EvaluationResult:
+        assert self.welcome is not None
+        results = [
+            EpisodeResult(
+                instance_id=order.index,
+                episode=0,
+                step=0,
+                returns=[float(order.index)] * self.welcome.description.num_agents,
+                length_steps=10,
+                length_ticks=20,
+                end_reason="terminated",
+            )
+            for order in lease.episodes
+        ]
+        return EvaluationResult(
+            run_id=self.run_id,
+            lease_id=lease.lease_id,
+            policy_version=lease.seats[0].policy_version,
+            episodes=results,
+            play_seconds=0.1,
+        )
+
+    def _drop(self, lease_id: int) -> None:
+        if self.leases and self.leases[0].lease_id == lease_id:
+            self._segment = self._blocks = 0
+        self.leases = [one for one in self.leases if one.lease_id != lease_id]
+        self.unacknowledged = [one for one in self.unacknowledged if one.lease_id != lease_id]
+
+
+def host_hello(host_id: str = "0" * 32, *, max_workers: int = 1, build: str = "test") -> Hello:
+    """The hello of a host's supervisor."""
+    return Hello(
+        protocol_version=PROTOCOL_VERSION,
+        build=build,
+        role="host",
+        host_id=host_id,
+        max_workers=max_workers,
+    )

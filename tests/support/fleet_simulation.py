@@ -1,0 +1,402 @@
+"""A whole fleet, its network and a learner in one thread, from one seed; time is a number."""
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from attract.collection import effects
+from attract.collection.config import CollectionConfig
+from attract.collection.core import CollectionCore
+from attract.schema.game import GameDescription
+from attract.schema.learner import Counters, Published, Ready, Train
+from attract.schema.messages import (
+    Assignment,
+    Block,
+    FromBrowser,
+    GameDescribed,
+    Lease,
+    Policy,
+    Seed,
+    ToBrowser,
+)
+from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
+
+Key = tuple[int, int, int]
+"""(lease_id, slot_id, segment_index): rule S2."""
+
+
+def small_config(**changes: object) -> CollectionConfig:
+    """Two workers of three instances, horizon 4, no warm-up, no desync."""
+    config = CollectionConfig(
+        run_id="run-1",
+        game=counting_game(),
+        seed=Seed(low=1, high=2),
+        horizon=4,
+        num_workers=2,
+        instances_per_worker=3,
+        warmup_steps=0,
+        desync_episodes=False,
+    )
+    return replace(config, **changes)  # type: ignore[arg-type]
+
+
+@dataclass
+class Peer:
+    """One worker of the simulation, its current socket and how fast it is."""
+
+    worker: FakeWorker
+    segment_seconds: float
+    connection_id: int | None = None
+    frozen: bool = False
+    dead: bool = False
+    playing: bool = False
+
+
+@dataclass
+class Faults:
+    """Chances per message or segment; all 0: a perfect world."""
+
+    duplicate: float = 0.0
+    lose: float = 0.0
+    disconnect: float = 0.0
+    freeze: float = 0.0
+    die: float = 0.0
+    learner_dies: float = 0.0
+
+
+@dataclass
+class Simulation:
+    """Runs a core against fake workers and a fake learner until a time; checks what must always hold."""
+
+    config: CollectionConfig
+    seed: int = 0
+    description: GameDescription = field(default_factory=counting_description)
+    faults: Faults = field(default_factory=Faults)
+    latency: tuple[float, float] = (0.001, 0.02)
+    update_seconds: tuple[float, float] = (0.01, 0.2)
+    segment_seconds: tuple[float, ...] = (0.1,)
+    local: bool = True
+    now: float = 0.0
+    updates: list[Train] = field(default_factory=list[Train])
+    update_keys: list[list[Key]] = field(default_factory=list[list[Key]])
+    """Keys trained by each committed or pending update."""
+    lags: list[int] = field(default_factory=list[int])
+    accepted_keys: list[Key] = field(default_factory=list[Key])
+    episodes: list[effects.CountedEpisode] = field(default_factory=list[effects.CountedEpisode])
+    evaluations: list[effects.EvaluationDone] = field(default_factory=list[effects.EvaluationDone])
+    notes: list[effects.Note] = field(default_factory=list[effects.Note])
+    warmups: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
+    leases: list[tuple[int, Lease]] = field(default_factory=list[tuple[int, Lease]])
+    """(worker's index in `peers`, lease), as sent."""
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.core = CollectionCore(self.config)
+        self.peers: list[Peer] = []
+        self.version = -1
+        self.in_flight: Train | None = None
+        self.learner_alive = True
+        self.row_key: dict[int, list[tuple[Key, int, int]]] = {}
+        """Row to (key, version, first step) of the segments in it; more than one is a fault."""
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = 0
+        self._next_connection = 1
+        self._last_arrival: dict[tuple[int, bool], float] = {}
+
+    # --- running ---
+
+    def start(self, num_workers: int | None = None) -> None:
+        """Connect a host and its workers; the host describes the game; the learner comes up."""
+        count = self.config.num_workers if num_workers is None else num_workers
+        self.host_connection = self._new_connection()
+        self.do(
+            self.core.connect_host(
+                self.host_connection, host_hello(max_workers=count), self._tier(), self.now
+            )
+        )
+        for index in range(count):
+            self.add_worker(index)
+        self.after(0.05, self.learner_up)
+
+    def add_worker(self, index: int) -> Peer:
+        """A worker with a new key comes."""
+        key = f"{len(self.peers):032x}"
+        worker = FakeWorker(self.config.run_id, worker_index=index, worker_key=key, slots_per_block=2)
+        peer = Peer(worker, self.segment_seconds[index % len(self.segment_seconds)])
+        self.peers.append(peer)
+        self.after(self.random.uniform(*self.latency), lambda: self.connect(peer))
+        return peer
+
+    def connect(self, peer: Peer) -> None:
+        """The worker opens a socket."""
+        if peer.dead:
+            return
+        peer.connection_id = self._new_connection()
+        self.do(self.core.connect_worker(peer.connection_id, peer.worker.hello(), self._tier(), self.now))
+
+    def disconnect(self, peer: Peer) -> None:
+        """Its socket breaks: what is under way on it is lost."""
+        if peer.connection_id is not None:
+            connection_id, peer.connection_id = peer.connection_id, None
+            self.do(self.core.disconnect(connection_id, self.now))
+
+    def learner_up(self) -> None:
+        """A learner process is ready: at version 0, or without one yet."""
+        self.learner_alive = True
+        fresh = self.version < 0
+        ready = Ready(
+            policy_version=max(0, self.version),
+            needs_warmup=fresh,
+            onnx=b"",
+            weights_sha256="",
+            num_parameters=1,
+            device="cpu",
+            counters=Counters() if fresh else self.core.counters,
+        )
+        self.do(self.core.learner_ready(ready, self.now))
+
+    def learner_down(self) -> None:
+        """The learner dies, and comes back a little later."""
+        if self.learner_alive:
+            self.learner_alive = False
+            self.in_flight = None
+            self.do(self.core.learner_lost(self.now))
+            self.after(0.5, self.learner_up)
+
+    def run(self, seconds: float, until: Callable[[], bool] = lambda: False) -> None:
+        """Let time pass until the queue is empty, `seconds` are over or `until` holds."""
+        end = self.now + seconds
+        while not until():
+            deadline = self.core.next_deadline()
+            head = self._queue[0][0] if self._queue else None
+            if deadline is not None and deadline <= end and (head is None or deadline < head):
+                self.now = max(self.now, deadline)
+                self.do(self.core.tick(self.now))
+                assert self.core.next_deadline() is None or self.core.next_deadline() > self.now - 1e-9
+                if self.core.next_deadline() == deadline:
+                    raise AssertionError(f"tick at {deadline} left its own deadline")
+                continue
+            if head is None or head > end:
+                self.now = end
+                return
+            self.now, _, action = heapq.heappop(self._queue)
+            action()
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None:
+        """Do something later."""
+        self._order += 1
+        heapq.heappush(self._queue, (self.now + seconds, self._order, action))
+
+    # --- carrying out effects ---
+
+    def do(self, wanted: list[effects.Effect]) -> None:
+        """Carry out effects in order."""
+        for effect in wanted:
+            match effect:
+                case effects.Send():
+                    self._to_browser(effect.connection_id, effect.message)
+                case effects.SendPolicy():
+                    policy = Policy(run_id=self.config.run_id, policy_version=effect.policy_version, onnx=b"")
+                    self._to_browser(effect.connection_id, policy)
+                case effects.StartWarmup():
+                    self.warmups.append(effect.rows)
+                    self.after(0.05, self._version_zero)
+                case effects.StartUpdate():
+                    self._start_update(effect.train)
+                case effects.EpisodesCounted():
+                    self.episodes += effect.episodes
+                case effects.EvaluationDone():
+                    self.evaluations.append(effect)
+                case effects.Note():
+                    self.notes.append(effect)
+                case _:
+                    pass
+
+    def _start_update(self, train: Train) -> None:
+        assert self.learner_alive
+        assert self.in_flight is None, "two updates at once"
+        again = bool(self.updates) and self.updates[-1].batch_id == train.batch_id
+        keys: list[Key] = []
+        order: list[tuple[int, int]] = []
+        for row in train.rows:
+            (found,) = self.row_key[row]  # exactly one segment in each row
+            key, version, first_step = found
+            keys.append(key)
+            order.append((key[1], first_step))
+            self.lags.append(self.version - version)
+        assert order == sorted(order), "rule C8: rows by (slot, first step)"
+        assert set(train.verify_rows) <= set(train.rows)
+        self.in_flight = train
+        if not again:
+            self.updates.append(train)
+            self.update_keys.append(keys)
+        if self.random.random() < self.faults.learner_dies:
+            self.after(self.random.uniform(*self.update_seconds), self.learner_down)
+        else:
+            self.after(self.random.uniform(*self.update_seconds), lambda: self._publish(train))
+
+    def _publish(self, train: Train) -> None:
+        if self.in_flight is not train:
+            return
+        self.in_flight = None
+        self.version += 1
+        for row in train.rows:
+            del self.row_key[row]
+        self.do(
+            self.core.published(
+                Published(
+                    batch_id=train.batch_id,
+                    policy_version=self.version,
+                    onnx=b"",
+                    checkpoint="",
+                    weights_sha256="",
+                    metrics={},
+                ),
+                self.now,
+            )
+        )
+
+    def _version_zero(self) -> None:
+        if self.version >= 0 or not self.learner_alive:
+            return
+        self.version = 0
+        for rows in self.warmups:
+            for row in rows:
+                self.row_key.pop(row, None)
+        self.do(
+            self.core.published(
+                Published(
+                    batch_id=None, policy_version=0, onnx=b"", checkpoint="", weights_sha256="", metrics={}
+                ),
+                self.now,
+            )
+        )
+
+    def _to_browser(self, connection_id: int, message: ToBrowser) -> None:
+        if connection_id == self.host_connection:
+            if isinstance(message, Assignment) and message.describe:
+                described = GameDescribed(
+                    run_id=self.config.run_id, sha256=SHA256, description=self.description
+                )
+                self.after(0.1, lambda: self.do(self.core.receive(connection_id, described, self.now)))
+            return
+        peer = next((one for one in self.peers if one.connection_id == connection_id), None)
+        if peer is None:
+            return
+        if isinstance(message, Lease):
+            self.leases.append((self.peers.index(peer), message))
+
+        def arrive() -> None:
+            if peer.connection_id == connection_id and not peer.dead:
+                self._answer(peer, peer.worker.deliver(message))
+                self._play(peer)
+
+        self._in_order(connection_id, False, arrive)
+
+    def _play(self, peer: Peer) -> None:
+        if not peer.worker.leases or peer.playing:
+            return
+        peer.playing = True
+        seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1)
+
+        def finish() -> None:
+            peer.playing = False
+            if peer.dead:
+                return
+            if peer.frozen:
+                return
+            if self.random.random() < self.faults.die:
+                self.kill(peer)
+                return
+            self._answer(peer, peer.worker.play())
+            self._play(peer)
+            if self.random.random() < self.faults.disconnect:
+                self.disconnect(peer)
+                self.after(self.random.choice((0.5, 1.9, 5.0)), lambda: self.connect(peer))
+            if self.random.random() < self.faults.freeze:
+                self.freeze(peer, 25.0)
+
+        self.after(seconds, finish)
+
+    def freeze(self, peer: Peer, seconds: float) -> None:
+        """It does nothing for a while; its socket stays open."""
+        peer.frozen = True
+
+        def thaw() -> None:
+            peer.frozen = False
+            self._answer(peer, peer.worker.progress())
+            self._play(peer)
+
+        self.after(seconds, thaw)
+
+    def kill(self, peer: Peer) -> None:
+        """It is gone for good; its host starts another."""
+        peer.dead = True
+        self.disconnect(peer)
+        self.after(0.5, lambda: self.add_worker(peer.worker.worker_index) and None)
+
+    def _answer(self, peer: Peer, messages: list[FromBrowser]) -> None:
+        for message in messages:
+            self._to_server(peer, message)
+
+    def _to_server(self, peer: Peer, message: FromBrowser) -> None:
+        connection_id = peer.connection_id
+        if connection_id is None:
+            return
+        copies = 2 if self.random.random() < self.faults.duplicate else 1
+        if isinstance(message, Block) and self.random.random() < self.faults.lose:
+            return
+        for _ in range(copies):
+
+            def arrive() -> None:
+                if peer.connection_id != connection_id:
+                    return
+                if isinstance(message, Block):
+                    self.block(connection_id, message)
+                else:
+                    self.do(self.core.receive(connection_id, message, self.now))
+
+            self._in_order(connection_id, True, arrive)
+
+    def block(self, connection_id: int, block: Block) -> effects.Verdict:
+        """Offer and commit a block as the gateway does."""
+        verdict = self.core.offer_block(connection_id, block, self.now)
+        wanted = self.core.commit_block(connection_id, block, verdict, self.now)
+        accepted = [
+            one.message.accepted  # type: ignore[union-attr]
+            for one in wanted
+            if isinstance(one, effects.Send) and one.message.type == "block_ack"
+        ]
+        if verdict.rows is not None and accepted == [True]:
+            slots = [int(one) for one in _int32(block.slot_id.data)]
+            steps = [int(one) for one in _int32(block.first_step.data)]
+            for row, slot, step in zip(verdict.rows.tolist(), slots, steps, strict=True):
+                assert row not in self.row_key, f"row {row} was given away twice"
+                key = (block.lease_id, slot, block.segment_index)
+                self.row_key[row] = [(key, block.policy_version, step)]
+                record = any(
+                    lease.lease_id == block.lease_id and lease.purpose == "record" for _, lease in self.leases
+                )
+                if not record:
+                    self.accepted_keys.append(key)
+        self.do(wanted)
+        return verdict
+
+    def _in_order(self, connection_id: int, upwards: bool, arrive: Callable[[], None]) -> None:
+        """One socket keeps the order of its messages."""
+        at = self.now + self.random.uniform(*self.latency)
+        at = max(at, self._last_arrival.get((connection_id, upwards), 0.0))
+        self._last_arrival[connection_id, upwards] = at
+        self.after(at - self.now, arrive)
+
+    def _new_connection(self) -> int:
+        self._next_connection += 1
+        return self._next_connection
+
+    def _tier(self) -> str:
+        return "local" if self.local else "invited"
+
+
+def _int32(data: bytes) -> memoryview:
+    return memoryview(data).cast("i")
