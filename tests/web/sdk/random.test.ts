@@ -38,6 +38,18 @@ describe("C5: Philox4x32-10", () => {
     }
   });
 
+  test("C5: a new episode takes nothing from the block the last one held", () => {
+    const random = new ActionRandom(1, 1);
+    const first = [5, 6].map((episode) => {
+      random.setEpisode(0, 1, 2, 10, episode);
+      return random.uniform(0, 0, 0);
+    });
+    const alone = new ActionRandom(1, 1);
+    alone.setEpisode(0, 1, 2, 10, 6);
+    expect(first[1]).toBe(alone.uniform(0, 0, 0));
+    expect(first[0]).not.toBe(first[1]);
+  });
+
   test("C5: positions of a batch do not disturb each other's blocks", () => {
     const together = new ActionRandom(3, 1);
     for (let i = 0; i < 3; i++) together.setEpisode(i, 1, 2, 10 + i, 5);
