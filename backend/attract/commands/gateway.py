@@ -15,9 +15,8 @@ from typing_extensions import override
 from attract.errors import ConfigurationError
 from attract.server.app import build_app
 from attract.server.guard import Guard
-from attract.server.learner_link import spawn_learner
+from attract.server.learner_link import StartLearner, spawn_learner
 from attract.server.run_service import RunService
-from attract.server.serving import uvicorn_options
 from attract.server.serving import uvicorn_options
 from attract.settings import ServerSettings
 
@@ -52,12 +51,15 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def running_gateway(settings: ServerSettings, *, port_is_fixed: bool) -> AsyncGenerator[Gateway]:
+async def running_gateway(
+    settings: ServerSettings, *, port_is_fixed: bool, start_learner: StartLearner = spawn_learner
+) -> AsyncGenerator[Gateway]:
     """Serve while the block runs.
 
     Args:
         settings: `host` becomes every interface with `lan`.
         port_is_fixed: a busy port is refused; else a free one is taken in its place.
+        start_learner: how a learner is started.
 
     Raises: ConfigurationError: when the port cannot be had.
     """
@@ -65,7 +67,7 @@ async def running_gateway(settings: ServerSettings, *, port_is_fixed: bool) -> A
     listening = _listen(host, settings.port, port_is_fixed=port_is_fixed)
     port: int = listening.getsockname()[1]
     settings = settings.model_copy(update={"host": host, "port": port})
-    app: FastAPI = build_app(settings, spawn_learner)
+    app: FastAPI = build_app(settings, start_learner)
     options: dict[str, Any] = {"log_level": "warning", "lifespan": "on", **uvicorn_options(settings)}
     server = _Server(uvicorn.Config(app, **options))
     serving = asyncio.create_task(server.serve(sockets=[listening]))

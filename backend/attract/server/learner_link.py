@@ -6,7 +6,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Self
 
 from attract.errors import LearnerError, ProtocolError
@@ -90,18 +90,22 @@ StartLearner = Callable[[], Awaitable[LearnerLink]]
 """How the gateway gets a learner; called again when one has died."""
 
 
-async def spawn_learner(environment: Mapping[str, str] | None = None) -> LearnerLink:
-    """Start `python -m attract.learner` with one end of a socket pair; it imports torch while others start.
+LEARNER = (sys.executable, "-m", "attract.learner")
+
+
+async def spawn_learner(
+    environment: Mapping[str, str] | None = None, *, command: Sequence[str] = LEARNER
+) -> LearnerLink:
+    """Start `command` with one end of a socket pair (`--fd`); it imports torch while others start.
 
     It gets a session of its own, so that Ctrl-C, which goes to the process group, does not reach it.
     Its output goes to the stderr of this process.
     """
     ours, theirs = socket.socketpair()
     try:
-        command = [sys.executable, "-m", "attract.learner", "--fd", str(theirs.fileno())]
         # From this thread, not from a pool's: the learner asks the kernel to tell it when its starter ends.
         process = subprocess.Popen(  # noqa: ASYNC220
-            command,
+            [*command, "--fd", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             start_new_session=True,
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,85 @@
+"""Thousands of policy swaps: neither the browser's memory nor the server's grows with them."""
+
+import asyncio
+import os
+import secrets
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+from attract.commands.gateway import running_gateway
+from attract.server.learner_link import LearnerLink, spawn_learner
+from attract.settings import ServerSettings
+
+PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"
+SWAPS = int(os.environ.get("ATTRACT_TEST_SWAPS", "2000"))
+SETTLED = SWAPS // 4
+WORKERS, INSTANCES = 8, 64
+LIMIT_SECONDS = 180.0
+BROWSER_BYTES_PER_SWAP = 2048
+SERVER_BYTES_PER_SWAP = 512
+
+
+async def _start_publisher() -> LearnerLink:
+    return await spawn_learner(command=[sys.executable, str(PUBLISHER)])
+
+
+async def test_2000_swaps_leave_memory_flat(tmp_path: Path) -> None:
+    token = secrets.token_hex(32)
+    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
+    browser: list[tuple[int, int]] = []
+    server: list[tuple[int, int]] = []
+    async with running_gateway(settings, port_is_fixed=False, start_learner=_start_publisher) as gateway:
+        view = await gateway.service.start_run(
+            "cartpole",
+            {
+                "collection": {"num_workers": WORKERS, "instances_per_worker": INSTANCES},
+                "ppo": {"horizon": 4, "rollout_steps": 4},
+            },
+        )
+        host = await HostProcess.start(join_url(gateway.url, token, WORKERS), lambda _event: None)
+        try:
+            began = None
+            swaps = 0
+            while swaps < SWAPS:
+                await asyncio.sleep(0.25)
+                assert gateway.service.active is not None, "the run ended"
+                swaps = gateway.service.view(view.run_id).policy_version
+                if swaps and began is None:
+                    began = time.monotonic()
+                assert began is None or time.monotonic() - began < LIMIT_SECONDS, f"{swaps} swaps in time"
+                if swaps >= SETTLED:
+                    browser.append((swaps, _renderer_bytes(host.pid)))
+                    server.append((swaps, psutil.Process().memory_info().rss))
+            fleet = gateway.service.fleet(view.run_id)
+            assert sum(len(one.workers) for one in fleet.hosts) == WORKERS
+        finally:
+            await host.stop()
+            await gateway.service.stop(view.run_id)
+    assert _slope(browser) < BROWSER_BYTES_PER_SWAP, f"browser: {_slope(browser):.0f} bytes a swap"
+    assert _slope(server) < SERVER_BYTES_PER_SWAP, f"server: {_slope(server):.0f} bytes a swap"
+
+
+def _renderer_bytes(pid: int) -> int:
+    """Resident bytes of all renderers of a host."""
+    return sum(
+        process.memory_info().rss
+        for process in psutil.Process(pid).children(recursive=True)
+        if "--type=renderer" in process.cmdline()
+    )
+
+
+def _slope(samples: list[tuple[int, int]]) -> float:
+    """Bytes a swap: the median slope between all pairs of samples (Theil-Sen), which ignores outliers."""
+    slopes = [
+        (later[1] - earlier[1]) / (later[0] - earlier[0])
+        for index, earlier in enumerate(samples)
+        for later in samples[index + 1 :]
+        if later[0] > earlier[0]
+    ]
+    return statistics.median(slopes)
