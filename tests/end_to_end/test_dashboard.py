@@ -20,6 +20,8 @@ from dashboard_page import (
     wait_until,
 )
 
+expect.set_options(timeout=60_000)
+
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
 DRAWN = """() => [...document.querySelectorAll('.game-card canvas')].every((canvas) =>

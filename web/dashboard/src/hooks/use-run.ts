@@ -9,6 +9,8 @@ import { MAX_POINTS } from "../state/series.ts";
 /** Events are gathered this long before the page is drawn again: workers need the processor more. */
 const FLUSH_MS = 250;
 const RETRY_MS = 2000;
+/** The whole view is asked for this often: events bring it only when the run's state changes. */
+const VIEW_MS = 2000;
 
 export interface LiveRun extends RunState {
   /** Why there is nothing to show; null as soon as there is. */
@@ -46,6 +48,7 @@ function follow(
   let retry: ReturnType<typeof setTimeout> | undefined;
   let source: EventSource | undefined;
   let isEnded = false;
+  let isFollowed = false;
 
   const flush = () => {
     timer = undefined;
@@ -86,7 +89,10 @@ function follow(
       if (isEnded) return;
       onEvents([{ type: "run", run }]);
       onError(null);
-      if (!isOver(run.state)) open();
+      if (!isOver(run.state)) {
+        open();
+        isFollowed = true;
+      }
       const metrics = await api.metrics(runId, MAX_POINTS);
       if (isEnded) return;
       onEvents([{ type: "snapshot", metrics }]);
@@ -95,9 +101,22 @@ function follow(
     }
   };
   void load();
+  const renew = setInterval(() => {
+    if (!isFollowed || document.hidden) return;
+    api.run(runId).then(
+      (run) => {
+        if (isEnded) return;
+        put({ type: "run", run });
+        isFollowed = !isOver(run.state);
+      },
+      // The event stream's own error says so on the page.
+      () => undefined,
+    );
+  }, VIEW_MS);
 
   return () => {
     isEnded = true;
+    clearInterval(renew);
     clearTimeout(timer);
     clearTimeout(retry);
     source?.close();

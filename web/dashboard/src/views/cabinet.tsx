@@ -12,8 +12,8 @@ import { Watch } from "./watch.tsx";
 
 interface CabinetProps {
   run: RunView;
-  /** The newest announced policy version. */
-  version: number;
+  /** The newest announced policy version; null before the first. */
+  version: number | null;
   stage: Stage;
   onStage: (stage: Stage) => void;
 }

@@ -1,6 +1,6 @@
 /** The run's name, what it is doing, and the buttons that change that. */
 
-import type { RunView } from "@attract/schema";
+import type { FleetView, RunView } from "@attract/schema";
 import { Anchor, Button } from "@mantine/core";
 import { useState } from "react";
 import { api, policyPath, serverUrl } from "../api/client.ts";
@@ -11,11 +11,12 @@ import { type Connection, isOver } from "../state/run-state.ts";
 
 interface RunHeadProps {
   run: RunView;
+  fleet: FleetView | null;
   connection: Connection;
   onChange: (run: RunView) => void;
 }
 
-export function RunHead({ run, connection, onChange }: RunHeadProps) {
+export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
   const [pending, setPending] = useState<string | null>(null);
   const [error, setError] = useState<unknown>(null);
   const act = async (name: "pause" | "resume" | "stop") => {
@@ -73,15 +74,22 @@ export function RunHead({ run, connection, onChange }: RunHeadProps) {
       {error !== null && <ErrorNotice error={error} />}
       {run.state === "failed" && run.error !== null && <ErrorNotice error={new Error(run.error)} />}
       {run.state === "starting" && (
-        <p className="soft">
-          Waiting for workers. Let this tab play below, or{" "}
-          <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
-            add another device
-          </Anchor>
-          .
-        </p>
+        <Starting hasWorkers={fleet?.hosts.some((host) => host.workers.length > 0) ?? false} />
       )}
     </>
+  );
+}
+
+function Starting({ hasWorkers }: { hasWorkers: boolean }) {
+  if (hasWorkers) return <p className="soft">Workers are here. The learner is getting ready.</p>;
+  return (
+    <p className="soft">
+      Waiting for workers. Let this tab play, or{" "}
+      <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
+        add another device
+      </Anchor>
+      .
+    </p>
   );
 }
 

@@ -1,5 +1,6 @@
 /** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
 
+import type { PolicyView, RunView as RunDescription } from "@attract/schema";
 import { Loader, SegmentedControl } from "@mantine/core";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { useRun } from "../hooks/use-run.ts";
@@ -31,12 +32,17 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const isRunning = !isOver(run.state);
   return (
     <main id="content">
-      <RunHead run={run} connection={isRunning ? live.connection : "live"} onChange={live.accept} />
+      <RunHead
+        run={run}
+        fleet={live.fleet}
+        connection={isRunning ? live.connection : "live"}
+        onChange={live.accept}
+      />
       <Reports reports={live.reports} />
       <div className="run-top">
         <Cabinet
           run={run}
-          version={live.policy?.policy_version ?? run.policy_version}
+          version={newestVersion(live.policy, run)}
           stage={route.stage}
           onStage={(stage) => replaceRoute({ ...route, stage })}
         />
@@ -66,4 +72,10 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} />}
     </main>
   );
+}
+
+/** Version 0 is there once the run has left "starting"; asking for it before would only fail. */
+function newestVersion(policy: PolicyView | null, run: RunDescription): number | null {
+  if (policy !== null) return policy.policy_version;
+  return run.state === "starting" ? null : run.policy_version;
 }

@@ -18,7 +18,8 @@ const REST_MS = 900;
 interface WatchProps {
   runId: string;
   definition: GameDefinition;
-  version: number;
+  /** The newest announced version; null before the first. */
+  version: number | null;
 }
 
 export function Watch({ runId, definition, version }: WatchProps) {
@@ -26,6 +27,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
   const player = useRef<Player | null>(null);
   const newest = useRef(version);
   newest.current = version;
+  const hasPolicy = version !== null;
   const [shown, setShown] = useState(-1);
   const [end, setEnd] = useState<EndReason | null>(null);
   const [speed, setSpeed] = useState(1);
@@ -38,7 +40,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
     const element = canvas.current as HTMLCanvasElement;
     const actor = new PolicyActor(runId, describe(definition) as never);
     const renew = async () => {
-      await actor.use(newest.current);
+      await actor.use(newest.current ?? 0);
       if (!isGone) setShown(actor.version);
     };
     const goOn = async () => {
@@ -69,20 +71,20 @@ export function Watch({ runId, definition, version }: WatchProps) {
         () => isGone || made.start(),
         (problem: unknown) => {
           if (isGone) return;
-          const isEarly = problem instanceof ApiError && (problem.status === 404 || problem.status === 0);
-          if (isEarly) timer = setTimeout(begin, RETRY_MS);
+          const isAway = problem instanceof ApiError && problem.status === 0;
+          if (isAway) timer = setTimeout(begin, RETRY_MS);
           else setError(problem);
         },
       );
     };
-    begin();
+    if (hasPolicy) begin();
     return () => {
       isGone = true;
       clearTimeout(timer);
       made.stop();
       void actor.close();
     };
-  }, [runId, definition, endScore]);
+  }, [runId, definition, endScore, hasPolicy]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
