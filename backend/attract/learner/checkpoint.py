@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import safetensors.torch
 import torch
@@ -41,10 +41,12 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version as bytes, cut loose from its tensors: safe to write while the next update runs."""
+    """One version, copied: safe to write, on another thread, while the next update runs."""
 
     policy_version: int
-    files: Mapping[str, bytes]
+    policy: Mapping[str, torch.Tensor]
+    optimizer: Mapping[str, torch.Tensor]
+    document: Mapping[str, Any]
 
     @classmethod
     def take(
@@ -53,22 +55,29 @@ class Snapshot:
         policy: Mapping[str, torch.Tensor],
         optimizer: Mapping[str, torch.Tensor],
         document: Mapping[str, Any],
-    ) -> "Snapshot":
-        """Copy the tensors and the document (JSON values) into files."""
-        files = {POLICY_FILE: _to_bytes(policy), OPTIMIZER_FILE: _to_bytes(optimizer)}
+    ) -> Self:
+        """Copy the tensors, to the CPU; `document` holds JSON values, and nobody changes it afterwards."""
+        return cls(policy_version, _copies(policy), _copies(optimizer), document)
+
+    def to_files(self) -> dict[str, bytes]:
+        """Contents of each file of the checkpoint's folder."""
+        files = {
+            POLICY_FILE: safetensors.torch.save(dict(self.policy)),
+            OPTIMIZER_FILE: safetensors.torch.save(dict(self.optimizer)),
+        }
         whole: dict[str, Any] = {
             "format": "attract-checkpoint",
             "format_version": FORMAT_VERSION,
-            "policy_version": policy_version,
-            **document,
+            "policy_version": self.policy_version,
+            **self.document,
             "files": {
                 name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
                 for name, data in files.items()
             },
         }
         whole["sha256"] = _document_sha256(whole)
-        files[DOCUMENT_FILE] = json.dumps(whole, indent=1).encode()
-        return cls(policy_version, files)
+        files[DOCUMENT_FILE] = json.dumps(whole).encode()
+        return files
 
 
 def write_checkpoint(checkpoints: Path, snapshot: Snapshot) -> Path:
@@ -81,7 +90,7 @@ def write_checkpoint(checkpoints: Path, snapshot: Snapshot) -> Path:
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        for name, data in snapshot.files.items():
+        for name, data in snapshot.to_files().items():
             with (temporary / name).open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -182,10 +191,11 @@ def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _to_bytes(tensors: Mapping[str, torch.Tensor]) -> bytes:
-    return safetensors.torch.save(
-        {name: tensor.detach().cpu().contiguous() for name, tensor in sorted(tensors.items())}
-    )
+def _copies(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {
+        name: tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
+        for name, tensor in sorted(tensors.items())
+    }
 
 
 def _read_document(path: Path) -> dict[str, Any]:

@@ -258,7 +258,7 @@ class Learner:
             policy_version=state.policy_version,
             onnx=self._onnx(),
             checkpoint=f"checkpoints/{state.policy_version}",
-            weights_sha256=state.weights_sha256(),
+            weights_sha256=snapshot.document["weights_sha256"],
             metrics={name: value for name, value in update.metrics.items() if value - value == 0},
             valid_steps=update.valid_steps,
             rejected=update.rejected,

@@ -76,7 +76,10 @@ class TrainingState:
             self.policy.normaliser.set_statistics(self.statistics.mean, self.statistics.inverse_std)
 
     def snapshot(self, labels: Mapping[str, Any]) -> Snapshot:
-        """The version as a checkpoint; `labels` are JSON values that are kept but never read back."""
+        """The version as a checkpoint; `labels` are JSON values that are kept but never read back.
+
+        Its document holds `weights_sha256`, the hash of the version's weights and normaliser.
+        """
         policy = dict(self.policy.state_dict())
         if self.policy.normaliser is not None:
             policy[_STATISTICS + "count"] = torch.tensor(self.statistics.count, dtype=torch.float64)
