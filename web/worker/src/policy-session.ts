@@ -99,6 +99,24 @@ export async function createPolicySession(
   }
 }
 
+/**
+ * Loads and compiles the inference engine, so that the first policy's session takes milliseconds. A worker does this before
+ * it says hello: no lease waits for it, and no watchdog takes the compiler's silence for a game that hangs.
+ *
+ * Raises whatever the browser says of WebAssembly it cannot load.
+ */
+export async function startInferenceEngine(): Promise<void> {
+  const session = await ort.InferenceSession.create(IDENTITY_MODEL, { executionProviders: ["wasm"] });
+  await session.release();
+}
+
+/** The smallest ONNX model, y = x: opset 18, IR version 9. */
+const IDENTITY_MODEL = Uint8Array.from([
+  8, 9, 58, 55, 10, 16, 10, 1, 120, 18, 1, 121, 34, 8, 73, 100, 101, 110, 116, 105, 116, 121, 18, 1, 103, 90,
+  15, 10, 1, 120, 18, 10, 10, 8, 8, 1, 18, 4, 10, 2, 8, 1, 98, 15, 10, 1, 121, 18, 10, 10, 8, 8, 1, 18, 4, 10,
+  2, 8, 1, 66, 4, 10, 0, 16, 18,
+]);
+
 /** Choices of a discrete action space. Raises Error for any other. */
 export function numDiscreteActions(game: PolicyGame): number {
   if (game.action.kind === "discrete") return game.action.n;

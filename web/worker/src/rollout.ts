@@ -3,6 +3,7 @@
 import { describe } from "attract/description";
 import { NOWHERE, reportOf } from "./failures.ts";
 import { loadGame } from "./load-game.ts";
+import { startInferenceEngine } from "./policy-session.ts";
 import { RolloutWorker } from "./rollout-worker.ts";
 import type { RolloutToSupervisor, SupervisorToRollout } from "./worker-messages.ts";
 
@@ -22,6 +23,15 @@ async function describeGame(message: Extract<SupervisorToRollout, { type: "descr
   }
 }
 
+async function startPlaying(started: RolloutWorker): Promise<void> {
+  try {
+    await startInferenceEngine();
+    if (worker === started) started.start();
+  } catch (error) {
+    started.crash(error);
+  }
+}
+
 scope.onmessage = (event: MessageEvent<SupervisorToRollout>) => {
   const message = event.data;
   switch (message.type) {
@@ -30,10 +40,11 @@ scope.onmessage = (event: MessageEvent<SupervisorToRollout>) => {
       break;
     case "start":
       worker = new RolloutWorker({ ...message, post });
-      worker.start();
+      void startPlaying(worker);
       break;
     case "stop":
       worker?.stop();
+      worker = null;
       break;
   }
 };
