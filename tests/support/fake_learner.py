@@ -41,6 +41,8 @@ class FakeLearner:
         self.hold = asyncio.Event()
         """Cleared: updates wait."""
         self.hold.set()
+        self.holding = asyncio.Event()
+        """Set once an update waits."""
         self.fail_begin = False
         self.drop_updates = 0
         """How many of the next updates are undone."""
@@ -109,7 +111,9 @@ class FakeLearner:
                     say(_published(None, 0))
                 case Train():
                     assert begin is not None
-                    await self.hold.wait()
+                    if not self.hold.is_set():
+                        self.holding.set()
+                        await self.hold.wait()
                     if self.drop_updates:
                         self.drop_updates -= 1
                         dropped += 1

@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from fake_learner import FakeLearner
-from running_server import running_server
-from socket_fleet import SocketFleet
 
 from attract.schema.api import RunView
 from attract.schema.base import WireModel
@@ -16,6 +13,9 @@ from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.run_service import RunService
 from attract.settings import ServerSettings
+from fake_learner import FakeLearner
+from running_server import running_server
+from socket_fleet import SocketFleet
 
 SMALL: dict[str, Any] = {
     "seed": 1,

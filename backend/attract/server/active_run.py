@@ -404,13 +404,14 @@ class ActiveRun:
         decision = "go_on"
         if row.update and not self._finishing:
             decision = self._goal.after_update(row.update, row.agent_steps)
-        if decision == "evaluate" and self._evaluating is None:
-            # Between pause and resume no update begins, so that the version to be confirmed is the newest.
+        if decision == "evaluate" and self._evaluating is not None:
+            decision = "go_on"
+        if decision != "go_on":
+            # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
             self._carry_out(self._core.pause(self._clock()))
-            self._carry_out(self._core.published(published, self._clock()))
+        self._carry_out(self._core.published(published, self._clock()))
+        if decision == "evaluate":
             self._spawn(self._confirm(row.update))
-        else:
-            self._carry_out(self._core.published(published, self._clock()))
         if not self._in_flight:
             self._idle.set()
         if row.values:

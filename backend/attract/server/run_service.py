@@ -358,8 +358,10 @@ class RunService:
             self._active = None
             raise
         for connection_id, (hello, tier) in list(self._hosts.items()):
-            self._members[connection_id] = run
-            run.connected(connection_id, hello, tier)
+            # A host that came while the learner was being started is in already.
+            if self._members.get(connection_id) is not run:
+                self._members[connection_id] = run
+                run.connected(connection_id, hello, tier)
         return run.view()
 
     @contextlib.asynccontextmanager
