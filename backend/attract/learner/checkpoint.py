@@ -1,11 +1,10 @@
 """Checkpoints: safetensors and JSON in one folder per version, complete or not there at all (rule D1)."""
 
-import contextlib
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, cast
@@ -20,8 +19,6 @@ FORMAT_VERSION = 1
 POLICY_FILE = "policy.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
 DOCUMENT_FILE = "checkpoint.json"
-KEEP_NEWEST = 20
-KEEP_EVERY = 100
 _MAX_DOCUMENT_BYTES = 16 << 20
 _TEMPORARY_PREFIX = ".writing-"
 
@@ -156,29 +153,6 @@ def set_aside_newer(checkpoints: Path, policy_version: int | None) -> None:
             while (aside := checkpoints / f"{version}.broken-{number}").exists():
                 number += 1
             (checkpoints / str(version)).rename(aside)
-
-
-def prune_checkpoints(checkpoints: Path, pinned: Iterable[int] = ()) -> list[int]:
-    """Delete old checkpoints; the newest 20, every 100th and the pinned stay.
-
-    Returns: the versions deleted.
-    """
-    versions = sorted(versions_in(checkpoints))
-    keep = {*versions[-KEEP_NEWEST:], *pinned}
-    deleted = [version for version in versions if version not in keep and version % KEEP_EVERY]
-    for version in deleted:
-        # Renamed first: a kill within the deletion must not leave a version with half its files.
-        doomed = checkpoints / f"{_TEMPORARY_PREFIX}deleted-{version}"
-        with contextlib.suppress(FileNotFoundError):
-            (checkpoints / str(version)).rename(doomed)
-            shutil.rmtree(doomed, ignore_errors=True)
-    return deleted
-
-
-def pinned_versions(run_dir: Path) -> set[int]:
-    """Versions that the links `latest` and `best` of a run directory point at."""
-    links = [run_dir / "latest", run_dir / "best"]
-    return {int(link.readlink().name) for link in links if link.is_symlink()}
 
 
 def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:

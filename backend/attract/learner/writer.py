@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attract.learner.checkpoint import Snapshot, pinned_versions, prune_checkpoints, write_checkpoint
+from attract.learner.checkpoint import Snapshot, write_checkpoint
 
 MAX_PENDING = 2
 """Snapshots that may wait; past that `submit` blocks: the learner waits for the disk, nothing is dropped."""
@@ -20,7 +20,9 @@ class _Job:
 
 
 class CheckpointWriter:
-    """Owns `checkpoints/` of one run directory; the learner's thread submits, in order of version.
+    """Writes `checkpoints/` of one run directory; the learner's thread submits, in order of version.
+
+    Old versions are deleted by the gateway, which owns `latest` and `best`.
 
     Args:
         run_dir: the run directory.
@@ -60,7 +62,6 @@ class CheckpointWriter:
                 started = time.perf_counter()
                 folder = write_checkpoint(self.checkpoints, job.snapshot)
                 job.announce(folder, time.perf_counter() - started)
-                prune_checkpoints(self.checkpoints, pinned_versions(self._run_dir))
             except Exception as error:
                 failed = True
                 self._on_failure(error)

@@ -10,8 +10,6 @@ from attract.learner.checkpoint import (
     Snapshot,
     find_newest,
     load_checkpoint,
-    pinned_versions,
-    prune_checkpoints,
     set_aside_newer,
     versions_in,
     weights_sha256,
@@ -124,21 +122,6 @@ def test_D2_newer_versions_than_the_one_resumed_are_set_aside_not_deleted(tmp_pa
     write_checkpoint(tmp_path, snapshot(3))
     set_aside_newer(tmp_path, 2)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["1", "2", "3.broken-0", "3.broken-1"]
-
-
-def test_D1_the_newest_20_every_100th_and_the_pointed_at_are_kept(tmp_path: Path):
-    checkpoints = tmp_path / "checkpoints"
-    for version in [*range(90, 125), 200, 250]:
-        (checkpoints / str(version)).mkdir(parents=True)
-    (tmp_path / "latest").symlink_to("checkpoints/250")
-    (tmp_path / "best").symlink_to("checkpoints/93")
-    pinned = pinned_versions(tmp_path)
-    assert pinned == {250, 93}
-    deleted = prune_checkpoints(checkpoints, pinned)
-    # 37 versions; the newest 20 are 250, 200 and 107..124; 100 is a hundredth; 93 is the best.
-    assert sorted(versions_in(checkpoints)) == [93, 100, *range(107, 125), 200, 250]
-    assert deleted == [90, 91, 92, 94, 95, 96, 97, 98, 99, 101, 102, 103, 104, 105, 106]
-    assert pinned_versions(tmp_path / "nowhere") == set()
 
 
 def test_C8_the_hash_of_weights_sees_names_shapes_types_and_bits_but_not_order():

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import torch
 
-from attract.learner.checkpoint import Snapshot, load_checkpoint, versions_in
+from attract.learner.checkpoint import Snapshot, load_checkpoint
 from attract.learner.writer import CheckpointWriter
 
 
@@ -53,11 +53,3 @@ def test_D1_after_a_failure_nothing_more_is_written_or_announced(tmp_path: Path)
     assert writer.finish(30)
     assert len(failures) == 1 and isinstance(failures[0], OSError)
     assert announced == []
-
-
-def test_D1_old_versions_go_while_training_runs(tmp_path: Path):
-    writer = CheckpointWriter(tmp_path, lambda error: None)
-    for version in range(1, 31):
-        writer.submit(snapshot(version), lambda folder, seconds: None)
-    assert writer.finish(60)
-    assert sorted(versions_in(tmp_path / "checkpoints")) == list(range(11, 31))
