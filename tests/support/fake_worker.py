@@ -92,6 +92,8 @@ class FakeWorker:
     """Open leases in the order in which it plays them."""
     ended: str | None = None
     unacknowledged: list[Block] = field(default_factory=list[Block])
+    last_close: RolloutClose | EvaluationResult | None = None
+    """Of the newest finished lease: said again on a new socket, for it may have been lost."""
     accepted: int = 0
     refused: list[str] = field(default_factory=list[str])
     _seen_leases: set[int] = field(default_factory=set[int])
@@ -119,7 +121,8 @@ class FakeWorker:
                 if self.welcome is not None and self.welcome.instance_ids != message.instance_ids:
                     raise AssertionError("the same worker got other instances")
                 self.welcome = message
-                return list(self.unacknowledged)
+                again: list[FromBrowser] = list(self.unacknowledged)
+                return again if self.last_close is None else [*again, self.last_close]
             case Policy():
                 return self.take_policy(message.policy_version)
             case Lease():
@@ -162,7 +165,8 @@ class FakeWorker:
             )
         if lease.purpose == "evaluate":
             self.leases.pop(0)
-            return [self._evaluation(lease)]
+            self.last_close = self._evaluation(lease)
+            return [self.last_close]
         out: list[FromBrowser] = []
         if self._segment < lease.num_segments:
             blocks = self.segment_blocks(lease, self._segment, self._step)
@@ -171,7 +175,8 @@ class FakeWorker:
             self._segment += 1
             self._step += self.welcome.horizon
         if self._segment >= lease.num_segments:
-            out.append(self._close(lease))
+            self.last_close = self._close(lease)
+            out.append(self.last_close)
             self.leases.pop(0)
             self._segment = self._blocks = 0
             if lease.purpose == "record":
@@ -301,6 +306,8 @@ class FakeWorker:
         )
 
     def _drop(self, lease_id: int) -> None:
+        if self.last_close is not None and self.last_close.lease_id == lease_id:
+            self.last_close = None
         if self.leases and self.leases[0].lease_id == lease_id:
             self._segment = self._blocks = 0
         self.leases = [one for one in self.leases if one.lease_id != lease_id]

@@ -37,7 +37,7 @@ class CollectionCore:
 
     Owned by the gateway's run service and called from its event loop alone. Every method but the views takes
     `now`, monotonic seconds that never go back, and returns what is to be done, in order. Blocks come in two
-    steps: `offer_block`, then `commit_block` once their rows are written or when refused, or `withdraw_block`.
+    steps: `offer_block`, then `commit_block` once their rows are written or if refused, or `withdraw_block`.
     """
 
     def __init__(self, config: CollectionConfig) -> None:
@@ -442,10 +442,12 @@ class CollectionCore:
         worker.silent = False
 
     def _silence(self, worker: Worker, now: float) -> None:
-        """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3)."""
-        worker.silent = True
-        if not worker.acknowledged:
-            worker.sent_version, worker.acknowledged = None, True
+        """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3).
+
+        It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
+        """
+        worker.silent = self._state.learner.has_version
+        worker.sent_version, worker.acknowledged = None, True
         self._state.lapse_all(worker, "no progress was heard", now)
 
     def _replace(self, connection_id: int | None) -> None:

@@ -158,6 +158,10 @@ class Fleet:
         waiting = [one for one in self.workers.values() if not one.seated and one.connection_id is not None]
         return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
 
+    def connected(self) -> list[Worker]:
+        """Workers with a seat and a socket, silent ones too, by id."""
+        return [one for one in self._by_id if one.connection_id is not None and not one.broken]
+
     def present(self) -> list[Worker]:
         """Workers of whom something can be asked, by id."""
         return [one for one in self._by_id if one.present]

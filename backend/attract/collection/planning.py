@@ -85,7 +85,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
 def _publish(state: CollectionState, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
     version = state.evaluations[0].version if state.evaluations else state.learner.version
-    for worker in state.fleet.present():
+    for worker in state.fleet.connected():
         if worker.sent_version == version or not worker.acknowledged:
             continue
         held = {lease.version for lease in worker.leases if lease.purpose != "record"} - {version}
