@@ -47,7 +47,6 @@ class FakeLearner:
         self.drop_updates = 0
         """How many of the next updates are undone."""
         self.num_trained = 0
-        self._writer: asyncio.StreamWriter | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> LearnerLink:
@@ -56,18 +55,21 @@ class FakeLearner:
         theirs.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=theirs)
         self.lives += 1
-        self._writer = writer
-        self._task = asyncio.create_task(self._live(reader, writer))
+        self._task = asyncio.create_task(self._live_and_close(reader, writer))
         return await LearnerLink.over(ours)
 
     async def die(self) -> None:
         """As if killed: the socket closes, nothing more is said."""
         assert self._task is not None
-        assert self._writer is not None
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
-        self._writer.close()
+
+    async def _live_and_close(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._live(reader, writer)
+        finally:
+            writer.close()
 
     async def _live(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         version, begin, dropped = 0, None, 0
@@ -88,7 +90,6 @@ class FakeLearner:
                     begin = message
                     if self.fail_begin:
                         say(Failed(text="ValueError: no such thing", stack="Traceback ..."))
-                        writer.close()
                         return
                     version, counters = _newest(Path(begin.run_dir)) if begin.resume else (0, Counters())
                     needs = self.needs_warmup and not begin.resume
@@ -129,7 +130,6 @@ class FakeLearner:
                     _export(message, chosen)
                     say(Exported(policy_version=chosen, out_dir=message.out_dir))
                 case Shutdown():
-                    writer.close()
                     return
 
 

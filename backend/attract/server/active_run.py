@@ -148,6 +148,8 @@ class ActiveRun:
         self._ended: float | None = None
         self._seconds_before = 0.0
         self._steps_before: int | None = None
+        self._confirming = False
+        """The goal is being confirmed; the core is paused until that is decided."""
         self._best_return: float | None = None
         self._best_evaluation: float | None = None
         self._evaluating: asyncio.Future[EvaluationView] | None = None
@@ -209,7 +211,7 @@ class ActiveRun:
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
-        if self.state in ("running", "starting"):
+        if self.state in ("running", "starting", "evaluating"):
             self.state = "paused"
             self._carry_out(self._core.pause(self._clock()))
             await self._changed()
@@ -217,8 +219,11 @@ class ActiveRun:
     async def resume(self) -> None:
         """Go on after `pause`."""
         if self.state == "paused":
-            self.state = "running" if self._ready.is_set() else "starting"
-            self._carry_out(self._core.resume(self._clock()))
+            if self._confirming:
+                self.state = "evaluating"
+            else:
+                self.state = "running" if self._ready.is_set() else "starting"
+                self._carry_out(self._core.resume(self._clock()))
             await self._changed()
 
     async def stop(self) -> RunResult:
@@ -404,13 +409,14 @@ class ActiveRun:
         decision = "go_on"
         if row.update and not self._finishing:
             decision = self._goal.after_update(row.update, row.agent_steps)
-        if decision == "evaluate" and self._evaluating is not None:
+        if decision == "evaluate" and (self._confirming or self._evaluating is not None):
             decision = "go_on"
         if decision != "go_on":
             # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
             self._carry_out(self._core.pause(self._clock()))
         self._carry_out(self._core.published(published, self._clock()))
         if decision == "evaluate":
+            self._confirming = True
             self._spawn(self._confirm(row.update))
         if not self._in_flight:
             self._idle.set()
@@ -479,25 +485,21 @@ class ActiveRun:
         wanted = self.settings.evaluation
         self.state = "evaluating"
         self._spawn(self._changed())
-        view = await self._evaluate(
-            wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed, paused=True
-        )
+        view = await self._evaluate(wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed)
+        self._confirming = False
         if self._finishing:
             return
         if self._goal.evaluated(update, view.return_mean) == "finish":
             self._end("finished", version=view.policy_version)
-        else:
+        elif self.state == "evaluating":
             self.state = "running"
+            self._carry_out(self._core.resume(self._clock()))
             await self._changed()
 
-    async def _evaluate(
-        self, episodes: int, *, deterministic: bool, seed: int, paused: bool = False
-    ) -> EvaluationView:
+    async def _evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
         self._evaluating = asyncio.get_running_loop().create_future()
         key = derive_seed(seed, "evaluation")
         self._carry_out(self._core.request_evaluation(episodes, deterministic, key, self._clock()))
-        if paused:
-            self._carry_out(self._core.resume(self._clock()))
         try:
             view = await self._evaluating
         finally:
@@ -552,8 +554,7 @@ class ActiveRun:
         await self._learner.close()
         self._hub.max_frame_bytes = self._hub.server_frame_bytes
         self.state = state
-        if self._train:
-            await self._changed()
+        await self._changed()
         result = self._result(state, version, export)
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
@@ -604,7 +605,8 @@ class ActiveRun:
     async def _changed(self) -> None:
         """The run's state changed: keep it and tell everyone."""
         view = self.view()
-        await self._record.keep_view(view)
+        if self._train:
+            await self._record.keep_view(view)
         self._publish("status", view)
 
     def _publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
