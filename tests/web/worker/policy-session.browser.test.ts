@@ -77,6 +77,6 @@ test("what is no model, or one of other sizes, is refused", async () => {
   await expect(createPolicySession(goldenOnnx(), three, { maxBatch: 4 })).rejects.toThrow(
     /expected 12 logits/,
   );
-  const box = { ...CARTPOLE_LIKE, action: { ...CARTPOLE_LIKE.observation } };
+  const box = { ...CARTPOLE_LIKE, action: { kind: "multi_binary" as const, n: 3 } };
   expect(() => numDiscreteActions(box)).toThrow(/discrete/);
 });

@@ -370,15 +370,13 @@ test("the event loop gets its turn at least every 5 ms of play, also between slo
 
 test("the games wait while too much is unsent", async () => {
   const order: string[] = [];
-  let open: () => void = () => undefined;
+  const { promise, resolve: open } = withResolvers();
   let asked = 0;
   const loop = createLoop(countingGame(), {
     emit: (frame) => order.push(`segment ${frame.segmentIndex}`),
     gate: () => {
       asked++;
-      return asked === 1
-        ? new Promise((resolve) => (open = resolve)).then(() => void order.push("opened"))
-        : null;
+      return asked === 1 ? promise.then(() => void order.push("opened")) : null;
     },
   });
   const done = loop.play(lease({ num_segments: 2 }), new FakePolicy(4));
@@ -388,6 +386,14 @@ test("the games wait while too much is unsent", async () => {
   await done;
   expect(order).toEqual(["segment 0", "opened", "segment 1"]);
 });
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
 
 function fail(text: string): never {
   throw new RangeError(text);

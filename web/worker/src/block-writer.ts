@@ -217,7 +217,7 @@ export class BlockWriter {
       entries.map((entry) => [entryKey(entry), { ...none, shape: [0, ...entry.shape] }]),
     );
     const empty = { step: none, column: none, observation, value: none, recurrent_state: {} };
-    const whole = encodeMessage({ ...block, final_observations: empty }).byteLength;
+    const whole = encodeMessage({ ...block, final_observations: empty, episodes: [] }).byteLength;
     // A list of up to 65,535 episodes has a header of 3 bytes instead of 1.
     return whole - numSlots * this.#columnBytes + FINALS_MARGIN + 2;
   }

@@ -52,7 +52,8 @@ export class WorkerConnection {
   #phase: "away" | "greeting" | "seated" | "ended" = "away";
   #welcome: WelcomeWorker | null = null;
   #current: Lease | null = null;
-  #queued: Lease | null = null;
+  /** The server sends one ahead; more would be kept too. */
+  #queued: Lease[] = [];
   /** Ids of the newest leases: one that is sent again after a reconnect must not be played twice. */
   #leaseIds: number[] = [];
   /** The close of the newest finished lease, which may have been lost with its socket. */
@@ -85,7 +86,7 @@ export class WorkerConnection {
   /** Policy versions in use by the current or the queued lease, as `policyKey` writes them. */
   neededPolicies(): Set<string> {
     const keys = new Set<string>();
-    for (const lease of [this.#current, this.#queued]) {
+    for (const lease of [this.#current, ...this.#queued]) {
       for (const seat of lease?.seats ?? []) keys.add(policyKey(seat.policy_id, seat.policy_version));
     }
     return keys;
@@ -160,8 +161,7 @@ export class WorkerConnection {
       this.#lastClosing = closing;
       if (this.isSeated) effects.push({ kind: "send", message: closing });
     }
-    this.#current = this.#queued;
-    this.#queued = null;
+    this.#current = this.#queued.shift() ?? null;
     if (this.#current !== null) effects.push({ kind: "play", lease: this.#current });
     return effects;
   }
@@ -187,7 +187,7 @@ export class WorkerConnection {
     this.#welcome = welcome;
     if (!isSame) {
       if (this.#current !== null) effects.push({ kind: "void", leaseId: this.#current.lease_id });
-      this.#queued = null;
+      this.#queued = [];
       this.#leaseIds = [];
       this.#lastClosing = null;
       this.#outbox.clear();
@@ -226,7 +226,7 @@ export class WorkerConnection {
       this.#current = lease;
       return [{ kind: "play", lease }];
     }
-    this.#queued = lease;
+    this.#queued.push(lease);
     return [];
   }
 
@@ -239,7 +239,7 @@ export class WorkerConnection {
   #void(leaseId: number): Effect[] {
     this.#outbox.drop(leaseId);
     if (this.#lastClosing?.lease_id === leaseId) this.#lastClosing = null;
-    if (this.#queued?.lease_id === leaseId) this.#queued = null;
+    this.#queued = this.#queued.filter((lease) => lease.lease_id !== leaseId);
     return this.#current?.lease_id === leaseId ? [{ kind: "void", leaseId }] : [];
   }
 

@@ -1,0 +1,132 @@
+/** Blocks against the frame's limit. */
+
+import { type Block, decodeFromBrowser, encodeMessage } from "@attract/schema";
+import { type BlockFrame, BlockWriter } from "@attract/worker/block-writer";
+import { ObservationBatch } from "@attract/worker/observation-batch";
+import { SegmentRecorder } from "@attract/worker/recorder";
+import { box, dict } from "attract/spaces";
+import { describe, expect, test } from "vitest";
+
+const IDENTITY = { runId: "run", leaseId: 7, segmentIndex: 2, policyId: "main", policyVersion: 5 };
+const SPACE = box({ shape: [3] });
+
+function record(
+  numSlots: number,
+  horizon: number,
+  truncateEvery: number,
+): [SegmentRecorder, ObservationBatch] {
+  const slotIds = Array.from({ length: numSlots }, (_, i) => 100 + i);
+  const recorder = new SegmentRecorder(SPACE, horizon, slotIds);
+  const batch = new ObservationBatch(SPACE, numSlots);
+  recorder.begin(horizon);
+  for (let t = 0; t < horizon; t++) {
+    for (let c = 0; c < numSlots; c++) batch.arrays[0].fill(1000 * c + t, 3 * c, 3 * c + 3);
+    recorder.recordObservations(t, batch);
+    for (let c = 0; c < numSlots; c++) {
+      const isEnd = (t + c) % truncateEvery === 0;
+      recorder.recordDecision(t, c, c % 2, -0.5, t);
+      recorder.recordOutcome(t, c, 1, 0, isEnd ? 1 : 0, 1);
+      if (!isEnd) continue;
+      recorder.recordFinal(t, c, batch);
+      recorder.recordEpisode(c, {
+        instance_id: 100 + c,
+        episode: t,
+        step: t,
+        returns: [1.5],
+        length_steps: 3,
+        length_ticks: 3,
+        end_reason: "time_limit",
+        metrics: { food: 2.5 },
+        reward_terms: {},
+      });
+    }
+  }
+  return [recorder, batch];
+}
+
+function write(recorder: SegmentRecorder, batch: ObservationBatch, maxBytes: number): BlockFrame[] {
+  const frames: BlockFrame[] = [];
+  const next = new BlockWriter(recorder, batch, maxBytes, "run").write(IDENTITY, 4, (frame) =>
+    frames.push(frame),
+  );
+  expect(next).toBe(4 + frames.length);
+  return frames;
+}
+
+describe("E8: a block", () => {
+  test("E8: is as large as fits: no frame is above the limit, and one column more would be", () => {
+    for (const maxBytes of [3000, 5000, 9000, 20_000]) {
+      const [recorder, batch] = record(24, 16, 5);
+      const frames = write(recorder, batch, maxBytes);
+      const blocks = frames.map((frame) => decodeFromBrowser(frame.bytes) as Block);
+      expect(blocks.flatMap((block) => [...block.slot_id.data].filter((_, i) => i % 4 === 0))).toEqual(
+        Array.from({ length: 24 }, (_, i) => 100 + i),
+      );
+      for (const [i, frame] of frames.entries()) {
+        expect(frame.bytes.byteLength).toBeLessThanOrEqual(maxBytes);
+        expect(frame.blockIndex).toBe(4 + i);
+        if (i + 1 === frames.length) continue;
+        const columnBytes = frame.bytes.byteLength / blocks[i].slot_id.shape[0];
+        expect(frame.bytes.byteLength + 1.6 * columnBytes + 100).toBeGreaterThan(maxBytes);
+      }
+    }
+  });
+
+  test("E8: has at least one column, whatever its size", () => {
+    const [recorder, batch] = record(3, 64, 2);
+    const frames = write(recorder, batch, 1024);
+    expect(frames).toHaveLength(3);
+    expect(frames[0].bytes.byteLength).toBeGreaterThan(1024);
+  });
+
+  test("E8: cut or whole, the columns hold the same numbers", () => {
+    const [recorder, batch] = record(6, 8, 3);
+    const whole = decodeFromBrowser(write(recorder, batch, 1 << 20)[0].bytes) as Block;
+    const parts = write(recorder, batch, 1600).map((frame) => decodeFromBrowser(frame.bytes) as Block);
+    expect(parts.length).toBeGreaterThan(1);
+    for (const name of [
+      "action",
+      "log_prob",
+      "value",
+      "reward",
+      "truncated",
+      "valid",
+      "executed_ticks",
+    ] as const) {
+      const size = whole[name].data.length / (8 * 6);
+      const columns: number[][] = Array.from({ length: 8 }, () => []);
+      for (const part of parts) {
+        const width = part.slot_id.shape[0] * size;
+        for (let t = 0; t < 8; t++) columns[t].push(...part[name].data.slice(t * width, (t + 1) * width));
+      }
+      expect(columns.flat()).toEqual([...whole[name].data]);
+    }
+    expect(parts.flatMap((part) => part.episodes)).toHaveLength(whole.episodes.length);
+  });
+
+  test("a frame is its own: recording on does not change it", () => {
+    const [recorder, batch] = record(2, 4, 3);
+    const [frame] = write(recorder, batch, 1 << 20);
+    const before = frame.bytes.slice();
+    recorder.rewards.fill(99);
+    batch.arrays[0].fill(99);
+    expect(frame.bytes).toEqual(before);
+    expect(encodeMessage(decodeFromBrowser(frame.bytes)).byteLength).toBe(frame.bytes.byteLength);
+  });
+});
+
+test("the entries of a dict keep their names, sorted, and their dtypes", () => {
+  const space = dict({ map: box({ shape: [2, 2], dtype: "uint8" }), life: box({ shape: [1] }) });
+  const recorder = new SegmentRecorder(space, 2, [0, 1, 2]);
+  const batch = new ObservationBatch(space, 3);
+  recorder.begin(0);
+  batch.arrays[1].fill(200);
+  recorder.recordObservations(0, batch);
+  const frames: BlockFrame[] = [];
+  new BlockWriter(recorder, batch, 1 << 16, "run").write(IDENTITY, 0, (frame) => frames.push(frame));
+  const block = decodeFromBrowser(frames[0].bytes) as Block;
+  expect(Object.keys(block.observation)).toEqual(["life", "map"]);
+  expect(block.observation.map).toMatchObject({ dtype: "uint8", shape: [2, 3, 2, 2] });
+  expect(block.observation.life).toMatchObject({ dtype: "float32", shape: [2, 3, 1] });
+  expect([...block.observation.map.data.slice(0, 13)]).toEqual([...new Array(12).fill(200), 0]);
+});

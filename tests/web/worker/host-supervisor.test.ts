@@ -1,0 +1,393 @@
+/** The supervisor with workers and a socket that only remember what they are told. */
+
+import type { Assignment, FromBrowser, GameDescription } from "@attract/schema";
+import { decodeFromBrowser, encodeMessage } from "@attract/schema";
+import { NOWHERE } from "@attract/worker/failures";
+import { HostSupervisor, ranges } from "@attract/worker/host-supervisor";
+import type {
+  HostIdentity,
+  HostStatus,
+  RolloutToSupervisor,
+  SupervisorToPage,
+  SupervisorToRollout,
+} from "@attract/worker/worker-messages";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+
+const IDENTITY: HostIdentity = {
+  base: "https://example.org/prefix/",
+  token: "secret",
+  hostId: "a".repeat(32),
+  build: "dev",
+  userAgent: "test",
+  hardwareConcurrency: 4,
+};
+const GAME = { name: "counting", sha256: "0".repeat(64), url: "games/x.js" };
+const DESCRIPTION = {
+  contract_version: 1,
+  id: "Counting-v1",
+  tick_seconds: 1,
+  seconds_per_step: 1,
+  ticks_per_step: 1,
+  max_seconds: null,
+  max_steps: null,
+  num_agents: 1,
+  observation: { kind: "box", dtype: "float32", shape: [1], low: null, high: null },
+  action: { kind: "discrete", n: 2, labels: null },
+  action_mask: false,
+  keys: {},
+  idle_action: 0,
+  parameters: {},
+  metrics: {},
+  reward_terms: {},
+  has_draw: false,
+} satisfies GameDescription;
+
+class FakeWorker {
+  readonly told: SupervisorToRollout[] = [];
+  onmessage: ((event: MessageEvent<RolloutToSupervisor>) => void) | null = null;
+  onerror: ((event: ErrorEvent) => void) | null = null;
+  isTerminated = false;
+
+  postMessage(message: SupervisorToRollout): void {
+    this.told.push(message);
+  }
+
+  terminate(): void {
+    this.isTerminated = true;
+  }
+
+  says(message: RolloutToSupervisor): void {
+    this.onmessage?.({ data: message } as MessageEvent<RolloutToSupervisor>);
+  }
+}
+
+class FakeSocket {
+  static readonly OPEN = 1;
+  static last: FakeSocket;
+  readonly sent: FromBrowser[] = [];
+  readyState = 0;
+  bufferedAmount = 0;
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: ArrayBuffer }) => void) | null = null;
+  onclose: ((event: { code: number; reason: string }) => void) | null = null;
+
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+    FakeSocket.last = this;
+  }
+
+  open(): void {
+    this.readyState = FakeSocket.OPEN;
+    this.onopen?.();
+  }
+
+  send(bytes: Uint8Array): void {
+    this.sent.push(decodeFromBrowser(bytes.slice()));
+  }
+
+  hears(message: Parameters<typeof encodeMessage>[0]): void {
+    this.onmessage?.({ data: encodeMessage(message).buffer });
+  }
+
+  close(): void {
+    this.readyState = 3;
+  }
+}
+
+function assignment(fields: Partial<Assignment> = {}): Assignment {
+  return {
+    type: "assignment",
+    run_id: "run",
+    game: GAME,
+    num_workers: 2,
+    describe: false,
+    silence_seconds: 5,
+    ...fields,
+  };
+}
+
+const report = (text: string) => ({ kind: "crash" as const, name: "Error", text, stack: "at x", ...NOWHERE });
+
+let workers: FakeWorker[];
+let news: SupervisorToPage[];
+let keys: number;
+
+function start(maxWorkers = 8): HostSupervisor {
+  const supervisor = new HostSupervisor({
+    identity: IDENTITY,
+    maxWorkers,
+    post: (message) => news.push(message),
+    createWorker: () => {
+      const worker = new FakeWorker();
+      workers.push(worker);
+      return worker as unknown as Worker;
+    },
+    randomKey: () => (++keys).toString(16).padStart(32, "0"),
+  });
+  vi.advanceTimersByTime(0);
+  FakeSocket.last.open();
+  FakeSocket.last.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
+  return supervisor;
+}
+
+function status(): HostStatus {
+  return news.filter((message) => message.type === "status").at(-1)!.status;
+}
+
+function failures(): Extract<FromBrowser, { type: "game_failed" }>[] {
+  return FakeSocket.last.sent.filter((message) => message.type === "game_failed");
+}
+
+function beat(worker: FakeWorker, leaseId: number | null, steps = 0): void {
+  worker.says({ type: "heartbeat", leaseId, steps, agentSteps: steps * 64 });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("WebSocket", FakeSocket);
+  workers = [];
+  news = [];
+  keys = 0;
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("an assignment", () => {
+  test("the socket's URL derives from the base, and the first message is the hello", () => {
+    start(3);
+    expect(FakeSocket.last.url).toBe("wss://example.org/prefix/ws");
+    expect(FakeSocket.last.sent[0]).toMatchObject({
+      type: "hello",
+      role: "host",
+      max_workers: 3,
+      token: "secret",
+    });
+    expect(status()).toMatchObject({ connected: true, tier: "local", runId: null });
+  });
+
+  test("starts as many workers as wanted, at most the page's own limit, each with a key of its own", () => {
+    const supervisor = start(3);
+    FakeSocket.last.hears(assignment({ num_workers: 8 }));
+    expect(workers).toHaveLength(3);
+    const orders = workers.map((worker) => worker.told[0]);
+    expect(orders.map((order) => (order.type === "start" ? order.workerIndex : -1))).toEqual([0, 1, 2]);
+    expect(new Set(orders.map((order) => (order.type === "start" ? order.workerKey : ""))).size).toBe(3);
+    expect(FakeSocket.last.sent.at(-1)).toEqual({
+      type: "host_status",
+      run_id: "run",
+      num_workers: 3,
+      hidden: false,
+    });
+    supervisor.setMaxWorkers(1);
+    expect(workers.map((worker) => worker.told.at(-1)?.type)).toEqual(["start", "stop", "stop"]);
+    workers[1].says({ type: "ended", error: null });
+    expect(workers[1].isTerminated).toBe(true);
+    FakeSocket.last.hears(assignment({ num_workers: 8 }));
+    expect(workers).toHaveLength(3);
+    expect(status()).toMatchObject({ numWorkers: 1, game: "counting", runId: "run" });
+  });
+
+  test("describes the game in a worker of its own before it starts any", () => {
+    start();
+    FakeSocket.last.hears(assignment({ describe: true }));
+    expect(workers).toHaveLength(1);
+    expect(workers[0].told).toEqual([{ type: "describe", identity: IDENTITY, game: GAME }]);
+    workers[0].says({ type: "described", description: DESCRIPTION });
+    expect(workers[0].isTerminated).toBe(true);
+    const described = FakeSocket.last.sent.find((message) => message.type === "game_described");
+    expect(described).toMatchObject({ run_id: "run", sha256: GAME.sha256, description: DESCRIPTION });
+    expect(workers.slice(1).map((worker) => worker.told[0].type)).toEqual(["start", "start"]);
+  });
+
+  test("a game that does not load is reported, and no worker is started", () => {
+    start();
+    FakeSocket.last.hears(assignment({ describe: true }));
+    workers[0].says({ type: "describe_failed", report: { ...report("no default export"), kind: "load" } });
+    expect(failures()).toMatchObject([
+      { kind: "load", text: "no default export", stack: "at x", worker_index: null },
+    ]);
+    expect(workers).toHaveLength(1);
+    expect(status().error).toBe("no default export");
+  });
+
+  test("a module that never finishes loading is ended and reported after 15 s", () => {
+    start();
+    FakeSocket.last.hears(assignment({ describe: true }));
+    vi.advanceTimersByTime(14_900);
+    expect(failures()).toEqual([]);
+    vi.advanceTimersByTime(500);
+    expect(failures()).toMatchObject([{ kind: "load", stack: null }]);
+    expect(workers[0].isTerminated).toBe(true);
+  });
+
+  test("the run's end, or an assignment without a run, ends the workers", () => {
+    start();
+    FakeSocket.last.hears(assignment());
+    FakeSocket.last.hears({ type: "run_ended", run_id: "run", reason: "done" });
+    expect(workers.map((worker) => worker.told.at(-1)?.type)).toEqual(["stop", "stop"]);
+    vi.advanceTimersByTime(1000);
+    expect(workers.every((worker) => worker.isTerminated)).toBe(true);
+    expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", run_id: null, num_workers: 0 });
+    FakeSocket.last.hears(assignment({ run_id: "next", num_workers: 1 }));
+    expect(workers).toHaveLength(3);
+    FakeSocket.last.hears(assignment({ run_id: null, game: null, num_workers: 0 }));
+    expect(workers[2].told.at(-1)?.type).toBe("stop");
+  });
+});
+
+describe("a silent worker", () => {
+  test("is ended and reported after 5 s with its lease, and another starts with a new key", () => {
+    start();
+    FakeSocket.last.hears(assignment());
+    workers[0].says({ type: "seated", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
+    for (let ms = 0; ms < 5000; ms += 250) {
+      if (ms === 0) beat(workers[0], 9, 3);
+      beat(workers[1], 10, ms);
+      vi.advanceTimersByTime(250);
+    }
+    expect(failures()).toEqual([]);
+    beat(workers[1], 10, 5000);
+    vi.advanceTimersByTime(500);
+    expect(workers[0].isTerminated).toBe(true);
+    expect(workers[1].isTerminated).toBe(false);
+    const [hang] = failures();
+    expect(hang).toMatchObject({
+      kind: "hang",
+      stack: null,
+      worker_index: 0,
+      lease_id: 9,
+      slot_id: null,
+      seed: { low: 1, high: 2 },
+    });
+    expect(hang.text).toContain("one of the slots 64 to 66");
+    expect(hang.text).toContain("no stack");
+    const [first, , second] = workers.map((worker) => worker.told[0]);
+    expect(second).toMatchObject({ type: "start", workerIndex: 0 });
+    expect(second).not.toEqual(first);
+  });
+
+  test("is left alone while it holds no lease", () => {
+    start();
+    FakeSocket.last.hears(assignment());
+    beat(workers[0], null);
+    vi.advanceTimersByTime(60_000);
+    expect(workers[0].isTerminated).toBe(false);
+    expect(failures()).toEqual([]);
+  });
+
+  test("is forgiven when it was the whole device that slept", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    beat(workers[0], 9);
+    vi.advanceTimersByTime(250);
+    const wake = performance.now() + 60_000;
+    vi.setSystemTime(Date.now() + 60_000);
+    vi.spyOn(performance, "now").mockImplementation(() => wake);
+    vi.advanceTimersByTime(250);
+    expect(workers[0].isTerminated).toBe(false);
+    expect(failures()).toEqual([]);
+  });
+});
+
+describe("a worker that crashes", () => {
+  test("is reported and started again, but not a third time within a minute", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    for (let i = 0; i < 3; i++) {
+      expect(workers).toHaveLength(i + 1);
+      workers[i].says({ type: "crashed", report: report(`boom ${i}`) });
+      vi.advanceTimersByTime(5000);
+    }
+    expect(workers).toHaveLength(3);
+    expect(failures().map(({ text }) => text)).toEqual([
+      "boom 0",
+      "boom 1",
+      "boom 2",
+      "worker 0 broke three times within a minute and is not started again; last: boom 2",
+    ]);
+    expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", num_workers: 0 });
+  });
+
+  test("is started again without end when that happens rarely", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    for (let i = 0; i < 6; i++) {
+      workers[i].says({ type: "crashed", report: report("boom") });
+      vi.advanceTimersByTime(31_000);
+    }
+    expect(workers).toHaveLength(7);
+  });
+
+  test("one that gives the game up is not started again", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    workers[0].says({ type: "ended", error: "the game failed 10 times" });
+    vi.advanceTimersByTime(5000);
+    expect(workers).toHaveLength(1);
+    expect(status().error).toBe("worker 0: the game failed 10 times");
+  });
+
+  test("a script that does not load counts as a crash", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    workers[0].onerror?.({ message: "" } as ErrorEvent);
+    expect(failures()[0].text).toBe("the worker's script could not be loaded");
+    expect(workers).toHaveLength(2);
+  });
+});
+
+describe("the connection", () => {
+  test("the workers play on while the server is away, and are told of again after it", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    const before = FakeSocket.last;
+    before.onclose?.({ code: 1006, reason: "" });
+    expect(status().connected).toBe(false);
+    vi.advanceTimersByTime(600);
+    expect(FakeSocket.last).not.toBe(before);
+    FakeSocket.last.open();
+    FakeSocket.last.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
+    expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", run_id: "run", num_workers: 1 });
+    expect(workers[0].isTerminated).toBe(false);
+  });
+
+  test("another build asks the page to reload; a wrong token ends the host", () => {
+    start();
+    FakeSocket.last.onclose?.({ code: 4001, reason: "another build" });
+    expect(news).toContainEqual({ type: "reload", reason: "another build" });
+    start();
+    FakeSocket.last.onclose?.({ code: 4002, reason: "expired" });
+    expect(status()).toMatchObject({ ended: true, error: "expired" });
+  });
+
+  test("a page that leaves says goodbye", () => {
+    const supervisor = start();
+    FakeSocket.last.hears(assignment());
+    supervisor.stop();
+    expect(FakeSocket.last.sent.map(({ type }) => type)).toContain("goodbye");
+    vi.advanceTimersByTime(1000);
+    expect(workers.every((worker) => worker.isTerminated)).toBe(true);
+    expect(news.at(-1)).toEqual({ type: "stopped" });
+  });
+
+  test("the page sees each worker's lease and speed", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    for (let i = 0; i <= 12; i++) {
+      workers[0].says({ type: "heartbeat", leaseId: 3, steps: i, agentSteps: 500 * i });
+      vi.advanceTimersByTime(250);
+    }
+    expect(status().workers).toEqual([{ index: 0, leaseId: 3, stepsPerSecond: 2000 }]);
+    expect(status().stepsPerSecond).toBe(2000);
+  });
+});
+
+test("ids are told in runs", () => {
+  expect(ranges([5, 3, 4, 9])).toBe("3 to 5, 9");
+  expect(ranges([7])).toBe("7");
+});
