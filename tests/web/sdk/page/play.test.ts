@@ -113,6 +113,24 @@ test("episodes end where they do in training, and follow each other by number", 
   ]);
 });
 
+test("stopped at an episode's end and started again, it goes on with the next episode", () => {
+  const ends: number[] = [];
+  const page = onPage({
+    definition: countingGame({ secondsPerStep: 0.3, maxSeconds: 0.6 }),
+    onEpisodeEnd: ({ episode }) => {
+      ends.push(episode);
+      page.player.stop();
+    },
+  });
+  for (let i = 0; i < 6; i++) page.frame(100);
+  expect([ends, page.isRunning()]).toEqual([[0], false]);
+  page.player.start();
+  page.frame(5000);
+  page.frame(100);
+  expect(ends).toEqual([0]);
+  expect(page.player.instance.episode).toBe(1);
+});
+
 test("a game or a controller that fails stops the player and is reported", async () => {
   const failing = onPage({
     definition: countingGame({

@@ -99,7 +99,11 @@ class FramePlayer implements Player {
   #advance(milliseconds: number): void {
     if (this.#isWaiting) return;
     this.#owedMs = Math.min(this.#owedMs + milliseconds, MOST_TICKS_PER_FRAME * this.#tickMs);
-    if (this.instance.episodeOver && milliseconds > 0) this.#begin(this.#episode + 1);
+    if (this.instance.episodeOver) {
+      // No time has passed since the end, or since a `start` after it.
+      if (milliseconds <= 0) return;
+      this.#begin(this.#episode + 1);
+    }
     while (this.#owedMs >= this.#tickMs && !this.instance.episodeOver) {
       if (this.#ticksLeft === 0 && !this.#choose()) return;
       this.instance.step(this.#action);
