@@ -1,9 +1,13 @@
 """Copies of the metrics for other tools: TensorBoard event files under SB3's names."""
 
+import sys
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
-from tensorboardX import SummaryWriter
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tensorboardX import SummaryWriter
 
 
 class Tracker(Protocol):
@@ -22,7 +26,7 @@ class TensorBoardTracker:
     """Writes `events.out.tfevents.*` into the run directory; `tensorboard --logdir runs` shows it."""
 
     def __init__(self, run_dir: Path) -> None:
-        self._writer = SummaryWriter(logdir=str(run_dir), flush_secs=10)
+        self._writer = _summary_writer(run_dir)
 
     def write(self, agent_steps: int, values: dict[str, float]) -> None:
         """One scalar per name, at x = `agent_steps`."""
@@ -32,3 +36,17 @@ class TensorBoardTracker:
     def close(self) -> None:
         """Flush and close the file; may be called again."""
         self._writer.close()
+
+
+def _summary_writer(run_dir: Path) -> "SummaryWriter":
+    """A writer without torch, which tensorboardX imports where it finds it: seconds and hundreds of MB."""
+    is_loaded = "torch" in sys.modules
+    if not is_loaded:
+        # An entry of None makes the import fail, which tensorboardX takes for "not installed".
+        sys.modules["torch"] = cast("ModuleType", None)
+    try:
+        from tensorboardX import SummaryWriter
+    finally:
+        if not is_loaded:
+            del sys.modules["torch"]
+    return SummaryWriter(logdir=str(run_dir), flush_secs=10)

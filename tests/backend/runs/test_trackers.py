@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 from tensorboardX.proto.event_pb2 import Event
@@ -28,3 +30,18 @@ def test_every_value_is_a_scalar_under_its_own_name_at_its_agent_steps(tmp_path:
         ("time/fps", 1000, 3.0),
         ("rollout/ep_rew_mean", 2000, 40.0),
     ]
+
+
+def test_the_process_that_writes_events_does_not_import_torch(tmp_path: Path):
+    code = (
+        "import pathlib, sys\n"
+        "from attract.runs.trackers import TensorBoardTracker\n"
+        "tracker = TensorBoardTracker(pathlib.Path(sys.argv[1]))\n"
+        "tracker.write(1, {'time/fps': 2.5})\n"
+        "tracker.close()\n"
+        "assert 'torch' not in sys.modules\n"
+        "import torch\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=120)
+    (path,) = tmp_path.glob("events.out.tfevents.*")
+    assert read_scalars(path) == [("time/fps", 1, 2.5)]
