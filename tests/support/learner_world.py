@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 import onnxruntime
+import psutil
 
 from attract.experience.store import PolicyLayout, SegmentStore, StoreLayout
 from attract.schema.frames import decode_from_learner, encode
@@ -250,6 +251,14 @@ def train_message(batch_id: int, rows: list[int], horizon: int, **changes: Any) 
 
 def has_exited(pid: int, within_seconds: float) -> bool:
     """Whether a process, a child or not, ends (or has ended) within that time."""
+    if not hasattr(os, "pidfd_open"):  # macOS
+        try:
+            psutil.Process(pid).wait(within_seconds)
+        except psutil.TimeoutExpired:
+            return False
+        except psutil.NoSuchProcess:
+            return True
+        return True
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,5 +1,6 @@
 """Messages over an inherited socket: 4 bytes of little-endian length, then one frame."""
 
+import contextlib
 import socket
 import struct
 import threading
@@ -39,12 +40,9 @@ class Channel:
         return None if len(data) < length else decode_to_learner(data)
 
     def send(self, message: FromLearner) -> None:
-        """Write one message, whole, whichever thread calls.
-
-        Raises: OSError: when the peer has gone.
-        """
+        """Write one message, whole, from any thread. A peer that has gone is no error: `receive` tells."""
         data = encode(message)
-        with self._send_lock:
+        with self._send_lock, contextlib.suppress(ConnectionError):
             # Two writes, not one joined copy: the ONNX bytes may be large.
             self._connection.sendall(LENGTH.pack(len(data)))
             self._connection.sendall(data)

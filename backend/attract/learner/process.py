@@ -38,12 +38,8 @@ def run(fd: int) -> int:
     except Exception as error:
         stack = traceback.format_exc()
         print(stack, file=sys.stderr, flush=True)
-        try:
-            channel.send(
-                Failed(text=f"{type(error).__name__}: {error}"[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:])
-            )
-        except OSError:
-            print("the gateway has gone; nobody heard this failure", file=sys.stderr, flush=True)
+        text = f"{type(error).__name__}: {error}"
+        channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:]))
         return 1
     finally:
         finished.set()

@@ -43,6 +43,14 @@ def test_a_peer_that_goes_away_is_told_apart_from_one_that_talks_nonsense(ends, 
     assert channel.receive() is None
 
 
+def test_speaking_to_a_peer_that_has_gone_is_no_error(ends):
+    gateway, channel = ends
+    gateway.close()
+    for _ in range(3):
+        channel.send(Dropped(batch_id=1, reason="x", consecutive=1))
+    assert channel.receive() is None
+
+
 @pytest.mark.parametrize(
     "data",
     [framed(b"\xc1"), framed(encode(Dropped(batch_id=1, reason="x", consecutive=1))), b"\xff\xff\xff\xff"],

@@ -377,6 +377,19 @@ def test_an_export_that_fails_says_why_and_training_goes_on(fleet: SignsFleet, t
         trained(here, fleet, first, 1)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_D2_a_run_on_cuda_trains_verifies_resumes_and_exports(fleet: SignsFleet, tmp_path: Path):
+    with LearnerHere(begin_for(fleet, tmp_path / "run", device="cuda")) as here:
+        assert here.ready.device == "cuda"
+        published = trained(here, fleet, warmed_up(here, fleet), 3)
+        assert all(one.rejected == [] for one in published)
+    with LearnerHere(begin_for(fleet, tmp_path / "run", device="auto", resume=True)) as here:
+        assert here.ready.weights_sha256 == published[-1].weights_sha256
+        trained(here, fleet, here.ready, 1)
+        assert here.ask(Export(out_dir=str(tmp_path / "out"))).error is None
+
+
 def test_messages_out_of_turn_are_refused(fleet: SignsFleet, tmp_path: Path):
     with LearnerHere(begin_for(fleet, tmp_path / "run")) as here:
         with pytest.raises(RuntimeError, match="expected warmup before training"):
