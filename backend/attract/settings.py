@@ -75,7 +75,7 @@ class PpoSettings(Settings):
     batch_segments: Positive | None = None
     """How many segments close a batch (rule S1); None: what one rollout of the whole fleet gives."""
     minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; this or `num_minibatches`, never both (S5); neither: 1,024 steps."""
+    """Steps per minibatch, at most; this or `num_minibatches`, never both (S5); neither: 512 steps."""
     num_minibatches: Positive | None = None
     minibatch_unit: Literal["step", "segment"] = "step"
     """What is shuffled; advantages run over streams either way."""
@@ -93,6 +93,9 @@ class PpoSettings(Settings):
     entropy_coef: Annotated[float, Field(ge=0)] = 0.0
     entropy_coef_schedule: ScheduleName = "constant"
     value_coef: Annotated[float, Field(ge=0)] = 0.5
+    normalize_value_loss: bool = True
+    """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
+    would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
     target_kl: Annotated[float, Field(gt=0)] | None = None
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
@@ -124,7 +127,7 @@ class PpoSettings(Settings):
         return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
 
 
-DEFAULT_MINIBATCH_STEPS = 1024
+DEFAULT_MINIBATCH_STEPS = 512
 
 
 class CollectionSettings(Settings):

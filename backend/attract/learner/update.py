@@ -206,6 +206,7 @@ class _Steps:
     values: Tensor
     advantages: Tensor
     value_targets: Tensor
+    value_coef: float
 
     def select(self, index: Tensor) -> "_Steps":
         """The steps of one minibatch."""
@@ -217,6 +218,7 @@ class _Steps:
             self.values.index_select(0, index),
             self.advantages.index_select(0, index),
             self.value_targets.index_select(0, index),
+            self.value_coef,
         )
 
 
@@ -283,7 +285,10 @@ _KL = 4
 def _loss(
     policy: Policy, distribution: ActionDistribution, steps: _Steps, settings: PpoSettings, rates: UpdateRates
 ) -> tuple[Tensor, Tensor]:
-    """policy_loss + value_coef * value_loss - entropy_coef * entropy, and [6] float32 to report."""
+    """policy_loss + value_coef * value_loss - entropy_coef * entropy, and [6] float32 to report.
+
+    With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets).
+    """
     prepared = steps.observations if steps.is_prepared else policy.prepare(steps.observations)
     outputs, new_values = policy.forward_prepared(prepared)
     new_log_probs, entropies = distribution.log_prob_and_entropy(outputs, steps.actions)
@@ -293,7 +298,7 @@ def _loss(
     surrogate = clipped_surrogate_loss(ratio, advantages, rates.clip_range)
     value = value_loss(new_values, steps.value_targets, steps.values, settings.clip_range_vf)
     entropy = entropies.mean()
-    loss = torch.add(surrogate, value, alpha=settings.value_coef)
+    loss = torch.add(surrogate, value, alpha=steps.value_coef)
     if rates.entropy_coef != 0.0:
         loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
     with torch.no_grad():
@@ -316,6 +321,8 @@ def _valid_steps(policy: Policy, batch: UpdateBatch, settings: PpoSettings) -> _
         raise ValueError("expected a batch with at least one valid step, got none")
     # Images as floats are four times as large as their bytes: they are converted minibatch by minibatch.
     is_prepared = observations.is_floating_point()
+    value_targets = flat(targets)
+    variance = float(value_targets.var(correction=0)) if settings.normalize_value_loss else 1.0
     return _Steps(
         policy.prepare(observations) if is_prepared else observations,
         is_prepared,
@@ -323,7 +330,8 @@ def _valid_steps(policy: Policy, batch: UpdateBatch, settings: PpoSettings) -> _
         flat(batch.log_probs),
         flat(batch.values),
         flat(advantages),
-        flat(targets),
+        value_targets,
+        settings.value_coef / max(1.0, variance),
     )
 
 

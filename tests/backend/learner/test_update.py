@@ -215,7 +215,13 @@ def reference_step(policy, batch, settings, rates):
 
 def test_P5_one_step_equals_ppo_written_with_torchs_own_parts():
     settings = PpoSettings(
-        n_epochs=1, num_minibatches=1, gamma=0.9, gae_lambda=0.7, value_coef=0.3, max_grad_norm=0.2
+        n_epochs=1,
+        num_minibatches=1,
+        gamma=0.9,
+        gae_lambda=0.7,
+        value_coef=0.3,
+        normalize_value_loss=False,
+        max_grad_norm=0.2,
     )
     batch = make_batch(horizon=16, slots=8)
     # Log-probabilities of another version, so that some ratios are clipped.
@@ -233,6 +239,29 @@ def test_P5_one_step_equals_ppo_written_with_torchs_own_parts():
     assert report.grad_norm == pytest.approx(norm, rel=1e-3)
     for name, tensor in expected.state_dict().items():
         torch.testing.assert_close(policy.state_dict()[name].double(), tensor, rtol=0, atol=2e-5, msg=name)
+
+
+def value_coef_of(report):
+    """What the value loss was multiplied with, from the sum that was minimised."""
+    return (report.loss - report.policy_loss + 0.01 * report.entropy) / report.value_loss
+
+
+def test_P5_the_value_loss_is_divided_by_the_variance_of_large_targets():
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, value_coef=0.5)
+    small = make_batch(horizon=16)
+    large = dataclasses.replace(small, rewards=20 * small.rewards)
+    _, targets = advantages_and_targets(large, gamma=0.99, gae_lambda=0.95)
+    variance = targets.var(correction=0).item()
+    assert variance > 100
+    assert value_coef_of(update(build(), large, settings)) == pytest.approx(0.5 / variance, rel=1e-2)
+    plain = settings.model_copy(update={"normalize_value_loss": False})
+    assert value_coef_of(update(build(), large, plain)) == pytest.approx(0.5, rel=1e-4)
+    # Targets that vary less than 1 keep their loss as it is.
+    zeros = torch.zeros(16, 6)
+    flat = dataclasses.replace(
+        small, rewards=0.01 * small.rewards, values=zeros, final_values=zeros, bootstrap_value=zeros[0]
+    )
+    assert value_coef_of(update(build(), flat, settings)) == pytest.approx(0.5, rel=1e-3)
 
 
 def test_P1_advantages_are_normalised_per_minibatch():
