@@ -231,6 +231,14 @@ class ActiveRun:
         self._end("stopped")
         return await asyncio.shield(self.finished)
 
+    async def abort(self) -> None:
+        """End now: what is not durable yet is lost, nothing is exported."""
+        self._ready.clear()
+        await self._learner.close(at_once=True)
+        self._in_flight.clear()
+        self._idle.set()
+        await self.stop()
+
     async def evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
         """Play fixed-seed episodes with the newest policy in the fleet, each to its end.
 

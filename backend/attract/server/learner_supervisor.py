@@ -89,15 +89,17 @@ class LearnerSupervisor:
             raise LearnerError(f"the export failed: {exported.error}")
         return exported
 
-    async def close(self) -> None:
-        """Let the learner finish what it is writing, and end it."""
+    async def close(self, *, at_once: bool = False) -> None:
+        """Let the learner finish what it is writing, or not, and end it; may be called again."""
         self._ending = True
         link, self._link = self._link, None
-        if link is not None and self._make_begin is not None:
+        if link is not None and self._make_begin is not None and not at_once:
             await link.close()
         elif link is not None:
-            # It has nothing to finish, and may still be importing torch.
+            # It has nothing to finish, and may still be importing torch; or it is not to finish.
             await link.kill()
+        if self._exporting is not None and not self._exporting.done():
+            self._exporting.set_exception(LearnerError("the learner was ended while it exported"))
         if self._hearing is not None:
             self._hearing.cancel()
             await asyncio.wait((self._hearing,))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, HTTPException, Query, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
 
 from attract import __version__
@@ -273,6 +274,13 @@ def _add_problems(app: FastAPI) -> None:
         )
         return JSONResponse(body, error.status_code)
 
+    def handle_invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        problems = [
+            f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors()
+        ]
+        return JSONResponse(Problem(error="; ".join(problems)).model_dump(mode="json"), 422)
+
+    app.add_exception_handler(RequestValidationError, handle_invalid)  # pyright: ignore[reportArgumentType]
     app.add_exception_handler(AttractError, answer(422))
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(RunActiveError, answer(409))

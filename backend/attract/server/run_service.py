@@ -190,6 +190,11 @@ class RunService:
         async with self._opened(run_id) as run:
             return await run.export(out_dir, version)
 
+    async def abort(self) -> None:
+        """End the active run, if there is one, without finishing or exporting anything."""
+        if self.active is not None:
+            await self.active.abort()
+
     async def close(self) -> None:
         """Stop the active run as `stop` does, and end every stream; at shutdown."""
         if self.active is not None:

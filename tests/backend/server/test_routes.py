@@ -1,0 +1,314 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import Route
+
+from attract.schema.api import GameEntry, JoinLink, MetricsView, RunView, ServerInfo
+from gateway_world import SMALL, GatewayWorld, gateway
+
+WAIT_SECONDS = 20.0
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
+    async with gateway(tmp_path) as world:
+        yield world
+
+
+def anonymous(world: GatewayWorld, **headers: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", headers=headers)
+
+
+async def trained(world: GatewayWorld, steps: int = 192) -> str:
+    """Id of a finished run of `steps` agent steps, 64 an update."""
+    async with world.fleet().joined():
+        view = await world.start(total_steps=steps)
+        await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
+    return view.run_id
+
+
+PUBLIC = {"/healthz", "/api/session", "/games/{sha256}.js", "/games/{sha256}.js.map", "/{path:path}", "/ws"}
+
+
+def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
+    from fake_learner import FakeLearner
+
+    world = GatewayWorld(tmp_path, FakeLearner())
+    roles = {getattr(route, "path", ""): route.endpoint.attract_role for route in world.app.routes}  # type: ignore[attr-defined]
+    assert {path for path, needed in roles.items() if needed == "public"} == PUBLIC
+    admins = {path for path, needed in roles.items() if needed == "admin"}
+    assert admins == {
+        "/api/join",
+        "/api/runs/{run_id}/pause",
+        "/api/runs/{run_id}/resume",
+        "/api/runs/{run_id}/stop",
+    } | ({"/api/runs"} & admins)
+
+
+async def test_every_other_route_refuses_who_has_no_token(world: GatewayWorld):
+    async with anonymous(world) as client:
+        for route in world.app.routes:
+            if not isinstance(route, Route) or route.path in PUBLIC:
+                continue
+            path = route.path.replace("{run_id}", "x").replace("{version}", "0")
+            for method in (route.methods or set()) - {"HEAD"}:
+                response = await client.request(method, path, json={} if method == "POST" else None)
+                assert response.status_code == 401, (method, path)
+                assert response.json()["error"]
+
+
+async def test_healthz_answers_without_a_token(world: GatewayWorld):
+    async with anonymous(world) as client:
+        assert (await client.get("/healthz")).json() == {"status": "ok"}
+
+
+async def test_the_urls_token_is_exchanged_for_a_strict_cookie_that_scripts_cannot_read(world: GatewayWorld):
+    origin = f"http://127.0.0.1:{world.port}"
+    async with anonymous(world) as client:
+        assert (await client.post("/api/session", json={"token": "guessed"})).status_code == 401
+        worker = await client.post("/api/session", json={"token": world.guard.issue("worker")})
+        assert worker.status_code == 401
+        response = await client.post("/api/session", json={"token": world.guard.admin_token})
+        assert ServerInfo.model_validate(response.json()).role == "admin"
+        cookie = response.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        # Without a path it is for the folder the browser sees: .../api, whatever prefix a proxy adds.
+        assert "path" not in cookie
+        info = ServerInfo.model_validate((await client.get("/api/info")).json())
+        assert (info.role, info.active_run, info.lan) == ("admin", None, False)
+        assert (await client.post("/api/join", json={})).status_code == 403
+        assert (await client.post("/api/join", json={}, headers={"origin": origin})).status_code == 200
+
+
+async def test_a_viewer_sees_and_changes_nothing(world: GatewayWorld):
+    run_id = await trained(world, 64)
+    async with anonymous(world, authorization=f"Bearer {world.guard.issue('viewer')}") as client:
+        assert (await client.get("/api/info")).json()["role"] == "viewer"
+        assert (await client.get(f"/api/runs/{run_id}")).status_code == 200
+        for path in ("/api/runs", "/api/join", f"/api/runs/{run_id}/stop"):
+            assert (await client.post(path, json={"game": "counting"})).status_code == 403
+
+
+async def test_local_and_invited_links(world: GatewayWorld, tmp_path: Path):
+    local = JoinLink.model_validate((await world.client.post("/api/join", json={})).json())
+    assert local.url == f"join.html#token={local.token}"
+    grant = world.guard.grant_of(local.token)
+    assert grant is not None
+    assert (grant.role, grant.tier) == ("worker", "local")
+    refused = await world.client.post("/api/join", json={"tier": "invited"})
+    assert refused.status_code == 409
+    assert "--lan" in refused.json()["fix"]
+    async with gateway(tmp_path / "lan", public_url="https://hub.example/me/", invite_seconds=60) as lan:
+        invited = JoinLink.model_validate(
+            (await lan.client.post("/api/join", json={"tier": "invited"})).json()
+        )
+        assert invited.url == f"https://hub.example/me/join.html#token={invited.token}"
+        assert invited.expires_seconds == 60
+        grant = lan.guard.grant_of(invited.token)
+        assert grant is not None
+        assert (grant.role, grant.tier) == ("worker", "invited")
+
+
+async def test_with_lan_a_link_names_an_address_other_devices_can_reach(tmp_path: Path):
+    async with gateway(tmp_path, lan=True) as world:
+        link = JoinLink.model_validate(
+            (await world.client.post("/api/join", json={"tier": "invited"})).json()
+        )
+        url = httpx.URL(link.url)
+        assert url.port == world.port
+        assert url.host not in ("127.0.0.1", "localhost", "0.0.0.0")
+
+
+async def test_games_are_listed_and_served_by_hash_for_good(world: GatewayWorld):
+    entries = [GameEntry.model_validate(entry) for entry in (await world.client.get("/api/games")).json()]
+    (counting,) = entries
+    assert counting.reference is not None
+    async with anonymous(world) as client:
+        response = await client.get(f"/{counting.reference.url}")
+        assert response.text == "export default 1;\n"
+        assert response.headers["content-type"].startswith("text/javascript")
+        assert "immutable" in response.headers["cache-control"]
+        assert "default-src 'self'" in response.headers["content-security-policy"]
+        assert (await client.get(f"/games/{'0' * 64}.js")).status_code == 404
+        assert (await client.get("/games/counting.js")).status_code == 404
+        assert (await client.get(f"/{counting.reference.url}.map")).status_code == 404
+
+
+async def test_the_dashboard_and_its_hashed_assets(world: GatewayWorld):
+    async with anonymous(world) as client:
+        page = await client.get("/")
+        assert "<title>Attract</title>" in page.text
+        assert page.headers["cache-control"] == "no-cache"
+        asset = await client.get("/assets/index-1.js")
+        assert "immutable" in asset.headers["cache-control"]
+
+
+TRAVERSALS = [
+    "/../games/counting.js",
+    "/%2e%2e/games/counting.js",
+    "/..%2fgames%2fcounting.js",
+    "/assets/..%2f..%2fgames%2fcounting.js",
+    "//etc/hostname",
+    "/%2fetc%2fhostname",
+    "/assets",
+    "/nothing.html",
+]
+
+
+@pytest.mark.parametrize("path", TRAVERSALS)
+async def test_no_file_outside_the_dashboard_is_served(world: GatewayWorld, path: str):
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    assert answer.split(b" ", 2)[1] == b"404"
+    assert b"export default" not in answer
+
+
+@pytest.mark.parametrize("run_id", ["..", "%2e%2e", "..%2fruns", ".trash", "a%00b", "gone"])
+async def test_run_ids_that_are_no_runs_are_404_on_every_route(world: GatewayWorld, run_id: str):
+    for rest in ("", "/metrics", "/events", "/fleet", "/policy/latest.onnx", "/policy/0.onnx"):
+        assert (await world.client.get(f"/api/runs/{run_id}{rest}")).status_code == 404
+
+
+async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: GatewayWorld):
+    async with world.fleet().joined():
+        started = await world.client.post("/api/runs", json={"game": "counting", "settings": SMALL})
+        assert started.status_code == 201
+        view = RunView.model_validate(started.json())
+        again = await world.client.post("/api/runs", json={"game": "counting", "settings": SMALL})
+        assert again.status_code == 409
+        assert view.run_id in again.json()["error"]
+        assert (await world.client.get("/api/info")).json()["active_run"] == view.run_id
+        paused = await world.client.post(f"/api/runs/{view.run_id}/pause", json={})
+        assert paused.json()["state"] == "paused"
+        resumed = await world.client.post(f"/api/runs/{view.run_id}/resume", json={})
+        assert resumed.json()["state"] in ("running", "starting")
+        fleet = await world.client.get(f"/api/runs/{view.run_id}/fleet")
+        assert len(fleet.json()["hosts"]) == 1
+        stopped = await world.client.post(f"/api/runs/{view.run_id}/stop", json={})
+        assert stopped.json()["state"] == "stopped"
+        assert [run["run_id"] for run in (await world.client.get("/api/runs")).json()] == [view.run_id]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"game": "countin"}, "counting"),
+        ({"game": "../secret.ts"}, "outside"),
+        ({"game": "counting", "settings": {"ppo": {"learning_rat": 1}}}, "learning_rate"),
+        ({"game": "counting", "settings": {"ppo": {"gamma": 2}}}, "gamma"),
+        ({"game": "counting", "run_id": "../x"}, "run id"),
+    ],
+)
+async def test_a_start_that_cannot_work_is_refused_with_what_would(
+    world: GatewayWorld, body: dict[str, Any], says: str
+):
+    response = await world.client.post("/api/runs", json=body)
+    assert response.status_code == 422
+    assert says in response.text
+    assert set(response.json()) == {"error", "fix"}
+
+
+async def test_a_body_that_is_no_start_is_a_problem_too(world: GatewayWorld):
+    response = await world.client.post("/api/runs", json={"gaem": "counting"})
+    assert response.status_code == 422
+    assert set(response.json()) == {"error", "fix"}
+    assert "game" in response.json()["error"]
+
+
+async def test_metrics_are_downsampled_and_chosen_by_name_and_range(world: GatewayWorld):
+    run_id = await trained(world, 640)
+    response = await world.client.get(
+        f"/api/runs/{run_id}/metrics",
+        params={"names": "train/loss", "from": 128, "to": 512, "max_points": 2},
+    )
+    view = MetricsView.model_validate(response.json())
+    assert "rollout/ep_rew_mean" in view.names
+    (series,) = view.series
+    # Updates 2..8 (128 to 512 steps) in buckets of 4 and 3: means of 2, 3, 4, 5 and of 6, 7, 8.
+    assert series.values == [3.5, 7.0]
+    assert (series.low, series.high) == ([2.0, 6.0], [5.0, 8.0])
+    assert (await world.client.get(f"/api/runs/{run_id}/metrics?max_points=0")).status_code == 422
+
+
+async def test_policies_are_immutable_and_latest_resolves_relative_to_itself(world: GatewayWorld):
+    run_id = await trained(world)
+    latest = await world.client.get(f"/api/runs/{run_id}/policy/latest.onnx")
+    assert latest.status_code == 307
+    assert latest.headers["location"] == "3.onnx"
+    assert latest.headers["cache-control"] == "no-store"
+    onnx = await world.client.get(f"/api/runs/{run_id}/policy/3.onnx")
+    assert onnx.content == b"onnx 3"
+    assert "immutable" in onnx.headers["cache-control"]
+    for version in ("99", "x", "-1"):
+        assert (await world.client.get(f"/api/runs/{run_id}/policy/{version}.onnx")).status_code == 404
+
+
+async def events_of(world: GatewayWorld, run_id: str, count: int, last_id: int | None = None) -> list[Any]:
+    """The first `count` events of a fresh connection: (id, kind, data)."""
+    headers = {} if last_id is None else {"last-event-id": str(last_id)}
+    found: list[Any] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        async with world.client.stream("GET", f"/api/runs/{run_id}/events", headers=headers) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            event: dict[str, str] = {}
+            async for line in response.aiter_lines():
+                name, _, value = line.partition(": ")
+                if line and name:
+                    event[name] = value
+                elif "event" in event:
+                    found.append((int(event.get("id", 0)), event["event"], json.loads(event["data"])))
+                    event = {}
+                    if len(found) == count:
+                        return found
+    return found
+
+
+async def test_events_begin_with_where_the_run_stands_and_can_be_resumed(world: GatewayWorld):
+    run_id = await trained(world)
+    ((last, kind, data),) = await events_of(world, run_id, 1)
+    assert (kind, data["state"], data["updates"]) == ("status", "finished", 3)
+    everything = await events_of(world, run_id, last, last_id=0)
+    assert [event_id for event_id, _, _ in everything] == list(range(1, last + 1))
+    assert [body["update"] for _, kind, body in everything if kind == "metrics"] == [1, 2, 3]
+    middle = last // 2
+    missed = await events_of(world, run_id, last - middle, last_id=middle)
+    assert missed == everything[middle:]
+
+
+async def test_events_go_on_live(world: GatewayWorld):
+    async with world.fleet().joined():
+        view = await world.start(total_steps=64_000)
+        listening = asyncio.create_task(events_of(world, view.run_id, 30))
+        events = await listening
+        kinds = {kind for _, kind, _ in events}
+        assert {"status", "metrics", "policy"} <= kinds
+        updates = [body["update"] for _, kind, body in events if kind == "metrics"]
+        assert updates == list(range(updates[0], updates[0] + len(updates)))
+
+
+async def test_a_prefix_stripping_proxy_changes_nothing_that_the_server_says(world: GatewayWorld):
+    """No answer holds an absolute path or address: everything derives from the page's base."""
+    run_id = await trained(world)
+    for path in ("/api/info", "/api/games", "/api/runs", f"/api/runs/{run_id}"):
+        text = (await world.client.get(path)).text
+        assert f":{world.port}" not in text
+        assert '"/api' not in text
+        assert '"/games' not in text
+
+
+async def test_a_past_runs_game_is_served_after_a_restart(tmp_path: Path):
+    async with gateway(tmp_path) as first:
+        run_id = await trained(first, 64)
+    (tmp_path / "web" / "games" / "counting.js").write_text("export default 2;\n")
+    async with gateway(tmp_path) as second:
+        view = RunView.model_validate((await second.client.get(f"/api/runs/{run_id}")).json())
+        assert view.game_reference is not None
+        assert (await second.client.get(f"/{view.game_reference.url}")).text == "export default 1;\n"
