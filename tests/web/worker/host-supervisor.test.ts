@@ -267,8 +267,20 @@ describe("a silent worker", () => {
     expect(hang.text).toContain("one of the slots 64 to 66");
     expect(hang.text).toContain("no stack");
     const [first, , second] = workers.map((worker) => worker.told[0]);
-    expect(second).toMatchObject({ type: "start", workerIndex: 0 });
+    expect(first).toMatchObject({ type: "start", careful: false });
+    expect(second).toMatchObject({ type: "start", workerIndex: 0, careful: true });
     expect(second).not.toEqual(first);
+  });
+
+  test("is named by its slot where the worker says whose turn it is", () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    workers[0].says({ type: "seated", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
+    beat(workers[0], 9, 3);
+    workers[0].says({ type: "turn", instanceId: 65 });
+    vi.advanceTimersByTime(5500);
+    expect(failures()).toMatchObject([{ kind: "hang", slot_id: 65, instance_id: 65, lease_id: 9 }]);
+    expect(failures()[0].text).toContain("in slot 65;");
   });
 
   test("is left alone while it holds no lease", () => {

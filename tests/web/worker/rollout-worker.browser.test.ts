@@ -125,7 +125,11 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   await vi.waitFor(() => expect(condition(), what).toBe(true), { timeout: 20_000, interval: 5 });
 }
 
-async function seat(atEachTick = "", fields: Partial<WelcomeWorker> = {}): Promise<FakeSocket> {
+async function seat(
+  atEachTick = "",
+  fields: Partial<WelcomeWorker> = {},
+  careful = false,
+): Promise<FakeSocket> {
   worker = new RolloutWorker({
     identity: {
       base: "http://localhost/prefix/",
@@ -138,6 +142,7 @@ async function seat(atEachTick = "", fields: Partial<WelcomeWorker> = {}): Promi
     runId: "run",
     workerIndex: 0,
     workerKey: "1".repeat(32),
+    careful,
     post: (message) => news.push(message),
   });
   worker.start();
@@ -254,6 +259,20 @@ describe("a seated worker", () => {
     socket.hears(policy(1));
     await until(() => socket.of("policy_ack").length === 8, "ack of 1 again");
     expect(socket.of("policy_ack")[7].create_ms).toBeGreaterThan(0);
+  });
+
+  test("a careful worker says before each game's turn whose it is; others do not", async () => {
+    for (const careful of [false, true]) {
+      FakeSocket.all = [];
+      const socket = await seat("", { instance_ids: [7, 9] }, careful);
+      socket.hears(policy(1));
+      socket.hears(trainLease(1, 1, 1));
+      await until(() => socket.of("rollout_close").length === 1, "close");
+      const turns = news.filter((message) => message.type === "turn").map(({ instanceId }) => instanceId);
+      // Two starts, then the steps in turn; an episode's end adds the next start.
+      expect(turns.slice(0, 6)).toEqual(careful ? [7, 9, 7, 9, 7, 9] : []);
+      worker?.stop();
+    }
   });
 
   test("P7: the random warm-up needs no policy", async () => {

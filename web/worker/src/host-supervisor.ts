@@ -41,6 +41,8 @@ interface Running {
   worker: Worker;
   vitals: Vitals;
   instanceIds: readonly number[];
+  /** Whose turn began last, where the worker says so. */
+  turn: number | null;
   seed: GameFailed["seed"];
 }
 
@@ -55,6 +57,8 @@ export class HostSupervisor {
   readonly #restarts = new RestartLimit();
   /** Workers that are not started again under this assignment. */
   readonly #givenUp = new Set<number>();
+  /** Workers whose predecessor hung: the next one says whose turn it is. */
+  readonly #hung = new Set<number>();
   readonly #timer: ReturnType<typeof setInterval>;
   #maxWorkers: number;
   #run: Run | null = null;
@@ -174,6 +178,7 @@ export class HostSupervisor {
     for (const index of [...this.#running.keys()]) this.#endWorker(index, true);
     this.#run = null;
     this.#givenUp.clear();
+    this.#hung.clear();
     this.#restarts.clear();
     this.#report();
   }
@@ -215,14 +220,21 @@ export class HostSupervisor {
     const wanted = run === null || !this.#isDescribed ? 0 : Math.min(run.num_workers, this.#maxWorkers);
     for (const index of [...this.#running.keys()]) if (index >= wanted) this.#endWorker(index, true);
     for (let index = 0; index < wanted; index++) {
-      if (!this.#running.has(index) && !this.#givenUp.has(index)) this.#startWorker(run!, index);
+      if (!this.#running.has(index) && !this.#givenUp.has(index))
+        this.#startWorker(run!, index, this.#hung.has(index));
     }
     this.#report();
   }
 
-  #startWorker(run: Run, index: number): void {
+  #startWorker(run: Run, index: number, careful: boolean): void {
     const worker = this.#options.createWorker();
-    const running: Running = { worker, vitals: new Vitals(performance.now()), instanceIds: [], seed: null };
+    const running: Running = {
+      worker,
+      vitals: new Vitals(performance.now()),
+      instanceIds: [],
+      turn: null,
+      seed: null,
+    };
     this.#running.set(index, running);
     worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
       if (this.#running.get(index) === running) this.#heard(run, index, running, event.data);
@@ -237,6 +249,7 @@ export class HostSupervisor {
       runId: run.run_id,
       workerIndex: index,
       workerKey: this.#options.randomKey(),
+      careful,
     };
     worker.postMessage(order);
   }
@@ -245,6 +258,9 @@ export class HostSupervisor {
     switch (message.type) {
       case "heartbeat":
         running.vitals.heard(message, performance.now());
+        break;
+      case "turn":
+        running.turn = message.instanceId;
         break;
       case "seated":
         running.instanceIds = message.instanceIds;
@@ -269,6 +285,8 @@ export class HostSupervisor {
   #broke(run: Run, index: number, report: FailureReport): void {
     this.#endWorker(index, false);
     this.#gameFailed(run.run_id, index, report);
+    if (report.kind === "hang") this.#hung.add(index);
+    else this.#hung.delete(index);
     if (!this.#restarts.mayRestart(index, performance.now())) {
       this.#givenUp.add(index);
       const text = `worker ${index} broke three times within a minute and is not started again; last: ${report.text}`;
@@ -369,13 +387,12 @@ export class HostSupervisor {
 }
 
 function hangReport(running: Running, silenceSeconds: number): FailureReport {
-  const { instanceIds, seed, vitals } = running;
-  const slots =
-    instanceIds.length === 1 ? `slot ${instanceIds[0]}` : `one of the slots ${ranges(instanceIds)}`;
+  const { instanceIds, turn, seed, vitals } = running;
+  const only = instanceIds.length === 1 ? instanceIds[0] : turn;
+  const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
   const text =
     `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
     `the game does not return from start() or update() in ${slots}; a hang leaves no stack`;
-  const only = instanceIds.length === 1 ? instanceIds[0] : null;
   return {
     kind: "hang",
     name: "Hang",

@@ -12,8 +12,8 @@ export interface HostOptions {
   maxWorkers: number;
   /** Called at each change, and about four times a second while a run goes on. */
   onStatus(status: HostStatus): void;
-  /** Called once when the server has another build than the page. Default: reloads the page, once. */
-  onReload?(reason: string): void;
+  /** How to load the page anew when the server has another build; called once per build. Default: `location.reload()`. */
+  reload?(): void;
 }
 
 /** A running host. */
@@ -46,7 +46,7 @@ export function startHost(options: HostOptions): HostHandle {
   supervisor.onmessage = (event: MessageEvent<SupervisorToPage>) => {
     const message = event.data;
     if (message.type === "status") options.onStatus(message.status);
-    else if (message.type === "reload") (options.onReload ?? reloadOnce)(message.reason);
+    else if (message.type === "reload") reloadOnce(options.reload ?? (() => location.reload()));
     else supervisor.terminate();
   };
   supervisor.onerror = (event) => options.onStatus(brokenStatus(event.message));
@@ -87,10 +87,10 @@ function randomHex(): string {
 }
 
 /** A page of an old build gets the new one by a reload; a second time would not help and is left alone. */
-function reloadOnce(): void {
+export function reloadOnce(reload: () => void): void {
   if (sessionStorage.getItem(RELOADED_KEY) === BUILD) return;
   sessionStorage.setItem(RELOADED_KEY, BUILD);
-  location.reload();
+  reload();
 }
 
 function brokenStatus(text: string | undefined): HostStatus {

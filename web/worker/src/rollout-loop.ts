@@ -38,6 +38,8 @@ export interface LoopOptions {
   emit(frame: BlockFrame): void;
   /** Takes the report of a game that broke; the loop goes on with the next episode. */
   failed(report: FailureReport): void;
+  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
 }
@@ -47,6 +49,8 @@ export class RolloutLoop {
   readonly batch: ObservationBatch;
   /** Steps per slot played under the current lease. */
   leaseSteps = 0;
+  /** See `LoopOptions`; may be set to null at any time. */
+  announce: LoopOptions["announce"];
   /** All agent steps played, for the display. */
   agentSteps = 0;
   readonly #options: LoopOptions;
@@ -78,6 +82,7 @@ export class RolloutLoop {
       throw new Error(`expected a discrete action space without a mask, got ${definition.action.kind}`);
     }
     this.#options = options;
+    this.announce = options.announce;
     this.#instanceIds = seat.instance_ids;
     this.batch = new ObservationBatch(definition.observation, numSlots);
     // With one agent per game an instance's slot has its number.
@@ -227,6 +232,7 @@ export class RolloutLoop {
 
   #stepGame(t: number, i: number): void {
     const game = this.#instances[i];
+    this.announce?.(game.instanceId);
     try {
       game.step(this.#actions[i]);
     } catch (error) {
@@ -255,6 +261,7 @@ export class RolloutLoop {
       try {
         this.#instances[i] ??= new GameInstance(this.#options.definition, { views: [this.batch.views[i]] });
         const game = this.#instances[i];
+        this.announce?.(instanceId);
         game.setStream(low, high, instanceId);
         game.start(next, this.#parameters.draw(this.#lease!.parameters, low, high, next, instanceId));
         this.#random.setEpisode(i, low, high, instanceId, next);

@@ -29,6 +29,8 @@ const HEARTBEAT_MS = 250;
 const GATE_MS = 4;
 /** Policy versions whose sessions are kept. */
 const MAX_SESSIONS = 2;
+/** How long a careful worker is careful: each turn costs it about 10 microseconds. */
+const CAREFUL_MS = 60_000;
 const MAX_EVALUATION_ROWS = 128;
 
 export interface RolloutWorkerOptions {
@@ -36,6 +38,8 @@ export interface RolloutWorkerOptions {
   runId: string;
   workerIndex: number;
   workerKey: string;
+  /** Say before each game's turn whose it is, for the first minute. */
+  careful: boolean;
   /** Tells the supervisor. */
   post(message: RolloutToSupervisor): void;
 }
@@ -56,6 +60,7 @@ export class RolloutWorker {
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
   #policyWork: Promise<void> = Promise.resolve();
   #playing: Promise<void> = Promise.resolve();
+  #started = 0;
   #steps = 0;
   #agentSteps = 0;
   #lastProgress = 0;
@@ -86,6 +91,7 @@ export class RolloutWorker {
   }
 
   start(): void {
+    this.#started = performance.now();
     this.#socket.connect(0);
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
   }
@@ -171,6 +177,9 @@ export class RolloutWorker {
           emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
           failed: (report) => this.#gameFailed(report),
           gate: () => this.#gate(),
+          announce: this.#options.careful
+            ? (instanceId) => this.#options.post({ type: "turn", instanceId })
+            : null,
         });
       })
       .catch((error) => {
@@ -279,6 +288,7 @@ export class RolloutWorker {
     const lease = this.#connection.current;
     this.#beat(lease?.lease_id ?? null);
     const now = performance.now();
+    if (this.#loop !== null && now - this.#started > CAREFUL_MS) this.#loop.announce = null;
     const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
     if (lease === null || now - this.#lastProgress < everyMs) return;
     this.#lastProgress = now;

@@ -26,7 +26,15 @@ export type SupervisorToPage =
   | { type: "stopped" };
 
 export type SupervisorToRollout =
-  | { type: "start"; identity: HostIdentity; runId: string; workerIndex: number; workerKey: string }
+  | {
+      type: "start";
+      identity: HostIdentity;
+      runId: string;
+      workerIndex: number;
+      workerKey: string;
+      /** The worker before this one hung: say before each game's turn whose it is, for a while. */
+      careful: boolean;
+    }
   | { type: "describe"; identity: HostIdentity; game: NonNullable<Assignment["game"]> }
   | { type: "stop" };
 
@@ -35,6 +43,8 @@ export type RolloutToSupervisor =
   | { type: "heartbeat"; leaseId: number | null; steps: number; agentSteps: number }
   /** The worker has its seat: what a report of a hang must name. */
   | { type: "seated"; instanceIds: readonly number[]; seed: { low: number; high: number } }
+  /** Of a careful worker: this instance's turn begins. */
+  | { type: "turn"; instanceId: number }
   | { type: "described"; description: GameDescription }
   | { type: "describe_failed"; report: FailureReport }
   | { type: "reload"; reason: string }

@@ -137,6 +137,7 @@ export function createLoop(definition: GameDefinition, fields: Partial<LoopOptio
     emit: () => undefined,
     failed: () => undefined,
     gate: () => null,
+    announce: null,
     ...fields,
   });
 }

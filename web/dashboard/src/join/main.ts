@@ -22,6 +22,7 @@ const element = (id: string) => document.getElementById(id) as HTMLElement;
 const fragment = location.hash !== "" ? location.hash : (sessionStorage.getItem(LINK_KEY) ?? "");
 const { token, workers } = parseJoin(fragment, navigator.hardwareConcurrency || 2);
 if (token !== null) sessionStorage.setItem(LINK_KEY, fragment);
+const { hash } = location;
 // Removed at once: not in the history, not in a screenshot.
 if (location.hash !== "") history.replaceState(null, "", location.pathname + location.search);
 
@@ -69,5 +70,15 @@ if (token === null) {
   element("fewer").addEventListener("click", () => change(maxWorkers - 1));
   element("more").addEventListener("click", () => change(maxWorkers + 1));
   element("leave").addEventListener("click", leave);
-  handle = startHost({ base: new URL(".", document.baseURI), token, maxWorkers, onStatus: show });
+  handle = startHost({
+    base: new URL(".", document.baseURI),
+    token,
+    maxWorkers,
+    onStatus: show,
+    reload: () => {
+      // The new page needs the token once more, and removes it again.
+      history.replaceState(null, "", location.pathname + location.search + hash);
+      location.reload();
+    },
+  });
 }
