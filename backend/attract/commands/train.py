@@ -117,6 +117,7 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             second.cancel()
             if not finished.done():
                 display.say("ended at once; the newest checkpoint is kept")
+                await service.abort()
                 return None
             await asyncio.gather(*stopping, return_exceptions=True)
             return finished.result()
