@@ -146,8 +146,13 @@ class Learner:
         for version in range(
             checkpoint.policy_version - self._begin.max_policy_lag, checkpoint.policy_version
         ):
-            if version in versions:
+            if version not in versions:
+                continue
+            try:
                 earlier = load_checkpoint(checkpoints / str(version))
+            except CheckpointError as error:
+                self._notes.append(f"its late segments will be left out: {error}")
+            else:
                 self._history.remember(version, matching_state(earlier, self._state.policy))
         self._history.remember(checkpoint.policy_version, self._state.policy.state_dict())
         return True

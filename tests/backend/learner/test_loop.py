@@ -153,10 +153,17 @@ def test_C7_a_row_that_lies_is_left_out_and_named(fleet: SignsFleet, tmp_path: P
         assert [one.row for one in published.rejected] == [rows[2]]
         assert published.rejected[0].largest_difference == pytest.approx(0.5, rel=0.01)
         assert published.valid_steps == (SLOTS - 1) * HORIZON
-        counters = load_checkpoint(tmp_path / "run" / "checkpoints" / "1").document["counters"]
-        # T4: agent_steps are the valid steps of committed updates; collected_steps count rejected ones too.
-        assert counters["agent_steps"] == (SLOTS - 1) * HORIZON
-        assert counters["collected_steps"] == SLOTS * HORIZON
+
+
+def test_T4_steps_of_a_row_left_out_are_collected_but_no_agent_steps(fleet: SignsFleet, tmp_path: Path):
+    with LearnerHere(begin_for(fleet, tmp_path / "run")) as here:
+        first = warmed_up(here, fleet)
+        rows = fleet.play(first.onnx, 0)
+        fleet.store["log_prob"][3, rows[2]] += 0.5
+        here.ask(train_message(0, rows, HORIZON, verify_rows=[rows[2]]))
+    counters = load_checkpoint(tmp_path / "run" / "checkpoints" / "1").document["counters"]
+    assert counters["agent_steps"] == (SLOTS - 1) * HORIZON
+    assert counters["collected_steps"] == SLOTS * HORIZON
 
 
 def test_C7_without_trust_all_rows_are_verified_and_trained_on_recomputed_numbers(tmp_path: Path):
@@ -283,6 +290,21 @@ def test_D2_segments_of_the_version_before_still_count_after_a_resume(fleet: Sig
         rows = fleet.play(first.onnx, 0)
         published = here.ask(train_message(1, rows, HORIZON, verify_rows=rows))
         assert published.rejected == []
+
+
+def test_D2_a_broken_version_before_the_newest_costs_only_its_late_segments(
+    fleet: SignsFleet, tmp_path: Path
+):
+    with LearnerHere(begin_for(fleet, tmp_path / "run")) as here:
+        first = trained(here, fleet, warmed_up(here, fleet), 1)[-1]
+        trained(here, fleet, first, 1)
+    (tmp_path / "run" / "checkpoints" / "1" / "policy.safetensors").unlink()
+    with LearnerHere(begin_for(fleet, tmp_path / "run", resume=True)) as here:
+        assert here.ready.policy_version == 2
+        assert len(here.ready.notes) == 1 and "policy.safetensors" in here.ready.notes[0]
+        rows = fleet.play(first.onnx, 1)
+        published = here.ask(train_message(2, rows, HORIZON))
+        assert [one.row for one in published.rejected] == rows[:1]
 
 
 def test_D2_resume_passes_over_a_broken_checkpoint_and_says_so(fleet: SignsFleet, tmp_path: Path):
