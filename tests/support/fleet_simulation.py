@@ -3,7 +3,7 @@
 import heapq
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from attract.collection import effects
 from attract.collection.config import CollectionConfig
@@ -17,28 +17,15 @@ from attract.schema.messages import (
     GameDescribed,
     Lease,
     Policy,
-    Seed,
     ToBrowser,
 )
-from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
+from driven_core import small_config
+from fake_worker import SHA256, FakeWorker, counting_description, host_hello
+
+__all__ = ["Faults", "Simulation", "small_config"]
 
 Key = tuple[int, int, int]
 """(lease_id, slot_id, segment_index): rule S2."""
-
-
-def small_config(**changes: object) -> CollectionConfig:
-    """Two workers of three instances, horizon 4, no warm-up, no desync."""
-    config = CollectionConfig(
-        run_id="run-1",
-        game=counting_game(),
-        seed=Seed(low=1, high=2),
-        horizon=4,
-        num_workers=2,
-        instances_per_worker=3,
-        warmup_steps=0,
-        desync_episodes=False,
-    )
-    return replace(config, **changes)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -97,6 +84,7 @@ class Simulation:
         self.version = -1
         self.in_flight: Train | None = None
         self.learner_alive = True
+        self.had_learner_faults = False
         self.row_key: dict[int, list[tuple[Key, int, int]]] = {}
         """Row to (key, version, first step) of the segments in it; more than one is a fault."""
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
@@ -159,6 +147,7 @@ class Simulation:
     def learner_down(self) -> None:
         """The learner dies, and comes back a little later."""
         if self.learner_alive:
+            self.had_learner_faults = True
             self.learner_alive = False
             self.in_flight = None
             self.do(self.core.learner_lost(self.now))

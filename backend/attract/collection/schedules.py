@@ -18,12 +18,10 @@ class Progress:
     """An update is running: the next one will begin at version + 1."""
     pooled: int
     """Accepted segments that no batch holds."""
-    promised: int
-    """Segments that open training leases may still give."""
+    promised: tuple[int, ...]
+    """Segments that each open training lease may still give, in the order of issue."""
     target: int
     """Rule S1's `batch_segments`."""
-    num_open: int
-    """Open training leases."""
     boundary: bool
     """A lease ended with at least `target` segments accepted."""
 
@@ -31,6 +29,16 @@ class Progress:
     def next_start(self) -> int:
         """The version at which the next update begins."""
         return self.version + int(self.busy)
+
+    @property
+    def batches_ahead(self) -> int:
+        """Batches that pool and open leases will make, one closing whenever a lease fills it (rule S1)."""
+        ahead, filled = (1, 0) if self.pooled >= self.target else (0, self.pooled)
+        for segments in self.promised:
+            filled += segments
+            if filled >= self.target:
+                ahead, filled = ahead + 1, 0
+        return ahead
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ class SyncSchedule:
 
     def may_start(self, progress: Progress) -> bool:
         """Once no lease is open any more: who finished first must not matter."""
-        return not progress.busy and progress.num_open == 0 and progress.pooled >= progress.target
+        return not progress.busy and not progress.promised and progress.pooled >= progress.target
 
     def batch_closed(self) -> None:
         """The next order begins a new round."""
@@ -104,7 +112,7 @@ class SyncSchedule:
             worker = idle.get(self._round.pop(0))
             if worker is not None:
                 return Order(worker, self._segments)
-        missing = progress.target - progress.pooled - progress.promised
+        missing = progress.target - progress.pooled - sum(progress.promised)
         if missing <= 0 or not idle:
             return None
         return Order(idle[min(idle)], min(self._segments, math.ceil(missing / self._slots)))
@@ -129,18 +137,18 @@ class OverlapSchedule:
     def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
         """A lease for whoever has none, else one ahead, as long as its segments will not be too old.
 
-        Segments promised now fill the batches that come in turn: number `promised so far // target` from now,
-        which begins at version `next_start + number`. So a lease of version v fits while that is at most
-        v + lag; the same rule is the back-pressure: about one batch ahead of the learner, never more.
+        A lease issued now adds to the batch after all those that are promised, whose update begins at version
+        `next_start + batches_ahead`. So a lease of version v fits while that is at most v + lag; the same
+        rule is the back-pressure: about one batch ahead of the learner, never more.
         """
-        ahead = (progress.pooled + progress.promised) // progress.target
+        start = progress.next_start + progress.batches_ahead
         speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
         for queued in (0, 1):
             for worker in workers:
                 version = worker.sent_version
                 if len(worker.leases) != queued or version is None:
                     continue
-                if progress.next_start + ahead - version <= self.max_policy_lag:
+                if start - version <= self.max_policy_lag:
                     segments = segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
                     return Order(worker, segments)
         return None

@@ -89,13 +89,12 @@ class CollectionState:
 
     def progress(self, described: Described) -> Progress:
         """Where collection and learning stand."""
-        promised = [lease.remaining for lease in self.book if lease.purpose == "train"]
+        promised = tuple(lease.remaining for lease in self.book if lease.purpose == "train")
         return Progress(
             version=self.learner.version,
             busy=self.learner.batch is not None,
             pooled=described.acceptance.pool.num_segments,
-            promised=sum(promised),
-            num_open=len(promised),
+            promised=promised,
             target=described.target,
             boundary=self.boundary,
         )

@@ -1,0 +1,83 @@
+from typing import Any
+
+import numpy as np
+
+from attract.collection.batches import AcceptedBlock, Pool, close_batch, episodes_in_order, sorted_rows
+from attract.schema.messages import EpisodeResult, Seed
+
+SEED = Seed(low=1, high=2)
+
+
+def block(rows: list[int], slots: list[int], step: int, **changes: Any) -> AcceptedBlock:
+    values: dict[str, Any] = {
+        "rows": np.array(rows),
+        "slot_id": np.array(slots),
+        "first_step": np.full(len(rows), step),
+        "lease_id": 1,
+        "policy_version": 0,
+        "worker_id": 0,
+        "local": True,
+        "valid_steps": 4 * len(rows),
+        "episodes": (),
+    }
+    return AcceptedBlock(**(values | changes))
+
+
+def episode(instance: int) -> EpisodeResult:
+    return EpisodeResult(
+        instance_id=instance,
+        episode=0,
+        step=0,
+        returns=[0.0],
+        length_steps=1,
+        length_ticks=1,
+        end_reason="terminated",
+    )
+
+
+def test_C8_rows_follow_from_slot_and_first_step() -> None:
+    blocks = [block([7, 3], [2, 0], 4), block([1, 0], [0, 2], 0), block([5], [1], 8)]
+    # slot 0: steps 0 (row 1), 4 (row 3); slot 1: row 5; slot 2: steps 0 (row 0), 4 (row 7)
+    assert sorted_rows(blocks).tolist() == [1, 3, 5, 0, 7]
+    assert sorted_rows(blocks[::-1]).tolist() == [1, 3, 5, 0, 7]
+
+
+def test_C8_episodes_follow_from_instance_and_step() -> None:
+    first = block([0], [0], 0, episodes=((3, episode(1)), (9, episode(0))))
+    second = block([1], [1], 0, episodes=((2, episode(0)), (1, episode(1))))
+    for blocks in ([first, second], [second, first]):
+        found = [(one.instance_id, owner) for owner, one in episodes_in_order(blocks)]
+        assert found == [(0, second), (0, first), (1, second), (1, first)]
+
+
+def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> None:
+    blocks = [
+        block([0, 1, 2], [0, 1, 2], 0, lease_id=1),
+        block([3, 4, 5], [3, 4, 5], 0, lease_id=2, worker_id=1),
+    ]
+    batch = close_batch(blocks, batch_id=1, version=0, seed=SEED)
+    assert batch.trust_all
+    assert len(batch.verify_rows) == 2
+    assert {row // 3 for row in batch.verify_rows} == {0, 1}
+    assert batch.worker_of_row[4] == 1
+    again = close_batch(blocks[::-1], batch_id=1, version=0, seed=SEED)
+    assert again.verify_rows == batch.verify_rows, "drawn from the seed, not from arrival"
+    drawn = {close_batch(blocks, batch_id=number, version=0, seed=SEED).verify_rows for number in range(30)}
+    assert len(drawn) == 9, "any segment may be looked at"
+    mixed = close_batch(
+        [blocks[0], block([6, 7], [6, 7], 0, local=False, lease_id=3)], batch_id=1, version=0, seed=SEED
+    )
+    assert not mixed.trust_all
+    assert set(mixed.verify_rows) > {6, 7}
+
+
+def test_a_pool_is_taken_whole() -> None:
+    pool = Pool()
+    pool.add(block([0, 1], [0, 1], 0))
+    pool.add(block([2], [2], 0, policy_version=3))
+    assert pool.num_segments == 3
+    assert [one.policy_version for one in pool.drop_unusable(1, 5)] == [0]
+    assert pool.num_segments == 1
+    assert len(pool.take()) == 1
+    assert pool.num_segments == 0
+    assert pool.take() == []

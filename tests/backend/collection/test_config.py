@@ -1,0 +1,84 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from attract.collection.config import (
+    MAX_SEGMENT_BYTES,
+    check_minibatches,
+    check_satisfiable,
+    segment_bytes,
+)
+from attract.errors import ConfigurationError
+from driven_core import small_config
+from fake_worker import counting_description
+
+GAME = counting_description()
+
+
+def test_S1_the_default_batch_is_one_rollout_of_the_expected_fleet() -> None:
+    assert small_config(rollout_segments=3).batch_target(GAME) == 2 * 3 * 3
+    assert small_config(batch_segments=7).batch_target(GAME) == 7
+    assert small_config().batch_target(counting_description(num_agents=2)) == 12
+
+
+def test_S1_the_named_horizon_is_the_largest_that_fits() -> None:
+    big = counting_description(observation_size=10_000)
+    with pytest.raises(ConfigurationError) as caught:
+        check_satisfiable(small_config(horizon=512), big)
+    named = int(re.findall(r"\d+", caught.value.fix or "")[-1])
+    check_satisfiable(small_config(horizon=named), big)
+    with pytest.raises(ConfigurationError):
+        check_satisfiable(small_config(horizon=named + 1), big)
+    assert segment_bytes(big, named) <= MAX_SEGMENT_BYTES < segment_bytes(big, named + 1)
+
+
+def test_S1_a_batch_no_fleet_can_fill_names_the_largest_that_works() -> None:
+    config = small_config(batch_segments=10_000_000)
+    with pytest.raises(ConfigurationError) as caught:
+        check_satisfiable(config, GAME)
+    most = 65_536 * 6
+    assert str(most) in (caught.value.fix or "")
+    check_satisfiable(replace(config, batch_segments=most), GAME)
+
+
+def test_S1_more_minibatches_than_units_are_refused_with_the_largest_that_works() -> None:
+    config = small_config()  # 6 segments, 24 steps
+    with pytest.raises(ConfigurationError, match="largest that works is 24"):
+        check_minibatches(config, GAME, num_minibatches=25, minibatch_steps=None, minibatch_unit="step")
+    with pytest.raises(ConfigurationError, match="largest that works is 6"):
+        check_minibatches(config, GAME, num_minibatches=7, minibatch_steps=None, minibatch_unit="segment")
+    with pytest.raises(ConfigurationError, match="smallest that works is 4"):
+        check_minibatches(config, GAME, num_minibatches=None, minibatch_steps=3, minibatch_unit="segment")
+    check_minibatches(config, GAME, num_minibatches=24, minibatch_steps=None, minibatch_unit="step")
+    check_minibatches(config, GAME, num_minibatches=None, minibatch_steps=4, minibatch_unit="segment")
+
+
+def test_E7_desync_defaults_to_the_time_limit_and_is_off_without_one() -> None:
+    on = small_config(desync_episodes=True)
+    assert on.desync_limit(counting_description(max_steps=7)) == 7
+    assert on.desync_limit(counting_description(max_steps=None)) == 0
+    seconds = counting_description(max_steps=None).model_copy(update={"max_seconds": 30.0})
+    assert on.desync_limit(seconds) == 150  # 0.2 s per step
+    assert replace(on, desync_steps=11).desync_limit(GAME) == 11
+    assert small_config().desync_limit(GAME) == 0
+
+
+@pytest.mark.parametrize("batch", [1, 6, 100])
+def test_the_store_holds_two_batches_and_two_leases_of_everybody(batch: int) -> None:
+    config = small_config(batch_segments=batch, warmup_steps=48)
+    lease = config.lease_segments(GAME) * 6
+    assert config.store_capacity(GAME) >= 2 * max(batch, 12) + 2 * max(lease, 12)
+
+
+def test_P7_warm_up_is_shared_by_all_slots() -> None:
+    assert (
+        small_config(warmup_steps=2048).warmup_segments(GAME) == 86
+    )  # 2048 / (6 slots x 4 steps), rounded up
+    assert small_config(warmup_steps=0).warmup_segments(GAME) == 0
+
+
+def test_a_frame_holds_256_kib_or_one_segment() -> None:
+    assert small_config().frame_bytes(GAME) == 256 * 1024
+    big = counting_description(observation_size=10_000)
+    assert small_config(horizon=16).frame_bytes(big) > segment_bytes(big, 16) > 256 * 1024

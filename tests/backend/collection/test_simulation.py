@@ -1,0 +1,112 @@
+"""Whole fleets from one seed: what must hold after any faults, and what must not depend on the network."""
+
+import random
+
+import pytest
+
+from fleet_simulation import Faults, Key, Simulation, small_config
+
+
+def run_faulty(seed: int, schedule: str) -> Simulation:
+    """A run with faults drawn from the seed, then a while without any."""
+    draw = random.Random(seed)
+    faults = Faults(
+        duplicate=draw.choice([0, 0.1]),
+        lose=draw.choice([0, 0.05]),
+        disconnect=draw.choice([0, 0.05]),
+        freeze=draw.choice([0, 0.02]),
+        die=draw.choice([0, 0.03]),
+        learner_dies=draw.choice([0, 0.1]),
+    )
+    config = small_config(
+        schedule=schedule,
+        warmup_steps=draw.choice([0, 24]),
+        num_workers=draw.choice([1, 2, 3]),
+        instances_per_worker=2,
+        rollout_segments=draw.choice([1, 2]),
+        batch_segments=draw.choice([None, 1, 7, 20]),
+    )
+    speeds = draw.choice([(1.0,), (0.5, 2.0), (0.5, 1.0, 5.0)])
+    simulation = Simulation(config, seed=seed, faults=faults, segment_seconds=speeds)
+    simulation.start()
+    simulation.run(40.0)
+    before = len(simulation.updates)
+    simulation.faults = Faults()
+    simulation.run(600.0, until=lambda: len(simulation.updates) >= before + 5)
+    assert len(simulation.updates) >= before + 5, "after the faults updates go on"
+    return simulation
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap"])
+@pytest.mark.parametrize("part", range(4))
+def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, part: int) -> None:
+    for seed in range(part * 15, part * 15 + 15):
+        simulation = run_faulty(seed, schedule)
+        trained = [key for keys in simulation.update_keys for key in keys]
+        accepted = simulation.accepted_keys
+        assert len(set(accepted)) == len(accepted), f"seed {seed}"
+        assert len(set(trained)) == len(trained), f"seed {seed}"
+        assert set(trained) <= set(accepted), f"seed {seed}"
+        pooled = sum(len(keys) for keys in simulation.row_key.values())
+        in_flight = 0 if simulation.in_flight is None else len(simulation.in_flight.rows)
+        if not simulation.had_learner_faults:
+            assert len(set(accepted) - set(trained)) == pooled - in_flight, (
+                f"seed {seed}: accepted, never trained"
+            )
+        assert max(simulation.lags) <= (0 if schedule == "sync" else 1), f"seed {seed}"
+        indices = [one.global_episode_index for one in simulation.episodes]
+        assert indices == list(range(len(indices))), f"seed {seed}"
+        assert all(one.result.end_reason != "cut" for one in simulation.episodes)
+
+
+def trained_content(latency: tuple[float, float], seed: int) -> tuple[list[list[Key]], list[tuple[int, int]]]:
+    """Keys of 20 updates in order, and numbered episodes, of a fixed fleet in `sync`."""
+    config = small_config(schedule="sync", warmup_steps=24, rollout_segments=2)
+    simulation = Simulation(config, seed=seed, latency=latency, segment_seconds=(0.1, 0.3))
+    simulation.start()
+    simulation.run(300.0, until=lambda: len(simulation.updates) >= 20)
+    episodes = [(one.result.instance_id, one.global_episode_index) for one in simulation.episodes]
+    return simulation.update_keys[:20], episodes[:20]
+
+
+def test_C8_the_network_changes_nothing_in_sync() -> None:
+    calm = trained_content((0.001, 0.002), 1)
+    assert len(calm[0]) == 20
+    assert calm == trained_content((0.001, 0.9), 2)
+    assert calm == trained_content((0.3, 0.4), 3)
+
+
+def test_C2_a_straggler_ten_times_slower_holds_nobody_up() -> None:
+    config = small_config(num_workers=4, instances_per_worker=4)
+    even = Simulation(config, segment_seconds=(0.2,))
+    even.start()
+    even.run(30.0)
+    uneven = Simulation(config, segment_seconds=(0.2, 0.2, 0.2, 2.0))
+    uneven.start()
+    uneven.run(30.0)
+    # Three of four workers are as fast as before: at least 3/4 of the segments, less the round-off of batches.
+    assert len(uneven.accepted_keys) >= 0.65 * len(even.accepted_keys)
+
+
+def test_C4_fast_and_slow_workers_finish_their_leases_together() -> None:
+    config = small_config(num_workers=2, rollout_segments=4)
+    simulation = Simulation(config, segment_seconds=(0.1, 0.3), update_seconds=(0.01, 0.02))
+    simulation.start()
+    simulation.run(30.0)
+    shares = {
+        index: [lease.num_segments for peer, lease in simulation.leases if peer == index][-5:]
+        for index in (0, 1)
+    }
+    # speeds 3 : 1 around a mean of 2: 4 x 3 / 2 = 6 and 4 x 1 / 2 = 2
+    assert set(shares[0]) <= {5, 6, 7}
+    assert set(shares[1]) == {2}
+
+
+def test_a_late_worker_joins_and_shares_the_work() -> None:
+    simulation = Simulation(small_config())
+    simulation.start()
+    simulation.run(5.0)
+    simulation.add_worker(2)
+    simulation.run(5.0)
+    late = [lease for index, lease in simulation.leases if index == 2]
+    assert len(late) > 3

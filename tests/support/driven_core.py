@@ -1,0 +1,202 @@
+"""A collection core with fake workers joined to it without any delay; tests decide who plays when."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from attract.collection import effects
+from attract.collection.config import CollectionConfig
+from attract.collection.core import CollectionCore
+from attract.schema.game import GameDescription
+from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train
+from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
+from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
+
+Kind = TypeVar("Kind")
+HOST = 1
+
+
+def small_config(**changes: Any) -> CollectionConfig:
+    """Two workers of three instances, horizon 4, no warm-up, no desync."""
+    config = CollectionConfig(
+        run_id="run-1",
+        game=counting_game(),
+        seed=Seed(low=1, high=2),
+        horizon=4,
+        num_workers=2,
+        instances_per_worker=3,
+        warmup_steps=0,
+        desync_episodes=False,
+    )
+    return replace(config, **changes)
+
+
+@dataclass
+class DrivenCore:
+    """The core, its workers by connection, and everything it ever wanted."""
+
+    config: CollectionConfig = field(default_factory=small_config)
+    description: GameDescription = field(default_factory=counting_description)
+    tier: Any = "local"
+    slots_per_block: int = 1_000_000
+    now: float = 0.0
+    log: list[effects.Effect] = field(default_factory=list[effects.Effect])
+    acks: list[BlockAck] = field(default_factory=list[BlockAck])
+
+    def __post_init__(self) -> None:
+        self.core = CollectionCore(self.config)
+        self.workers: dict[int, FakeWorker] = {}
+        self.version = 0
+        self.hold_acks = False
+        """Whether policy acknowledgements are kept back."""
+
+    # --- setting up ---
+
+    def host(self, connection_id: int = HOST, host_id: str = "0" * 32, max_workers: int = 2) -> None:
+        """A host connects and, when asked, describes the game."""
+        hello = host_hello(host_id, max_workers=max_workers)
+        self.do(self.core.connect_host(connection_id, hello, self.tier, self.now))
+        described = GameDescribed(run_id="run-1", sha256=SHA256, description=self.description)
+        self.do(self.core.receive(connection_id, described, self.now))
+
+    def join(
+        self, connection_id: int, index: int = 0, *, key: str | None = None, host_id: str = "0" * 32
+    ) -> FakeWorker:
+        """A worker with a new key connects."""
+        worker = FakeWorker(
+            "run-1",
+            host_id=host_id,
+            worker_index=index,
+            worker_key=key or f"{connection_id:032x}",
+            slots_per_block=self.slots_per_block,
+        )
+        self.workers[connection_id] = worker
+        self.do(self.core.connect_worker(connection_id, worker.hello(), self.tier, self.now))
+        return worker
+
+    def rejoin(self, connection_id: int, worker: FakeWorker) -> None:
+        """A worker that was here opens a new socket."""
+        self.workers[connection_id] = worker
+        self.do(self.core.connect_worker(connection_id, worker.hello(), self.tier, self.now))
+
+    def ready(
+        self, version: int = 0, *, needs_warmup: bool = False, counters: Counters | None = None
+    ) -> None:
+        """A learner comes up."""
+        self.version = version
+        ready = Ready(
+            policy_version=version,
+            needs_warmup=needs_warmup,
+            onnx=b"",
+            weights_sha256="",
+            num_parameters=1,
+            device="cpu",
+            counters=counters or Counters(),
+        )
+        self.do(self.core.learner_ready(ready, self.now))
+
+    @classmethod
+    def started(cls, **changes: Any) -> "DrivenCore":
+        """Two workers on connections 10 and 11, a learner at version 0; leases are out."""
+        driven = cls(small_config(**changes))
+        driven.host(max_workers=driven.config.num_workers)
+        for index in range(driven.config.num_workers):
+            driven.join(10 + index, index)
+        driven.ready()
+        return driven
+
+    # --- going on ---
+
+    def play(self, connection_id: int, times: int = 1) -> None:
+        """A worker plays that many segments and sends what they give."""
+        for _ in range(times):
+            for message in self.workers[connection_id].play():
+                self.say(connection_id, message)
+
+    def say(self, connection_id: int, message: FromBrowser) -> None:
+        """A message arrives."""
+        if isinstance(message, Block):
+            self.block(connection_id, message)
+        else:
+            self.do(self.core.receive(connection_id, message, self.now))
+
+    def block(self, connection_id: int, block: Block) -> effects.Verdict:
+        """A block arrives: offered and committed at once."""
+        verdict = self.core.offer_block(connection_id, block, self.now)
+        self.do(self.core.commit_block(connection_id, block, verdict, self.now))
+        return verdict
+
+    def close(self, connection_id: int) -> FakeWorker:
+        """A worker's socket closes."""
+        self.do(self.core.disconnect(connection_id, self.now))
+        return self.workers.pop(connection_id)
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; the core is ticked at each of its deadlines on the way, and at the end."""
+        end = self.now + seconds
+        while (deadline := self.core.next_deadline()) is not None and deadline <= end:
+            self.now = max(self.now, deadline)
+            self.do(self.core.tick(self.now))
+        self.now = end
+        self.do(self.core.tick(self.now))
+
+    def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
+        """The learner finishes the update it was given last, or the warm-up."""
+        trains = self.trains
+        batch_id = trains[-1].batch_id if trains and self.core.updating else None
+        self.version = self.version + 1 if batch_id is not None else 0
+        published = Published(
+            batch_id=batch_id,
+            policy_version=self.version,
+            onnx=b"",
+            checkpoint="",
+            weights_sha256="",
+            metrics={},
+            valid_steps=valid_steps,
+            rejected=rejected or [],
+        )
+        self.do(self.core.published(published, self.now))
+
+    def drop(self, consecutive: int = 1) -> None:
+        """The learner undoes the update it was given last."""
+        dropped = Dropped(batch_id=self.trains[-1].batch_id, reason="loss", consecutive=consecutive)
+        self.do(self.core.dropped(dropped, self.now))
+
+    def do(self, wanted: list[effects.Effect]) -> None:
+        """Carry out effects: messages reach workers at once, and so do their answers."""
+        for effect in wanted:
+            self.log.append(effect)
+            worker = self.workers.get(getattr(effect, "connection_id", -1))
+            if isinstance(effect, effects.Send):
+                if isinstance(effect.message, BlockAck):
+                    self.acks.append(effect.message)
+                if worker is not None:
+                    for answer in worker.deliver(effect.message):
+                        self.say(effect.connection_id, answer)
+            elif isinstance(effect, effects.SendPolicy) and worker is not None:
+                answers = worker.take_policy(effect.policy_version)
+                if not self.hold_acks:
+                    for answer in answers:
+                        self.say(effect.connection_id, answer)
+
+    # --- looking ---
+
+    def wanted(self, kind: type[Kind]) -> list[Kind]:
+        """All effects of a kind so far."""
+        return [one for one in self.log if isinstance(one, kind)]
+
+    def messages(self, kind: type[Kind], connection_id: int | None = None) -> list[Kind]:
+        """All messages of a type sent so far, to that connection if given."""
+        return [
+            one.message
+            for one in self.wanted(effects.Send)
+            if isinstance(one.message, kind) and connection_id in (None, one.connection_id)
+        ]
+
+    def leases(self, connection_id: int | None = None) -> list[Lease]:
+        """All leases sent so far."""
+        return self.messages(Lease, connection_id)
+
+    @property
+    def trains(self) -> list[Train]:
+        """All updates begun so far."""
+        return [one.train for one in self.wanted(effects.StartUpdate)]
