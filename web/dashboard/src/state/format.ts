@@ -16,7 +16,7 @@ export function formatCount(value: number | null | undefined): string {
 export function formatNumber(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const size = Math.abs(value);
-  if (size >= 1e4 || Number.isInteger(value)) return formatCount(value);
+  if (size >= 1e3 || Number.isInteger(value)) return formatCount(value);
   if (size >= 100) return value.toFixed(0);
   if (size >= 10) return value.toFixed(1);
   if (size >= 0.01) return value.toFixed(2);

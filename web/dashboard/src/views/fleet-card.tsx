@@ -19,6 +19,9 @@ const TIERS: Readonly<Record<HostView["tier"], string>> = {
 
 export function FleetCard({ fleet, version }: { fleet: FleetView | null; version: number }) {
   const workers = fleet?.hosts.flatMap((host) => host.workers.map((worker) => ({ host, worker }))) ?? [];
+  const here = workers.filter(({ worker }) => worker.state !== "gone");
+  const gone = workers.filter(({ worker }) => worker.state === "gone");
+  const numHosts = new Set(here.map(({ host }) => host.host_id)).size;
   return (
     <section className="section card" aria-labelledby="fleet-title">
       <div className="section-head">
@@ -27,7 +30,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
         </h2>
         {fleet !== null && (
           <span className="soft">
-            {plural(fleet.hosts.length, "device")}, {plural(workers.length, "worker")},{" "}
+            {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
             {formatCount(fleet.steps_per_second)} steps per second
             {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "lease")} lapsed`}
             {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "block")} refused`}
@@ -54,7 +57,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
               </tr>
             </thead>
             <tbody>
-              {workers.map(({ host, worker }) => (
+              {[...here, ...gone].map(({ host, worker }) => (
                 <Row key={worker.worker_id} host={host} worker={worker} />
               ))}
             </tbody>

@@ -45,8 +45,8 @@ export function GamePreview({ reference }: { reference: GameReference }) {
   }, [reference]);
 
   return (
-    <div className="screen">
-      <canvas ref={canvas} role="img" aria-label="The game, played at random" />
+    <div className="screen" aria-hidden="true">
+      <canvas ref={canvas} />
       {error !== null && (
         <div className="over">
           <span className="small">{describeError(error).text}</span>
