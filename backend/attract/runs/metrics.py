@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    Connection,
     Float,
     Integer,
     MetaData,
@@ -99,8 +100,10 @@ class MetricsStore:
         """Close the database; may be called again."""
         self._engine.dispose()
 
-    def commit_update(self, row: UpdateRow, facts: dict[str, Any]) -> None:
-        """Write the row of one update, its metrics and the facts that changed, in one transaction."""
+    def commit_update(
+        self, row: UpdateRow, facts: dict[str, Any], events: Sequence[tuple[str, str]] = ()
+    ) -> list[Event]:
+        """Write one update's row, metrics, facts and events (kind, JSON text) in one transaction."""
         with self._engine.begin() as connection:
             connection.execute(
                 insert(UPDATES).values(
@@ -122,6 +125,7 @@ class MetricsStore:
                 connection.execute(insert(METRICS), values)
             for key, data in facts.items():
                 connection.execute(_put_fact(key, data))
+            return [_add_event(connection, kind, data) for kind, data in events]
 
     def add_metrics(self, update: int, values: dict[str, float]) -> None:
         """Add (or replace) metrics of an update that is already there; an evaluation's, for instance."""
@@ -150,11 +154,7 @@ class MetricsStore:
     def add_event(self, kind: str, data: str) -> Event:
         """Append an event; its id is larger than every earlier one's."""
         with self._engine.begin() as connection:
-            result = connection.execute(insert(EVENTS).values(kind=kind, data=data))
-            key = result.inserted_primary_key
-        if key is None:
-            raise RuntimeError("SQLite gave no event id")
-        return Event(int(key[0]), kind, data)
+            return _add_event(connection, kind, data)
 
     def events_after(self, event_id: int, *, limit: int = 1000) -> list[Event]:
         """Events with a larger id, oldest first, at most the newest `limit`."""
@@ -254,6 +254,13 @@ class MetricsStore:
             low=_column(points, 3),
             high=_column(points, 4),
         )
+
+
+def _add_event(connection: Connection, kind: str, data: str) -> Event:
+    key = connection.execute(insert(EVENTS).values(kind=kind, data=data)).inserted_primary_key
+    if key is None:
+        raise RuntimeError("SQLite gave no event id")
+    return Event(int(key[0]), kind, data)
 
 
 def _column(points: Iterable[Any], index: int) -> list[float]:

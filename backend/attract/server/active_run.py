@@ -408,12 +408,28 @@ class ActiveRun:
         self.policy_version = published.policy_version
         self._policies.keep(published.policy_version, published.onnx)
         row = self._row(values, published.checkpoint, published.weights_sha256)
-        await self._record.commit_update(row, self.view())
+        bodies = self._bodies(row)
+        events = await self._record.commit_update(row, self.view(), bodies)
         self._ready.set()
-        await self._announce(row, published)
+        self._announce(row, published)
+        for event, (kind, body) in zip(events, bodies, strict=True):
+            self._record.tell(event)
+            self._listener(kind, body)
+        await self._mark_best_by_return(row)
 
-    async def _announce(self, row: UpdateRow, published: Published) -> None:
-        """Let workers and pages have a committed version, and see whether the goal is reached."""
+    def _bodies(self, row: UpdateRow) -> list[tuple[Kind, WireModel]]:
+        """The events that tell of a version."""
+        url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
+        policy = PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, url=url)
+        if not row.values:
+            return [("policy", policy)]
+        metrics = MetricsRow(
+            update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
+        )
+        return [("metrics", metrics), ("policy", policy)]
+
+    def _announce(self, row: UpdateRow, published: Published) -> None:
+        """Let workers have a committed version, and see whether the goal is reached."""
         decision = "go_on"
         if row.update and not self._finishing:
             decision = self._goal.after_update(row.update, row.agent_steps)
@@ -428,16 +444,6 @@ class ActiveRun:
             self._spawn(self._confirm(row.update))
         if not self._in_flight:
             self._idle.set()
-        if row.values:
-            body = MetricsRow(
-                update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
-            )
-            self._publish("metrics", body)
-        url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
-        self._publish(
-            "policy", PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, url=url)
-        )
-        await self._mark_best_by_return(row)
         if decision == "finish":
             self._end("finished")
 

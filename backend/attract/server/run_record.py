@@ -5,7 +5,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,25 @@ class RunRecord:
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
 
-    async def commit_update(self, row: UpdateRow, view: RunView) -> None:
-        """Commit the row of a durable version, point `latest` at it (rule D1); returns when both are done."""
-        await self._run(self._commit, row, _plain(view))
+    async def commit_update(
+        self, row: UpdateRow, view: RunView, bodies: Sequence[tuple[Kind, WireModel]] = ()
+    ) -> list[Event]:
+        """Commit the row of a durable version with the events that tell of it, and point `latest` at it (D1).
 
-    def _commit(self, row: UpdateRow, view: dict[str, Any]) -> None:
-        self._store.commit_update(row, {VIEW: view})
+        Returns: the events, kept but not yet told; `tell` does that once the version is announced.
+        """
+        texts = [(kind, body.model_dump_json()) for kind, body in bodies]
+        events: list[Event] = await self._run(self._commit, row, _plain(view), texts)
+        # Nobody waits for these.
+        self._thread.submit(self._copy, row).add_done_callback(_log_failure)
+        return events
+
+    def _commit(self, row: UpdateRow, view: dict[str, Any], texts: list[tuple[str, str]]) -> list[Event]:
+        events = self._store.commit_update(row, {VIEW: view}, texts)
         self.directory.mark("latest", row.policy_version)
+        return events
+
+    def _copy(self, row: UpdateRow) -> None:
         for tracker in self._trackers:
             tracker.write(row.agent_steps, row.values)
         if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
@@ -73,7 +85,10 @@ class RunRecord:
     def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
         """An event for every page that listens; kept, it can be asked for again."""
         data = body.model_dump_json()
-        event = self._store.add_event(kind, data) if keep else Event(0, kind, data)
+        self.tell(self._store.add_event(kind, data) if keep else Event(0, kind, data))
+
+    def tell(self, event: Event) -> None:
+        """Give an event that is kept already to every page that listens."""
         self._events.publish(self.directory.run_id, event)
 
     async def close(self) -> None:
@@ -179,3 +194,9 @@ class RunArchive:
 def _plain(view: RunView) -> dict[str, Any]:
     # Game and description have a file of their own.
     return view.model_dump(mode="json", exclude={"description", "game_reference"})
+
+
+def _log_failure(done: "Future[None]") -> None:
+    error = done.exception()
+    if error is not None:
+        log.error("a run's metrics could not be copied, or its old checkpoints not removed", exc_info=error)
