@@ -201,6 +201,7 @@ def test_S1_with_enough_but_no_boundary_nothing_closes() -> None:
     driven = DrivenCore.started(rollout_segments=2, batch_segments=3)
     driven.play(10)
     driven.play(11)
+    driven.wait(0.1)  # whatever else happens meanwhile
     assert not driven.trains
     driven.play(11)
     assert [len(one.rows) for one in driven.trains] == [9]
