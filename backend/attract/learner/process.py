@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 
+from attract.learner.allocator import keep_freed_memory
 from attract.learner.channel import Channel
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
 
@@ -29,6 +30,7 @@ def run(fd: int) -> int:
     # Ctrl-C reaches the whole process group; the command line alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
+    keep_freed_memory()
     channel = Channel(socket.socket(fileno=fd))
     inbox: queue.SimpleQueue[Incoming] = queue.SimpleQueue()
     finished = threading.Event()
