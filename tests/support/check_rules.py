@@ -14,6 +14,8 @@ VITEST_TITLE = re.compile(
 PYTHON_NAME = re.compile(r"^test_((?:[TESPCID]\d+_)+)")
 UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
 """Folders of `tests/` whose modules test more than one source module."""
+WHOLE_PACKAGE = ("simulation",)
+"""Modules that drive a package as a whole, beside those that test its modules one by one."""
 
 
 def main(root: Path = ROOT) -> int:
@@ -98,6 +100,8 @@ def _python_ids(path: Path) -> set[str]:
 
 
 def _python_module(folder: Path, stem: str) -> bool:
+    if stem in WHOLE_PACKAGE:
+        return (folder / "__init__.py").is_file()
     return (folder / f"{stem}.py").is_file() or (folder / stem / "__init__.py").is_file()
 
 
