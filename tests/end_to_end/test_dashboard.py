@@ -14,6 +14,7 @@ from dashboard_page import (
     chromium,
     open_page,
     photograph,
+    photograph_all,
     read_number,
     serve,
     wait_for_more,
@@ -110,7 +111,7 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await page.get_by_label("Workers in this tab").fill("2")
         await page.get_by_role("button", name="Join with this tab").click()
         await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(2)
-        await photograph(page, pictures / "run-desktop-light.png")
+        await photograph_all(page, pictures, "run")
 
         await page.get_by_role("button", name="Pause").click()
         await expect(state_pill(page)).to_have_text("Paused")
@@ -128,6 +129,7 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         await page.get_by_role("link", name="Runs").click()
         await expect(page.locator(".runs-list li")).to_have_count(1)
+        await photograph_all(page, pictures, "runs")
         await page.locator(".runs-list a").click()
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
         # A past run's policy is there to be watched.

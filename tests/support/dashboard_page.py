@@ -112,6 +112,19 @@ async def photograph(page: Page, path: Path, *, full_page: bool = True) -> None:
     await page.screenshot(path=path, full_page=full_page)
 
 
+async def photograph_all(page: Page, folder: Path, name: str) -> None:
+    """`name` on a desktop and a phone, light and dark; the page is a light desktop again afterwards."""
+    for device, (width, height) in reversed(VIEWPORTS.items()):
+        await page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("dark", "light"):
+            await page.emulate_media(color_scheme=scheme)
+            # The charts follow the window and the colours within a frame or two.
+            await page.evaluate(
+                "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+            )
+            await photograph(page, folder / f"{name}-{device}-{scheme}.png")
+
+
 async def read_number(page: Page, selector: str, attribute: str) -> int:
     """A whole number in an attribute."""
     return int(await page.locator(selector).get_attribute(attribute) or "0")

@@ -130,10 +130,11 @@ export function Play({ definition }: { definition: GameDefinition }) {
           size="compact-sm"
           variant="outline"
           color="dark.2"
+          aria-label="Half speed"
           aria-pressed={isSlow}
           onClick={() => setSlow(!isSlow)}
         >
-          {isSlow ? "Half speed" : "Full speed"}
+          {isSlow ? "½×" : "1×"}
         </Button>
       </Hud>
       <TouchKeys buttons={buttons} keys={keys} onPress={() => phase.name !== "playing" && begin.current()} />

@@ -1,6 +1,7 @@
 /** What broke in the game, in the words of the game, and where to find it again. */
 
 import type { GameReport } from "@attract/schema";
+import { ownStack, wordsOf } from "../state/report-text.ts";
 import { reportKey } from "../state/run-state.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -21,11 +22,11 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
         <article key={reportKey(report)} className="card report" role="alert">
           <h2>{titleOf(report)}</h2>
           <p>
-            <strong>{report.name}</strong>: {report.text}
+            <strong>{wordsOf(report)}</strong>
           </p>
           <p className="soft">{placeOf(report)}</p>
           {report.stack !== null ? (
-            <pre>{report.stack}</pre>
+            <pre>{ownStack(report.stack)}</pre>
           ) : (
             <p className="soft">
               {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
