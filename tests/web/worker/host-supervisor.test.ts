@@ -3,7 +3,7 @@
 import type { Assignment, FromBrowser, GameDescription } from "@attract/schema";
 import { decodeFromBrowser, encodeMessage } from "@attract/schema";
 import { NOWHERE } from "@attract/worker/failures";
-import { HostSupervisor, ranges } from "@attract/worker/host-supervisor";
+import { HostSupervisor } from "@attract/worker/host-supervisor";
 import type {
   HostIdentity,
   HostStatus,
@@ -397,9 +397,4 @@ describe("the connection", () => {
     expect(status().workers).toEqual([{ index: 0, leaseId: 3, stepsPerSecond: 2000 }]);
     expect(status().stepsPerSecond).toBe(2000);
   });
-});
-
-test("ids are told in runs", () => {
-  expect(ranges([5, 3, 4, 9])).toBe("3 to 5, 9");
-  expect(ranges([7])).toBe("7");
 });

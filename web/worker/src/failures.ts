@@ -33,6 +33,13 @@ export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">
 /** The game fails again and again: nothing is gained by going on. */
 export class FatalGameError extends Error {
   override readonly name = "FatalGameError";
+  /** The last failure, told as the one that ended the worker. */
+  readonly report: FailureReport;
+
+  constructor(count: number, last: FailureReport) {
+    super(`the game failed ${count} times (${last.kind}), the last time with: ${last.text}`);
+    this.report = { ...last, text: this.message };
+  }
 }
 
 /** Whether this was thrown by a game or by the checks on what it returned, and not by a mistake of ours. */
@@ -75,9 +82,7 @@ export class FailureLimit {
     this.#counts.set(report.kind, count);
     this.#stepsAtLast.set(report.kind, goodSteps);
     if (count >= MAX_FAILURES) {
-      throw new FatalGameError(
-        `the game failed ${count} times (${report.kind}), the last time with: ${report.text}`,
-      );
+      throw new FatalGameError(count, report);
     }
   }
 }

@@ -9,7 +9,8 @@ import {
   PROTOCOL_VERSION,
   ProtocolError,
 } from "@attract/schema";
-import { type FailureReport, NOWHERE } from "./failures.ts";
+import type { FailureReport } from "./failures.ts";
+import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
 import { Socket, socketUrl } from "./socket.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
@@ -20,10 +21,9 @@ import type {
   SupervisorToPage,
   SupervisorToRollout,
 } from "./worker-messages.ts";
+import { hangReport, scriptFailure, type Watched } from "./worker-reports.ts";
 
 const CHECK_MS = 250;
-/** Loading a game may take this long. */
-const LOAD_MS = 15_000;
 /** A worker that was told to stop gets this long to say goodbye. */
 const GOODBYE_MS = 500;
 
@@ -37,13 +37,8 @@ export interface SupervisorOptions {
   randomKey(): string;
 }
 
-interface Running {
+interface Running extends Watched {
   worker: Worker;
-  vitals: Vitals;
-  instanceIds: readonly number[];
-  /** Whose turn began last, where the worker says so. */
-  turn: number | null;
-  seed: GameFailed["seed"];
 }
 
 type Run = Assignment & { run_id: string; game: NonNullable<Assignment["game"]> };
@@ -63,7 +58,7 @@ export class HostSupervisor {
   #maxWorkers: number;
   #run: Run | null = null;
   #isDescribed = false;
-  #describer: { worker: Worker; deadline: number } | null = null;
+  readonly #describer: GameDescriber;
   #hidden = false;
   #lastCheck: number;
   #reported = "";
@@ -74,6 +69,7 @@ export class HostSupervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#maxWorkers = options.maxWorkers;
+    this.#describer = new GameDescriber(options.identity, options.createWorker);
     const { identity } = options;
     const hello: Hello = {
       type: "hello",
@@ -174,7 +170,7 @@ export class HostSupervisor {
   }
 
   #leaveRun(): void {
-    this.#endDescriber();
+    this.#describer.end();
     for (const index of [...this.#running.keys()]) this.#endWorker(index, true);
     this.#run = null;
     this.#givenUp.clear();
@@ -184,34 +180,16 @@ export class HostSupervisor {
   }
 
   #describe(run: Run): void {
-    this.#endDescriber();
-    const worker = this.#options.createWorker();
-    this.#describer = { worker, deadline: performance.now() + LOAD_MS };
-    const failed = (report: FailureReport): void => {
-      this.#endDescriber();
-      this.#gameFailed(run.run_id, null, report);
-    };
-    worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
-      const message = event.data;
-      if (message.type === "describe_failed") failed(message.report);
-      if (message.type !== "described") return;
-      this.#endDescriber();
-      this.#isDescribed = true;
-      const { description } = message;
-      const { run_id, game } = run;
-      this.#perform([
-        { kind: "send", message: { type: "game_described", run_id, sha256: game.sha256, description } },
-      ]);
-      this.#settle();
-    };
-    worker.onerror = (event) => failed(scriptFailure(event.message, "load"));
-    const order: SupervisorToRollout = { type: "describe", identity: this.#options.identity, game: run.game };
-    worker.postMessage(order);
-  }
-
-  #endDescriber(): void {
-    this.#describer?.worker.terminate();
-    this.#describer = null;
+    const { run_id, game } = run;
+    this.#describer.begin(game, performance.now(), {
+      described: (description) => {
+        this.#isDescribed = true;
+        const message = { type: "game_described" as const, run_id, sha256: game.sha256, description };
+        this.#perform([{ kind: "send", message }]);
+        this.#settle();
+      },
+      failed: (report) => this.#gameFailed(run_id, null, report),
+    });
   }
 
   /** Starts and ends workers until as many run as are wanted. */
@@ -322,11 +300,7 @@ export class HostSupervisor {
         this.#broke(run, index, hangReport(running, run.silence_seconds));
       }
     }
-    if (this.#describer !== null && now > this.#describer.deadline) {
-      this.#endDescriber();
-      const text = `the game's module did not load within ${LOAD_MS / 1000} s; a hang leaves no stack`;
-      this.#gameFailed(run.run_id, null, { kind: "load", name: "Hang", text, stack: null, ...NOWHERE });
-    }
+    this.#describer.check(now);
     this.#postStatus();
   }
 
@@ -384,42 +358,4 @@ export class HostSupervisor {
     clearInterval(this.#timer);
     this.#socket.close();
   }
-}
-
-function hangReport(running: Running, silenceSeconds: number): FailureReport {
-  const { instanceIds, turn, seed, vitals } = running;
-  const only = instanceIds.length === 1 ? instanceIds[0] : turn;
-  const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
-  const text =
-    `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
-    `the game does not return from start() or update() in ${slots}; a hang leaves no stack`;
-  return {
-    kind: "hang",
-    name: "Hang",
-    text,
-    stack: null,
-    ...NOWHERE,
-    lease_id: vitals.leaseId,
-    slot_id: only,
-    instance_id: only,
-    seed,
-  };
-}
-
-/** "3 to 6, 9": the ids in runs. */
-export function ranges(ids: readonly number[]): string {
-  const sorted = [...ids].sort((a, b) => a - b);
-  const parts: string[] = [];
-  for (let from = 0; from < sorted.length; ) {
-    let to = from;
-    while (to + 1 < sorted.length && sorted[to + 1] === sorted[to] + 1) to++;
-    parts.push(from === to ? `${sorted[from]}` : `${sorted[from]} to ${sorted[to]}`);
-    from = to + 1;
-  }
-  return parts.join(", ");
-}
-
-function scriptFailure(text: string | undefined, kind: "load" | "crash"): FailureReport {
-  const message = text === undefined || text === "" ? "the worker's script could not be loaded" : text;
-  return { kind, name: "Error", text: message, stack: null, ...NOWHERE };
 }

@@ -320,8 +320,12 @@ export class RolloutWorker {
   }
 
   #broke(error: unknown): void {
-    if (error instanceof FatalGameError) this.#end(error.message);
-    else this.crash(error);
+    if (this.#isOver) return;
+    if (error instanceof FatalGameError) {
+      // The supervisor tells the server, which knows when too many workers have ended like this.
+      this.#shutDown();
+      this.#options.post({ type: "crashed", report: error.report });
+    } else this.crash(error);
   }
 
   #end(error: string | null): void {
