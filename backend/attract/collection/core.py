@@ -130,9 +130,7 @@ class CollectionCore:
         state.gate.changed(state.fleet, now)
         if worker.seated and state.described is not None:
             state.welcome(state.described, worker)
-            for lease in worker.leases:
-                # The first copy may have died with its socket.
-                state.send_lease(state.described, worker, lease)
+            self._send_again(state.described, worker, now)
         return self._done(now)
 
     def disconnect(self, connection_id: int, now: float) -> list[Effect]:
@@ -436,6 +434,17 @@ class CollectionCore:
                 describe=describe,
             ),
         )
+
+    def _send_again(self, described: Described, worker: Worker, now: float) -> None:
+        """Say once more what may have died with a worker's last socket: lapses, its policy, its leases."""
+        for lease_id in worker.voided:
+            self._state.send_void(worker, lease_id, "it lapsed")
+        version, unknown = worker.sent_version, not worker.acknowledged
+        worker.sent_version, worker.acknowledged = (None, True) if unknown else (version, True)
+        if unknown and version is not None and any(one.version == version for one in worker.leases):
+            self._state.send_policy(worker, version, now)
+        for lease in worker.leases:
+            self._state.send_lease(described, worker, lease)
 
     def _heard(self, worker: Worker, now: float) -> None:
         worker.last_heard = now

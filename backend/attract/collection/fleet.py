@@ -1,5 +1,6 @@
 """Hosts and workers: who is here, with which ids, and what each was told."""
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -53,6 +54,8 @@ class Worker:
     policy_sent_at: float = 0.0
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order they will be played; the first is in play."""
+    voided: deque[int] = field(default_factory=lambda: deque[int](maxlen=8))
+    """Ids of its newest lapsed leases: what told it so may have been lost with its socket."""
     steps_per_second: float | None = None
     """Measured over whole leases, smoothed (rule C4)."""
     rate: DecayedRate = field(default_factory=DecayedRate)
@@ -127,9 +130,6 @@ class Fleet:
         worker.away = False
         worker.silent = False
         worker.last_heard = now
-        if not worker.acknowledged:
-            # Whether the policy arrived on the old socket is unknown: it will be sent again.
-            worker.sent_version, worker.acknowledged = None, True
         self._by_connection[connection_id] = worker
         return worker, replaced
 

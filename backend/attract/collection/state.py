@@ -171,9 +171,15 @@ class CollectionState:
         if evaluation is not None:
             evaluation.lapse(lease.lease_id)
         self.book.num_lapsed += 1
-        message = LeaseVoid(run_id=self.config.run_id, lease_id=lease.lease_id, reason=reason)
-        self.send(self.fleet.by_id(lease.worker_id).connection_id, message)
+        worker = self.fleet.by_id(lease.worker_id)
+        worker.voided.append(lease.lease_id)
+        self.send_void(worker, lease.lease_id, reason)
         self.end_lease(lease, now)
+
+    def send_void(self, worker: Worker, lease_id: int, reason: str) -> None:
+        """Tell a worker to drop a lease, if it still plays it."""
+        message = LeaseVoid(run_id=self.config.run_id, lease_id=lease_id, reason=reason)
+        self.send(worker.connection_id, message)
 
     def lapse_all(self, worker: Worker, reason: str, now: float) -> None:
         """All leases of a worker lapse."""

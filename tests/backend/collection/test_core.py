@@ -221,7 +221,7 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
         for effect in driven.wanted(effects.EpisodesCounted)
         for one in effect.episodes
     ]
-    # Episodes of 7 steps: episode 0 is cut, episode 1 ends at step 13, in the fourth segment. None yet in three.
+    # Episodes of 7 steps: episode 0 is cut, episode 1 ends at step 13, in the fourth segment.
     assert counted == []
     assert driven.core.counters.episodes == 6
     for connection_id in order:

@@ -84,7 +84,7 @@ def test_C2_a_straggler_ten_times_slower_holds_nobody_up() -> None:
     uneven = Simulation(config, segment_seconds=(0.2, 0.2, 0.2, 2.0))
     uneven.start()
     uneven.run(30.0)
-    # Three of four workers are as fast as before: at least 3/4 of the segments, less the round-off of batches.
+    # Three of four workers are as fast as before: at least 3/4 of the segments, less round-off.
     assert len(uneven.accepted_keys) >= 0.65 * len(even.accepted_keys)
 
 

@@ -1,0 +1,159 @@
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from attract.collection.acceptance import Fresh
+from attract.collection.effects import Verdict
+from attract.schema.messages import Block, FromBrowser
+from blocks import played_block
+from driven_core import DrivenCore
+
+CONNECTIONS = st.sampled_from([10, 11])
+
+
+def test_C1_fresh_has_both_ends() -> None:
+    assert [version in Fresh(2, 3) for version in (1, 2, 3, 4)] == [False, True, True, False]
+
+
+def test_C1_half_a_block_is_never_accepted() -> None:
+    driven = DrivenCore.started()
+    lease_id = driven.workers[10].leases[0].lease_id
+    assert driven.block(10, played_block(num_slots=2, lease_id=lease_id)).accepted
+    assert driven.block(10, played_block(num_slots=3, lease_id=lease_id)).reason == "duplicate"
+    rest = played_block(num_slots=1, first_instance=2, lease_id=lease_id)
+    assert driven.block(10, rest).accepted
+
+
+class Faults(RuleBasedStateMachine):
+    """Rule C1 under resent, reordered and lost messages, reconnects, lapses and lost updates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.driven = DrivenCore.started(schedule="overlap", rollout_segments=2)
+        for worker in self.driven.workers.values():
+            worker.slots_per_block = 2
+        self.held: list[tuple[int, FromBrowser]] = []
+        self.sent: list[tuple[int, Block]] = []
+        self.away = dict[int, object]()
+        self.keys = set[tuple[int, int, int]]()
+        self.owner = dict[int, tuple[int, int, int]]()
+        self.trained = set[tuple[int, int, int]]()
+        self.num_trains = 0
+
+    def offer(self, connection_id: int, block: Block) -> None:
+        acks = len(self.driven.acks)
+        verdict: Verdict = self.driven.block(connection_id, block)
+        assert len(self.driven.acks) == acks + 1, "acknowledged, whatever it is"
+        if verdict.rows is not None and self.driven.acks[acks].accepted:
+            slots = np.frombuffer(block.slot_id.data, "<i4").tolist()
+            for row, slot in zip(verdict.rows.tolist(), slots, strict=True):
+                key = (block.lease_id, slot, block.segment_index)
+                assert key not in self.keys, "accepted twice"
+                assert row not in self.owner, "two segments in one row"
+                self.keys.add(key)
+                self.owner[row] = key
+
+    def deliver(self, connection_id: int, message: FromBrowser) -> None:
+        if connection_id not in self.driven.workers:
+            return
+        if isinstance(message, Block):
+            self.sent.append((connection_id, message))
+            self.offer(connection_id, message)
+        else:
+            self.driven.say(connection_id, message)
+
+    @rule(connection_id=CONNECTIONS, hold=st.booleans())
+    def play(self, connection_id: int, hold: bool) -> None:
+        if connection_id in self.driven.workers:
+            for message in self.driven.workers[connection_id].play():
+                if hold:
+                    self.held.append((connection_id, message))
+                else:
+                    self.deliver(connection_id, message)
+
+    @precondition(lambda self: self.held)
+    @rule(pick=st.integers(0, 1000), lose=st.booleans())
+    def release(self, pick: int, lose: bool) -> None:
+        connection_id, message = self.held.pop(pick % len(self.held))
+        if not lose:
+            self.deliver(connection_id, message)
+
+    @precondition(lambda self: self.sent)
+    @rule(pick=st.integers(0, 1000), connection_id=CONNECTIONS)
+    def resend(self, pick: int, connection_id: int) -> None:
+        sender, block = self.sent[pick % len(self.sent)]
+        known = self.driven.core.fleet_view(self.driven.now).leases_open
+        assert known >= 0
+        if sender == connection_id and connection_id in self.driven.workers:
+            self.offer(connection_id, block)
+
+    @rule(connection_id=CONNECTIONS)
+    def disconnect(self, connection_id: int) -> None:
+        if connection_id in self.driven.workers:
+            self.away[connection_id] = self.driven.close(connection_id)
+
+    @precondition(lambda self: self.away)
+    @rule(connection_id=CONNECTIONS)
+    def reconnect(self, connection_id: int) -> None:
+        worker = self.away.pop(connection_id, None)
+        if worker is not None:
+            self.rejoin(connection_id, worker)
+
+    def rejoin(self, connection_id: int, worker: object) -> None:
+        # What it sends again on its new socket goes through `offer`, so that it is watched too.
+        again = list(worker.unacknowledged)  # type: ignore[attr-defined]
+        worker.unacknowledged = []  # type: ignore[attr-defined]
+        self.driven.rejoin(connection_id, worker)  # type: ignore[arg-type]
+        for block in again:
+            self.offer(connection_id, block)
+
+    @rule(seconds=st.sampled_from([0.5, 2.5, 16.0]))
+    def wait(self, seconds: float) -> None:
+        self.driven.wait(seconds)
+
+    @precondition(lambda self: self.driven.core.updating)
+    @rule(drop=st.booleans())
+    def finish_update(self, drop: bool) -> None:
+        rows = self.driven.trains[-1].rows
+        for row in rows:
+            self.owner.pop(row)
+        if drop:
+            self.driven.drop()
+        else:
+            self.driven.publish()
+
+    @invariant()
+    def updates_hold_accepted_segments_once(self) -> None:
+        trains = self.driven.trains
+        for train in trains[self.num_trains :]:
+            keys = [self.owner[row] for row in train.rows]
+            assert len(set(keys)) == len(keys)
+            assert not set(keys) & self.trained, "trained twice"
+            self.trained |= set(keys)
+        self.num_trains = len(trains)
+
+    def teardown(self) -> None:
+        for connection_id, worker in self.away.items():
+            self.rejoin(connection_id, worker)
+        self.held.clear()
+        before = len(self.driven.trains)
+        for _ in range(200):
+            if len(self.driven.trains) >= before + 3:
+                return
+            for connection_id in (10, 11):
+                for message in self.driven.workers[connection_id].play():
+                    self.deliver(connection_id, message)
+            self.updates_hold_accepted_segments_once()
+            if self.driven.core.updating:
+                self.finish_update(drop=False)
+            if not any(worker.leases for worker in self.driven.workers.values()):
+                self.driven.wait(16.0)
+        raise AssertionError("after the faults stopped, updates did not go on")
+
+
+class TestC1Faults(Faults.TestCase):
+    settings = settings(max_examples=40, stateful_step_count=40, deadline=None, derandomize=True)
+
+    def test_C1_each_segment_counts_once_under_all_faults(self) -> None:
+        self.runTest()
