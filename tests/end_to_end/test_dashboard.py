@@ -120,9 +120,9 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         points = await read_number(page, RETURN_CHART, "data-points")
         await wait_for_more(page, RETURN_CHART, "data-points", points + 1)
 
-        await page.get_by_role("button", name="Stop and keep").click()
+        await page.get_by_role("button", name="Stop").click()
         await expect(state_pill(page)).to_have_text("Stopped")
-        link = await page.get_by_role("link", name="Get the policy").get_attribute("href")
+        link = await page.get_by_role("link", name="Get policy").get_attribute("href")
         answer = await page.request.get(str(link))
         assert answer.ok
         assert len(await answer.body()) > 1000

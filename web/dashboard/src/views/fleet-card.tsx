@@ -49,10 +49,10 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
                 <Head name="Device" />
                 <Head name="Worker" />
                 <Head name="State" />
-                <Head name="Games" isNumber />
+                <Head name="Games" isNumber isRare />
                 <Head name="Steps/s" isNumber />
-                <Head name="Steps" isNumber />
-                <Head name="Episodes" isNumber />
+                <Head name="Steps" isNumber isRare />
+                <Head name="Episodes" isNumber isRare />
                 <Head name="Version" isNumber help={`Which policy it plays. The newest is ${version}.`} />
               </tr>
             </thead>
@@ -68,9 +68,19 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
   );
 }
 
-function Head({ name, isNumber, help }: { name: string; isNumber?: boolean; help?: string }) {
+function Head({
+  name,
+  isNumber,
+  isRare,
+  help,
+}: {
+  name: string;
+  isNumber?: boolean;
+  isRare?: boolean;
+  help?: string;
+}) {
   return (
-    <th className={isNumber ? "number" : undefined}>
+    <th className={`${isNumber ? "number" : ""} ${isRare ? "rare" : ""}`}>
       <span className="label">
         {name}
         {help !== undefined && <Help about={name} text={help} />}
@@ -91,10 +101,10 @@ function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
       </td>
       <td className="mono">{worker.worker_index + 1}</td>
       <td>{STATES[worker.state]}</td>
-      <td className="mono number">{worker.num_instances}</td>
+      <td className="mono number rare">{worker.num_instances}</td>
       <td className="mono number">{formatCount(worker.steps_per_second)}</td>
-      <td className="mono number">{formatCount(worker.collected_steps)}</td>
-      <td className="mono number">{formatCount(worker.episodes)}</td>
+      <td className="mono number rare">{formatCount(worker.collected_steps)}</td>
+      <td className="mono number rare">{formatCount(worker.episodes)}</td>
       <td className="mono number">{worker.policy_version ?? "–"}</td>
     </tr>
   );

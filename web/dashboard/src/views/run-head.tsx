@@ -53,7 +53,7 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
         <div className="actions">
           {run.state === "running" && button("pause", "Pause", "default")}
           {run.state === "paused" && button("resume", "Resume", "filled")}
-          {!isOver(run.state) && button("stop", "Stop and keep", "default")}
+          {!isOver(run.state) && button("stop", "Stop", "default")}
           {isOver(run.state) && (
             <Button component="a" href={formatRoute({ view: "start", game: run.game })}>
               Train again
@@ -66,7 +66,7 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
               href={serverUrl(policyPath(run.run_id, "latest")).href}
               download={`${run.run_id}.onnx`}
             >
-              Get the policy
+              Get policy
             </Button>
           )}
         </div>
