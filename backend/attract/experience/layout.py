@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, Self, cast
 
 import numpy as np
@@ -102,17 +103,17 @@ class StoreLayout:
             fields=tuple(fields),
         )
 
-    @property
+    @cached_property
     def observation_keys(self) -> tuple[str, ...]:
         """Keys of the observation, sorted."""
         return self._keys("obs.")
 
-    @property
+    @cached_property
     def recurrent_keys(self) -> tuple[str, ...]:
         """Keys of the recurrent state, sorted; empty for a feed-forward policy."""
         return self._keys("recurrent_state.")
 
-    @property
+    @cached_property
     def has_action_mask(self) -> bool:
         """Whether segments carry which actions were allowed."""
         return any(one.name == "action_mask" for one in self.fields)
@@ -127,10 +128,11 @@ class StoreLayout:
 
     def field(self, name: str) -> Field:
         """The field called `name`. Raises: KeyError."""
-        for one in self.fields:
-            if one.name == name:
-                return one
-        raise KeyError(name)
+        return self._by_name[name]
+
+    @cached_property
+    def _by_name(self) -> dict[str, Field]:
+        return {one.name: one for one in self.fields}
 
     def array_shape(self, one: Field) -> tuple[int, ...]:
         """Shape of the whole array of a field in the store."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -79,6 +80,7 @@ def from_numpy(array: NDArray[Any]) -> Tensor:
     return Tensor(dtype=dtype, shape=list(array.shape), data=contiguous.tobytes())
 
 
+@cache
 def _wire_dtype(dtype: DType | np.dtype[Any] | type) -> DType:
     wanted = np.dtype(dtype)
     for name, kind in DTYPES.items():
