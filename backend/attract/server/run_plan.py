@@ -1,6 +1,7 @@
 """What a run's settings mean for the collection core and for the learner."""
 
-from attract.collection.config import CollectionConfig
+from attract.collection.config import CollectionConfig, check_minibatches
+from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Begin
@@ -27,6 +28,26 @@ def collection_config(settings: RunSettings, run_id: str, game: GameReference) -
         warmup_steps=collection.warmup_steps if ppo.normalize_observations else 0,
         join_seconds=collection.join_seconds,
     )
+
+
+def create_store(
+    settings: RunSettings, config: CollectionConfig, directory: RunDirectory, description: GameDescription
+) -> SegmentStore:
+    """The store for a run of this game, in shared memory where it fits.
+
+    Raises:
+        ConfigurationError: the game cannot be trained with these settings (S1, S5).
+        StoreError: there is no room.
+    """
+    layout = config.store_layout(description)
+    check_minibatches(
+        config,
+        description,
+        num_minibatches=settings.ppo.num_minibatches,
+        minibatch_steps=settings.ppo.minibatch_steps,
+        minibatch_unit=settings.ppo.minibatch_unit,
+    )
+    return SegmentStore.create(choose_path(directory.path, directory.run_id, layout), layout)
 
 
 def begin_message(

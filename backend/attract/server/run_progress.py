@@ -1,0 +1,217 @@
+"""How far a run is: counters, versions, time, returns; and what is told of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import (
+    EvaluationView,
+    FleetView,
+    GameReport,
+    MetricsRow,
+    PolicyView,
+    RunState,
+    RunView,
+)
+from attract.schema.base import WireModel
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.learner import Counters, Published, Ready
+from attract.server.events import Kind
+from attract.server.goal import Goal
+from attract.server.statistics import Statistics
+from attract.settings import RunSettings
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended; `train --json` prints it."""
+
+    run_id: str
+    state: RunState
+    agent_steps: int
+    updates: int
+    policy_version: int
+    """Of the export."""
+    wall_seconds: float
+    """From the first lease to the end: a goal's confirmation included, saving and exporting not."""
+    steps_per_second: float
+    """Agent steps of this sitting over `wall_seconds`."""
+    episode_return_mean: float | None
+    """Of the confirming evaluation when the goal was reached, else of the last 100 training episodes."""
+    goal_reached: bool
+    export: str | None
+    """Folder with policy.onnx and policy.json; None when nothing could be exported."""
+    error: str | None = None
+
+
+class RunProgress:
+    """Owned by the active run, used on its event loop; does no I/O. `clock` is monotonic seconds."""
+
+    def __init__(
+        self,
+        run_id: str,
+        created: str,
+        settings: RunSettings,
+        game: GameReference,
+        clock: Callable[[], float],
+    ) -> None:
+        """`created`: UTC time as a label."""
+        self.run_id = run_id
+        self.state: RunState = "starting"
+        self.error: str | None = None
+        self.evaluation: EvaluationView | None = None
+        self.counters = Counters()
+        self.policy_version = 0
+        self.description: GameDescription | None = None
+        self.goal = Goal(settings.until_return, settings.total_steps)
+        self.statistics = Statistics({})
+        self._created = created
+        self._settings = settings
+        self._game = game
+        self._clock = clock
+        self._first_lease: float | None = None
+        self._ended: float | None = None
+        self._seconds_before = 0.0
+        self._steps_before: int | None = None
+
+    def described(self, description: GameDescription) -> None:
+        """The game is known."""
+        self.description = description
+        self.statistics = Statistics(description.reward_terms)
+
+    def leased(self) -> None:
+        """A lease was given; the first one starts the clock."""
+        if self._first_lease is None:
+            self._first_lease = self._clock()
+
+    def ready(self, ready: Ready, seconds: float) -> None:
+        """A learner has its policy; what was before this sitting is not counted to it.
+
+        `seconds`: the run's time at the update it goes on from.
+        """
+        self.counters, self.policy_version, self.error = ready.counters, ready.policy_version, None
+        if self._steps_before is None:
+            self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
+
+    def ended(self) -> None:
+        """The clock stops; later calls change nothing."""
+        if self._ended is None:
+            self._ended = self._clock()
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the first lease, earlier sittings of a resumed run included."""
+        return self._seconds_before + self._sitting_seconds()
+
+    def view(self, fleet: FleetView, reports: list[GameReport]) -> RunView:
+        """The run as it stands."""
+        return RunView(
+            run_id=self.run_id,
+            game=self._game.name,
+            state=self.state,
+            created=self._created,
+            seed=self._settings.seed,
+            policy_version=self.policy_version,
+            agent_steps=self.counters.agent_steps,
+            collected_steps=self.counters.collected_steps,
+            updates=self.counters.updates,
+            episodes=self.counters.episodes,
+            elapsed_seconds=self.elapsed_seconds,
+            steps_per_second=fleet.steps_per_second if self._ended is None else 0.0,
+            episode_return_mean=self.goal.return_mean,
+            goal=self._settings.until_return,
+            total_steps=self._settings.total_steps,
+            error=self.error,
+            reports=reports,
+            evaluation=self.evaluation,
+            description=self.description,
+            game_reference=self._game,
+            settings=self._settings.model_dump(mode="json"),
+        )
+
+    def counters_after(self, published: Published, trained: Counters) -> Counters:
+        """The counters with this version; `trained`: as its batch said. Rejected rows do not count (T4)."""
+        if not published.rejected:
+            return trained
+        agent_steps = self.counters.agent_steps + published.valid_steps
+        return trained.model_copy(update={"agent_steps": agent_steps})
+
+    def metrics(self, published: Published, counters: Counters, fleet: FleetView) -> dict[str, float]:
+        """The metrics of an update: the learner's, and what was gathered here since the last one."""
+        return self.statistics.row(published.metrics, counters, self.elapsed_seconds, self.goal, fleet)
+
+    def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
+        """The view that is committed with a row: `now` as it will be once the row is there."""
+        stands = counters.model_dump(include={"agent_steps", "collected_steps", "updates", "episodes"})
+        return now.model_copy(update={**stands, "policy_version": row.policy_version})
+
+    def advance(self, row: UpdateRow, counters: Counters) -> None:
+        """The row is committed: from now on this is how the run stands."""
+        self.counters = counters
+        self.policy_version = row.policy_version
+
+    def row(
+        self,
+        version: int,
+        counters: Counters,
+        weights_sha256: str,
+        values: dict[str, float],
+    ) -> UpdateRow:
+        """The row that makes a version announceable (D1)."""
+        return UpdateRow(
+            update=counters.updates,
+            agent_steps=counters.agent_steps,
+            collected_steps=counters.collected_steps,
+            seconds=self.elapsed_seconds,
+            policy_version=version,
+            checkpoint=f"checkpoints/{version}",
+            weights_sha256=weights_sha256,
+            values=values,
+        )
+
+    def events_of(self, row: UpdateRow) -> list[tuple[Kind, WireModel]]:
+        """The events that tell of a committed version."""
+        url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
+        policy = PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, url=url)
+        if not row.values:
+            return [("policy", policy)]
+        metrics = MetricsRow(
+            update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
+        )
+        return [("metrics", metrics), ("policy", policy)]
+
+    def summary(self) -> dict[str, Any]:
+        """What an exported policy says of its training."""
+        return {
+            "run_id": self.run_id,
+            "agent_steps": self.counters.agent_steps,
+            "episode_return_mean": self.goal.return_mean,
+            "evaluation": None if self.evaluation is None else self.evaluation.model_dump(mode="json"),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+    def result(self, version: int | None, export: str | None) -> RunResult:
+        """How the run ended; `version`: of the export, if there is one."""
+        wall_seconds = self._sitting_seconds()
+        steps = self.counters.agent_steps - (self._steps_before or 0)
+        confirmed = self.evaluation if self.goal.reached else None
+        return RunResult(
+            run_id=self.run_id,
+            state=self.state,
+            agent_steps=self.counters.agent_steps,
+            updates=self.counters.updates,
+            policy_version=self.policy_version if version is None else version,
+            wall_seconds=wall_seconds,
+            steps_per_second=steps / wall_seconds if wall_seconds > 0 else 0.0,
+            episode_return_mean=self.goal.return_mean if confirmed is None else confirmed.return_mean,
+            goal_reached=self.goal.reached,
+            export=export,
+            error=self.error,
+        )
+
+    def _sitting_seconds(self) -> float:
+        if self._first_lease is None:
+            return 0.0
+        return (self._clock() if self._ended is None else self._ended) - self._first_lease
