@@ -4,6 +4,7 @@
 when its text is no longer in the source, when its test is not green to begin with, or after five minutes.
 """
 
+import gc
 import multiprocessing
 import os
 import re
@@ -184,6 +185,8 @@ def _pytest_here(root: str, output: str, ids: list[str]) -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     import pytest
 
+    # Else each of pytest's collections would walk all of torch.
+    gc.freeze()
     code = int(
         pytest.main(
             ["-q", "-x", "--no-header", "--color=no", "--assert=plain", "-p", "no:cacheprovider", *ids]
