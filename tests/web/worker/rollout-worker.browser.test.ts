@@ -367,9 +367,16 @@ describe("a broken game", () => {
     const socket = await seat("throw new Error('always');");
     socket.hears(policy(1));
     socket.hears(trainLease(4, 1));
-    await until(() => news.some(({ type }) => type === "ended"), "ended");
+    await until(() => news.some(({ type }) => type === "crashed"), "crashed");
     expect(socket.of("game_failed")).toHaveLength(10);
-    expect(news.at(-1)).toMatchObject({ type: "ended", error: expect.stringContaining("failed 10 times") });
+    expect(news.at(-1)).toMatchObject({
+      type: "crashed",
+      report: {
+        kind: "throw",
+        text: expect.stringContaining("failed 10 times"),
+        instance_id: expect.any(Number),
+      },
+    });
     expect(socket.isClosed).toBe(true);
   });
 
