@@ -1,0 +1,64 @@
+import pytest
+from pydantic import ValidationError
+
+from attract.errors import ConfigurationError
+from attract.settings import PolicySettings, PpoSettings, RunSettings
+
+
+def refusal(kind, data):
+    with pytest.raises(ConfigurationError) as caught:
+        kind.from_mapping(data)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one():
+    text = refusal(PpoSettings, {"lerning_rate": 1e-3})
+    assert "ppo.lerning_rate" in text and "did you mean 'learning_rate'?" in text
+
+
+def test_an_unknown_name_like_no_other_gets_the_list():
+    text = refusal(PolicySettings, {"zzzz": 1})
+    assert "valid names: activation, hidden_sizes, shared_trunk" in text
+
+
+def test_names_are_checked_in_nested_sections_too():
+    assert "did you mean 'hidden_sizes'?" in refusal(RunSettings, {"policy": {"hiden_sizes": [8]}})
+
+
+def test_a_value_that_cannot_be_names_its_setting_and_what_was_given():
+    text = refusal(RunSettings, {"ppo": {"gamma": 1.5, "n_epochs": 0}})
+    assert "ppo.gamma" in text and "1.5" in text and "ppo.n_epochs" in text
+
+
+def test_not_a_number_is_refused():
+    assert "ppo.learning_rate" in refusal(PpoSettings, {"learning_rate": float("nan")})
+
+
+def test_S5_both_ways_to_cut_minibatches_are_refused():
+    assert "exactly one" in refusal(PpoSettings, {"minibatch_steps": 512, "num_minibatches": 4})
+
+
+def test_S5_minibatches_follow_from_the_one_that_was_given():
+    by_steps, by_number = PpoSettings(minibatch_steps=100), PpoSettings(num_minibatches=7)
+    # 1,001 steps in parts of at most 100: 11
+    assert [by_steps.minibatches_for(n) for n in (1, 100, 101, 1001)] == [1, 1, 2, 11]
+    assert [by_number.minibatches_for(n) for n in (1, 6, 1001)] == [1, 6, 7]
+
+
+def test_S5_a_rollout_is_a_multiple_of_the_horizon():
+    assert "64 or 96" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 80})
+    assert "32 is" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 16})
+    assert PpoSettings(horizon=32, rollout_steps=96).rollout_steps == 96
+
+
+def test_settings_do_not_change():
+    with pytest.raises(ValidationError, match="frozen"):
+        PpoSettings().gamma = 0.5
+
+
+def test_settings_survive_being_written_down():
+    settings = RunSettings.from_mapping(
+        {"seed": 7, "ppo": {"num_minibatches": 3}, "policy": {"hidden_sizes": [8]}}
+    )
+    assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
