@@ -1,6 +1,7 @@
 """Starts the learner process: `python -m attract.learner --fd N`, N a socket inherited from the gateway."""
 
 import argparse
+import os
 import sys
 
 from attract.learner.process import run
@@ -14,4 +15,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Every file is closed and every thread idle; tearing torch down would take longer than the goodbye.
+    os._exit(code)
