@@ -1,0 +1,68 @@
+import pytest
+
+from attract.collection.fleet import Fleet, Worker
+from fake_worker import FakeWorker, host_hello
+
+
+def joined(fleet: Fleet, connection_id: int, index: int, host_id: str = "a" * 32) -> Worker:
+    fake = FakeWorker("run-1", host_id=host_id, worker_index=index, worker_key=f"{connection_id:032x}")
+    return fleet.connect_worker(connection_id, fake.hello(), "local", 0.0)[0]
+
+
+def test_C8_seats_follow_from_host_and_index() -> None:
+    fleet = Fleet(4)
+    fleet.connect_host(1, host_hello("b" * 32), "local")
+    fleet.connect_host(2, host_hello("a" * 32), "local")
+    for connection_id, index, host in ((13, 1, "a"), (12, 0, "a"), (11, 1, "b"), (10, 0, "b")):
+        joined(fleet, connection_id, index, host * 32)
+    assert [one.connection_id for one in fleet.waiting_for_seat()] == [10, 11, 12, 13]
+
+
+def test_C1_ids_are_never_given_twice() -> None:
+    fleet = Fleet(4)
+    first, second = joined(fleet, 10, 0), joined(fleet, 11, 1)
+    for worker in (first, second):
+        fleet.seat(worker)
+    fleet.disconnect(10, 1.0)
+    third = joined(fleet, 12, 0)
+    fleet.seat(third)
+    assert [list(one.instance_ids) for one in (first, second, third)] == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+        [8, 9, 10, 11],
+    ]
+    assert [one.worker_id for one in fleet.present()] == [1, 2]
+    assert fleet.newest_of(third.host, 0) is third
+
+
+def test_a_replaced_socket_speaks_for_nobody() -> None:
+    fleet = Fleet(4)
+    worker = joined(fleet, 10, 0)
+    fake = FakeWorker("run-1", host_id="a" * 32, worker_key=f"{10:032x}")
+    again, replaced = fleet.connect_worker(20, fake.hello(), "local", 1.0)
+    assert again is worker
+    assert replaced == 10
+    assert fleet.of(10) is None
+    assert fleet.disconnect(10, 2.0) is None
+    assert worker.connection_id == 20
+
+
+def test_C4_speed_is_smoothed_over_leases() -> None:
+    worker = joined(Fleet(4), 10, 0)
+    worker.measured(1000, 1.0)
+    assert worker.steps_per_second == 1000.0
+    worker.measured(2000, 1.0)
+    assert worker.steps_per_second == pytest.approx(1300.0)  # 1000 + 0.3 x 1000
+    worker.measured(2000, 0.0)
+    assert worker.steps_per_second == pytest.approx(1300.0)
+
+
+def test_who_left_is_shown_for_half_a_minute() -> None:
+    fleet = Fleet(4)
+    fleet.connect_host(1, host_hello("a" * 32), "local")
+    joined(fleet, 10, 0)
+    fleet.disconnect(10, 5.0)
+    shown = fleet.view(34.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+    assert [one.state for one in shown.hosts[0].workers] == ["gone"]
+    later = fleet.view(36.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+    assert later.hosts[0].workers == []

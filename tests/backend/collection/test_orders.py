@@ -1,0 +1,46 @@
+from attract.schema.messages import Seed, WelcomeWorker
+from driven_core import DrivenCore, small_config
+from fake_worker import counting_description
+
+
+def test_C5_training_leases_carry_the_run_seed_and_evaluations_their_own() -> None:
+    driven = DrivenCore.started(desync_episodes=True)
+    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
+    driven.play(10)
+    driven.play(11)
+    by_purpose = {one.purpose: one for one in driven.leases()}
+    train, evaluate = by_purpose["train"], by_purpose["evaluate"]
+    assert (train.seed, train.desync_steps, train.max_episode_steps) == (Seed(low=1, high=2), 7, None)
+    assert (evaluate.seed, evaluate.desync_steps, evaluate.max_episode_steps) == (Seed(low=5, high=6), 0, 7)
+    assert (train.seats[0].learns, evaluate.seats[0].learns) == (True, False)
+
+
+def test_a_lease_has_a_seat_for_every_agent() -> None:
+    driven = DrivenCore(small_config(), counting_description(num_agents=3))
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready()
+    assert len(driven.leases()[0].seats) == 3
+    driven.play(10)
+    assert driven.acks[-1].accepted
+
+
+def test_an_endless_game_is_stopped_in_evaluation() -> None:
+    driven = DrivenCore(small_config(), counting_description(max_steps=None))
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready()
+    driven.do(driven.core.pause(0.0))
+    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
+    driven.play(10, 2)
+    driven.play(11, 2)
+    assert next(one for one in driven.leases() if one.purpose == "evaluate").max_episode_steps == 100_000
+
+
+def test_the_welcome_says_what_a_worker_must_know() -> None:
+    driven = DrivenCore.started()
+    welcome = driven.messages(WelcomeWorker, 11)[0]
+    assert (welcome.worker_id, welcome.instance_ids, welcome.horizon) == (1, [3, 4, 5], 4)
+    assert (welcome.seed, welcome.max_frame_bytes) == (Seed(low=1, high=2), 256 * 1024)
