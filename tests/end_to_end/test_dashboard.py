@@ -25,8 +25,12 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
-DRAWN = """() => [...document.querySelectorAll('.game-card canvas')].every((canvas) =>
-  canvas.width > 100 && canvas.getContext('2d').getImageData(canvas.width / 2, 8, 1, 1).data[3] > 0)"""
+DRAWN = """() => [...document.querySelectorAll('.game-card canvas')].every((canvas) => {
+  const blank = document.createElement('canvas');
+  blank.width = canvas.width;
+  blank.height = canvas.height;
+  return canvas.width > 100 && canvas.toDataURL() !== blank.toDataURL();
+})"""
 BROKEN_GAME = """
 import { box, defineGame, discrete } from "attract";
 class Glass {
@@ -120,7 +124,7 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         points = await read_number(page, RETURN_CHART, "data-points")
         await wait_for_more(page, RETURN_CHART, "data-points", points + 1)
 
-        await page.get_by_role("button", name="Stop").click()
+        await page.get_by_role("button", name="Stop", exact=True).click()
         await expect(state_pill(page)).to_have_text("Stopped")
         link = await page.get_by_role("link", name="Get policy").get_attribute("href")
         answer = await page.request.get(str(link))
