@@ -230,6 +230,8 @@ export class RolloutWorker {
     if (this.#isOver) return;
     this.#voided.delete(lease.lease_id);
     this.#perform(this.#connection.leaseFinished(closing));
+    // What only this lease needed goes before the next one's first step.
+    this.#policyWork = this.#policyWork.then(() => this.#releaseOldSessions());
     if (this.#connection.current === null) this.#beat(null);
   }
 
