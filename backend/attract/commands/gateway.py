@@ -80,6 +80,8 @@ async def running_gateway(
         local = "127.0.0.1" if host in ("0.0.0.0", "::") else host
         yield Gateway(f"http://{local}:{port}", app.state.service, app.state.guard)
     finally:
+        # Before uvicorn waits for open connections: a page that listens to events never closes its own.
+        await app.state.service.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await serving

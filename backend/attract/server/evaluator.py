@@ -15,8 +15,8 @@ from attract.server.run_record import RunRecord
 class Evaluator:
     """Owned by the active run, used on its event loop.
 
-    `request(episodes, deterministic, seed)` asks the core, which answers through `done`. Without `keep` (a past
-    run that is only looked at) nothing is written.
+    `request(episodes, deterministic, seed)` asks the core, which answers through `done`. Without
+    `keep` (a past run that is only looked at) nothing is written.
     """
 
     def __init__(

@@ -24,6 +24,8 @@ SDK = "attract"
 """What a game imports the SDK as."""
 PACKAGE_DIR = Path(__file__).resolve().parent.parent
 REPOSITORY_DIR = PACKAGE_DIR.parent.parent
+OWN_SOURCES = REPOSITORY_DIR / "web"
+"""The bundled games' own sources, when the repository is the project directory: they are listed by name."""
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
 MAX_DEPTH = 3
@@ -264,7 +266,7 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
     except OSError:
         return
     for path in entries:
-        if path.name.startswith(".") or path.is_symlink():
+        if path.name.startswith(".") or path.is_symlink() or path == OWN_SOURCES:
             continue
         if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.endswith(".d.ts"):
             yield path

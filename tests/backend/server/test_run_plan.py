@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import pytest
+
+from attract.errors import ConfigurationError
+from attract.runs.directory import RunDirectory
+from attract.schema.game import GameReference
+from attract.schema.philox import derive_seed
+from attract.server.run_plan import begin_message, collection_config, create_store
+from attract.settings import RunSettings
+from socket_fleet import DESCRIPTION
+
+GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
+
+
+def settings(**ppo: object) -> RunSettings:
+    return RunSettings.from_mapping({"seed": 7, "ppo": {"horizon": 8, "rollout_steps": 24, **ppo}})
+
+
+def test_C5_the_run_seed_keys_the_streams_and_a_rollout_is_a_number_of_segments():
+    config = collection_config(settings(), "r", GAME)
+    assert config.seed == derive_seed(7, "run")
+    assert (config.horizon, config.rollout_segments) == (8, 3)
+
+
+def test_P7_without_normalisation_there_is_no_warm_up():
+    assert collection_config(settings(), "r", GAME).warmup_steps > 0
+    assert collection_config(settings(normalize_observations=False), "r", GAME).warmup_steps == 0
+
+
+def test_the_learner_resumes_exactly_when_there_is_a_checkpoint(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    assert not begin_message(settings(), directory, DESCRIPTION, "store", None).resume
+    (directory.checkpoints / "0").mkdir()
+    begin = begin_message(settings(), directory, DESCRIPTION, "store", None)
+    assert begin.resume
+    assert begin.ppo["horizon"] == 8
+    directory.close()
+
+
+def test_P10_schedules_run_over_the_total_steps_unless_given(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    for total, given, expected in ((None, None, None), (1000, None, 1000), (1000, 500, 500)):
+        chosen = RunSettings.from_mapping({"total_steps": total, "ppo": {"schedule_steps": given}})
+        assert begin_message(chosen, directory, DESCRIPTION, "store", None).schedule_steps == expected
+    directory.close()
+
+
+def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    chosen = settings(num_minibatches=10**9)
+    with pytest.raises(ConfigurationError, match="largest that works"):
+        create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+    chosen = settings()
+    store = create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+    assert store.layout.horizon == 8
+    store.close(unlink=True)
+    directory.close()
