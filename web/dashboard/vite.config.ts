@@ -20,6 +20,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     sourcemap: false,
     chunkSizeWarningLimit: 1500,
-    rolldownOptions: { input: { index: path.join(here, "index.html"), join: path.join(here, "join.html") } },
+    rolldownOptions: {
+      // A busy machine is no news.
+      checks: { pluginTimings: false },
+      input: { index: path.join(here, "index.html"), join: path.join(here, "join.html") },
+    },
   },
 });

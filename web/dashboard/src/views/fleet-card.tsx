@@ -53,7 +53,12 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
                 <Head name="Steps/s" isNumber />
                 <Head name="Steps" isNumber isRare />
                 <Head name="Episodes" isNumber isRare />
-                <Head name="Version" isNumber help={`Which policy it plays. The newest is ${version}.`} />
+                <Head
+                  name="Version"
+                  isNumber
+                  isRare
+                  help={`Which policy it plays. The newest is ${version}.`}
+                />
               </tr>
             </thead>
             <tbody>
@@ -105,7 +110,7 @@ function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
       <td className="mono number">{formatCount(worker.steps_per_second)}</td>
       <td className="mono number rare">{formatCount(worker.collected_steps)}</td>
       <td className="mono number rare">{formatCount(worker.episodes)}</td>
-      <td className="mono number">{worker.policy_version ?? "–"}</td>
+      <td className="mono number rare">{worker.policy_version ?? "–"}</td>
     </tr>
   );
 }
