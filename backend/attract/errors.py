@@ -65,7 +65,7 @@ class ProtocolError(AttractError):
     """A peer sent what the protocol does not allow; the socket is closed with `close_code`."""
 
     def __init__(
-        self, reason: str, *, code: str = "malformed", close_code: int = 4000, fix: str = ""
+        self, reason: str, *, code: str = "malformed", close_code: int = 4005, fix: str = ""
     ) -> None:
         self.reason = reason
         self.code = code

@@ -18,7 +18,7 @@ NUM_OBSERVATIONS = 64
 
 
 def build() -> MlpPolicy:
-    """MLP 4-64-64 with a shared trunk, weights large enough for lopsided logits, statistics that are not the identity."""
+    """MLP 4-64-64, shared trunk; weights that give lopsided logits, statistics that are not the identity."""
     policy = MlpPolicy(
         (4,),
         "float32",
