@@ -71,6 +71,8 @@ class SocketFleet:
     """Sent once in the place of the next block."""
     accepted: list[tuple[int, int, int]] = field(default_factory=list)
     """Keys (lease, segment index, first slot) of acknowledged and accepted blocks."""
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    """Notified after each acknowledged block."""
     policies: list[int] = field(default_factory=list)
     evaluated: list[int] = field(default_factory=list)
     """Policy versions of evaluation leases."""
@@ -193,6 +195,8 @@ class _Worker:
             case BlockAck():
                 if message.accepted:
                     self._fleet.accepted.append(self._sent[message.lease_id, message.block_index])
+                async with self._fleet.changed:
+                    self._fleet.changed.notify_all()
             case LeaseVoid():
                 pass
             case Refused():

@@ -64,6 +64,18 @@ async def test_a_run_trains_to_its_step_count_saves_exports_and_ends(tmp_path: P
         store.close()
 
 
+async def test_no_update_begins_after_the_one_that_reaches_the_step_count(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        world.learner.hold.clear()
+        await world.start(total_steps=64)
+        # Warm-up, first batch, and the second, full before the first update is done: 2 blocks each.
+        async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
+            await fleet.changed.wait_for(lambda: len(fleet.accepted) >= 6)
+        world.learner.hold.set()
+        result = await finished(world)
+        assert (result.updates, result.agent_steps) == (1, 64)
+
+
 async def test_P7_the_warm_up_is_not_counted_and_sets_the_statistics_first(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined():
         await world.start(total_steps=64)

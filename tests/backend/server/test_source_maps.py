@@ -9,8 +9,8 @@ SHA = "ab" * 32
 # By hand, base 64 VLQ: A = 0, C = 1, E = 2, I = 4, K = 5, D = -1; g is a digit with more to follow.
 # Line 1: column 0 -> a.ts 1:1 ("AAAA"); column 4 -> a.ts 1:3 ("IAAE").
 # Line 2: nothing. Line 3: column 5 -> b.ts 2:2 ("KCCD": source +1, line +1, column 2 - 1 = 1, so 2:2).
-# Line 4: column 16 ("gB": 16 = 0b10000, doubled 32 = 0b1_00000) -> b.ts 2:2 ("AAA").
-MAP = json.dumps({"version": 3, "sources": ["a.ts", "b.ts"], "mappings": "AAAA,IAAE;;KCCD;gBAAA"})
+# Line 4: column 16 ("gB": 16 = 0b10000, doubled 32 = 0b1_00000) -> b.ts 2:3 ("AAC").
+MAP = json.dumps({"version": 3, "sources": ["a.ts", "b.ts"], "mappings": "AAAA,IAAE;;KCCD;gBAAC"})
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ MAP = json.dumps({"version": 3, "sources": ["a.ts", "b.ts"], "mappings": "AAAA,I
         (3, 5, None),
         (3, 6, ("b.ts", 2, 2)),
         (4, 16, None),
-        (4, 17, ("b.ts", 2, 2)),
+        (4, 17, ("b.ts", 2, 3)),
         (5, 1, None),
         (0, 1, None),
     ],
