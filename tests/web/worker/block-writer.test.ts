@@ -22,10 +22,17 @@ function record(
   for (let t = 0; t < horizon; t++) {
     for (let c = 0; c < numSlots; c++) batch.arrays[0].fill(1000 * c + t, 3 * c, 3 * c + 3);
     recorder.recordObservations(t, batch);
+    const columns = Array.from({ length: numSlots }, (_, c) => c);
+    recorder.recordDecisions(
+      t,
+      Int32Array.from(columns, (c) => c % 2),
+      Float64Array.from(columns, (c) => -0.5 - c),
+      Float32Array.from(columns, (c) => 1000 * c + t),
+    );
     for (let c = 0; c < numSlots; c++) {
       const isEnd = (t + c) % truncateEvery === 0;
-      recorder.recordDecision(t, c, c % 2, -0.5, t);
-      recorder.recordOutcome(t, c, 1, 0, isEnd ? 1 : 0, 1);
+      const outcome = { rewards: Float64Array.of(1), terminated: Uint8Array.of(0), executedTicks: 1 };
+      recorder.recordOutcome(t, c, outcome, isEnd ? 1 : 0);
       if (!isEnd) continue;
       recorder.recordFinal(t, c, batch);
       recorder.recordEpisode(c, {

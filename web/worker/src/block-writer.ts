@@ -3,6 +3,7 @@
 import {
   type Block,
   type EpisodeResult,
+  encodeForSend,
   encodeMessage,
   type Tensor,
   tensorOf,
@@ -228,5 +229,6 @@ function entryBytes(entry: ObservationEntry): number {
 }
 
 function encodedBytes(result: EpisodeResult): number {
-  return encodeMessage(result as never).byteLength;
+  // The shared buffer: only the length is wanted.
+  return encodeForSend(result as never).byteLength;
 }

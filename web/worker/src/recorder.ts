@@ -2,10 +2,14 @@
 
 import type { EpisodeResult } from "@attract/schema";
 import type { BoxView } from "attract/contract";
+import type { Instance } from "attract/instance";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
 import { FinalObservationStore } from "./final-observations.ts";
 import type { ObservationBatch } from "./observation-batch.ts";
+
+/** What a game instance tells of its last step. */
+export type Outcome = Pick<Instance, "rewards" | "terminated" | "executedTicks">;
 
 /** Owned by one rollout loop; allocates nothing per step. Column c is slot `slotIds[c]`. */
 export class SegmentRecorder {
@@ -68,28 +72,25 @@ export class SegmentRecorder {
     }
   }
 
-  recordDecision(step: number, column: number, action: number, logProb: number, value: number): void {
-    const at = step * this.numSlots + column;
-    this.actions[at] = action;
-    this.logProbs[at] = logProb;
-    this.values[at] = value;
+  /** What the policy decided for all slots: arrays of at least [slots]. */
+  recordDecisions(step: number, actions: Int32Array, logProbs: Float64Array, values: Float32Array): void {
+    const { numSlots } = this;
+    let at = step * numSlots;
+    for (let column = 0; column < numSlots; column++, at++) {
+      this.actions[at] = actions[column];
+      this.logProbs[at] = logProbs[column];
+      this.values[at] = values[column];
+    }
   }
 
-  /** What the step brought; the arguments are 0 or 1 where they are flags. */
-  recordOutcome(
-    step: number,
-    column: number,
-    reward: number,
-    terminated: number,
-    truncated: number,
-    ticks: number,
-  ): void {
+  /** What the step brought to the agent of a single-agent game; `truncated` is 0 or 1 and also says of a cut. */
+  recordOutcome(step: number, column: number, outcome: Outcome, truncated: number): void {
     const at = step * this.numSlots + column;
-    this.rewards[at] = reward;
-    this.terminated[at] = terminated;
+    this.rewards[at] = outcome.rewards[0];
+    this.terminated[at] = outcome.terminated[0];
     this.truncated[at] = truncated;
     this.valid[at] = 1;
-    this.executedTicks[at] = ticks;
+    this.executedTicks[at] = outcome.executedTicks;
   }
 
   /** Keeps the observation before the reset: row `column` of the batch, while it still stands there (rule E2). */

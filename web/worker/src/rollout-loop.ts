@@ -59,7 +59,6 @@ export class RolloutLoop {
   readonly #recorder: SegmentRecorder;
   readonly #writer: BlockWriter;
   readonly #sampler: DiscreteSampler;
-  readonly #actions: Int32Array;
   readonly #random: ActionRandom;
   readonly #parameters = new ParameterSampler();
   readonly #failures = new FailureLimit();
@@ -88,8 +87,7 @@ export class RolloutLoop {
     // With one agent per game an instance's slot has its number.
     this.#recorder = new SegmentRecorder(definition.observation, seat.horizon, seat.instance_ids);
     this.#writer = new BlockWriter(this.#recorder, this.batch, seat.max_frame_bytes, seat.run_id);
-    this.#sampler = new DiscreteSampler(definition.action.n);
-    this.#actions = new Int32Array(numSlots);
+    this.#sampler = new DiscreteSampler(definition.action.n, numSlots);
     this.#random = new ActionRandom(numSlots, 1);
     this.#cutSteps = new Int32Array(numSlots);
   }
@@ -108,20 +106,27 @@ export class RolloutLoop {
     const started = this.#begin(lease);
     const { horizon } = this.#recorder;
     let numBlocks = 0;
-    await this.#infer(policy);
+    await policy.run(this.batch, this.batch.capacity);
     for (let segment = 0; segment < lease.num_segments && !this.#isVoid; segment++) {
       this.#recorder.begin(this.#step);
       for (let t = 0; t < horizon && !this.#isVoid; t++) {
-        if (t > 0) await this.#infer(policy);
+        if (t > 0) {
+          const before = this.#options.now();
+          await policy.run(this.batch, this.batch.capacity);
+          if (this.#isTurnDue(before)) await this.#yield();
+        }
         this.#decide(t, policy, lease.seats[0].deterministic);
-        await this.#stepGames(t);
+        for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next))
+          await this.#yield();
         this.#step++;
         this.leaseSteps++;
       }
       if (this.#isVoid) break;
       await this.#recorder.finals.evaluate(policy);
       // These values are the segment's bootstrap values and, with the logits, the next segment's first decision.
-      await this.#infer(policy);
+      const before = this.#options.now();
+      await policy.run(this.batch, this.batch.capacity);
+      if (this.#isTurnDue(before)) await this.#yield();
       this.#recorder.setBootstrapValues(policy.values);
       const identity = {
         runId: lease.run_id,
@@ -180,12 +185,11 @@ export class RolloutLoop {
     };
   }
 
-  async #infer(policy: Policy): Promise<void> {
-    const before = this.#options.now();
-    await policy.run(this.batch, this.batch.capacity);
-    const after = this.#options.now();
-    this.#inferenceMs += after - before;
-    if (after - this.#lastYield >= YIELD_MS) await this.#yield();
+  /** Counts the time of a run of the policy; whether the event loop must have its turn now. */
+  #isTurnDue(runStarted: number): boolean {
+    const now = this.#options.now();
+    this.#inferenceMs += now - runStarted;
+    return now - this.#lastYield >= YIELD_MS;
   }
 
   async #yield(): Promise<void> {
@@ -196,45 +200,53 @@ export class RolloutLoop {
   #decide(t: number, policy: Policy, deterministic: boolean): void {
     const { logits, values } = policy;
     const sampler = this.#sampler;
-    const recorder = this.#recorder;
-    recorder.recordObservations(t, this.batch);
-    for (let i = 0; i < this.#instances.length; i++) {
-      const action = deterministic
-        ? sampler.argmax(logits, i)
-        : sampler.sample(logits, i, this.#random.uniform(i, this.#instances[i].episodeSteps, 0));
-      if (!(sampler.logProb <= 0) || values[i] - values[i] !== 0) {
+    const numInstances = this.#instances.length;
+    this.#recorder.recordObservations(t, this.batch);
+    if (deterministic) {
+      sampler.argmaxRows(logits, numInstances);
+    } else {
+      const { uniforms } = sampler;
+      for (let i = 0; i < numInstances; i++) {
+        uniforms[i] = this.#random.uniform(i, this.#instances[i].episodeSteps, 0);
+      }
+      sampler.sampleRows(logits, numInstances);
+    }
+    const { actions, logProbs } = sampler;
+    for (let i = 0; i < numInstances; i++) {
+      if (!(logProbs[i] <= 0) || values[i] - values[i] !== 0) {
         throw new Error(`version ${policy.policyVersion} of the policy gave a number that is not finite`);
       }
-      this.#actions[i] = action;
-      recorder.recordDecision(t, i, action, sampler.logProb, values[i]);
     }
+    this.#recorder.recordDecisions(t, actions, logProbs, values);
   }
 
-  async #stepGames(t: number): Promise<void> {
+  /**
+   * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield:
+   * a promise for each step would be most of what the loop allocates.
+   */
+  #stepGames(t: number, from: number): number {
     const numInstances = this.#instances.length;
     let before = this.#options.now();
-    for (let from = 0; from < numInstances; ) {
-      const to = Math.min(from + this.#chunk, numInstances);
-      for (let i = from; i < to; i++) this.#stepGame(t, i);
+    for (let start = from; start < numInstances; ) {
+      const end = Math.min(start + this.#chunk, numInstances);
+      for (let i = start; i < end; i++) this.#stepGame(t, i);
       const after = this.#options.now();
       this.#gameMs += after - before;
       this.#chunk =
         after - before > CHUNK_MS ? (this.#chunk + 1) >> 1 : Math.min(LARGEST_CHUNK, 2 * this.#chunk);
+      if (end < numInstances && after - this.#lastYield >= YIELD_MS) return end;
       before = after;
-      from = to;
-      if (after - this.#lastYield >= YIELD_MS) {
-        await this.#yield();
-        before = this.#lastYield;
-      }
+      start = end;
     }
     this.agentSteps += numInstances;
+    return -1;
   }
 
   #stepGame(t: number, i: number): void {
     const game = this.#instances[i];
     this.announce?.(game.instanceId);
     try {
-      game.step(this.#actions[i]);
+      game.step(this.#sampler.actions[i]);
     } catch (error) {
       this.#fail(i, error, game.episodeTicks + 1);
       this.#recorder.recordFailure(t, i);
@@ -245,7 +257,7 @@ export class RolloutLoop {
     }
     const isCut = !game.episodeOver && game.episode === 0 && game.episodeSteps === this.#cutSteps[i];
     const truncated = isCut ? 1 : game.truncated[0];
-    this.#recorder.recordOutcome(t, i, game.rewards[0], game.terminated[0], truncated, game.executedTicks);
+    this.#recorder.recordOutcome(t, i, game, truncated);
     if (!isCut && !game.episodeOver) return;
     if (truncated === 1) this.#recorder.recordFinal(t, i, this.batch);
     const reason = isCut ? "cut" : (game.endReason as EndReason);
