@@ -29,11 +29,12 @@ class RunRecord:
     Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets.
     """
 
-    def __init__(self, directory: RunDirectory, events: EventHub) -> None:
+    def __init__(self, directory: RunDirectory, events: EventHub, *, track: bool = True) -> None:
+        """`track`: copy the metrics for other tools too; not for a run that is only looked at."""
         self.directory = directory
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
-        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)]
+        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
 
     async def commit_update(

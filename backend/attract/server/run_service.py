@@ -346,7 +346,7 @@ class RunService:
         run = ActiveRun(
             settings,
             module,
-            RunRecord(directory, self.events),
+            RunRecord(directory, self.events, track=train),
             hub=self._hub,
             games=self._games,
             start_learner=self._start_learner,
