@@ -18,7 +18,6 @@ def test_C9_torch_gives_the_golden_outputs():
     now = policy_golden.golden()
     for name in ("logits", "value", "log_probs"):
         np.testing.assert_allclose(now[name], GOLDEN[name], rtol=1e-5, atol=1e-5)
-    assert now["onnx"] == GOLDEN["onnx"], "run tests/contract/policy_golden.py and look at the difference"
 
 
 def test_C9_onnxruntime_gives_the_golden_outputs():
