@@ -152,12 +152,13 @@ class RunDirectory:
         return self.path / "metrics.db"
 
     def write_config(self, game: str, settings: dict[str, Any]) -> None:
-        """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label."""
-        data = {
-            "game": game,
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "settings": settings,
-        }
+        """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label.
+
+        Written anew for a resumed run, it keeps that time.
+        """
+        known = self.read_config()["created"] if (self.path / "config.yaml").is_file() else None
+        created = known or datetime.now(UTC).isoformat(timespec="seconds")
+        data = {"game": game, "created": created, "settings": settings}
         write_atomically(self.path / "config.yaml", yaml.safe_dump(data, sort_keys=False).encode())
 
     def read_config(self) -> dict[str, Any]:

@@ -115,6 +115,14 @@ def test_pruning_keeps_the_last_20_every_100th_latest_and_best(tmp_path: Path):
     directory.close()
 
 
+def test_a_config_written_anew_keeps_the_time_of_creation(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    (directory.path / "config.yaml").write_text("game: old\ncreated: '2001-02-03'\nsettings: {}\n")
+    directory.write_config("new", {"seed": 2})
+    assert directory.read_config() == {"game": "new", "created": "2001-02-03", "settings": {"seed": 2}}
+    directory.close()
+
+
 def test_game_and_description_come_back(tmp_path: Path):
     directory = RunDirectory.create(tmp_path, "a")
     assert directory.read_game() == (None, None)

@@ -385,6 +385,7 @@ async def test_a_past_run_is_evaluated_and_exported_without_training(tmp_path: P
         assert set(fleet.evaluated) == {2}
         out = tmp_path / "out"
         version = await asyncio.wait_for(world.service.export(run.run_id, str(out)), WAIT_SECONDS)
+        assert len(list((world.runs_dir / run.run_id).glob("events.out.tfevents.*"))) == 1
         assert json.loads((out / "policy.json").read_text())["policy_version"] == version
         assert len([one for one in world.learner.heard if isinstance(one, ipc.Train)]) == updates
         assert world.service.view(run.run_id).state == "finished"
