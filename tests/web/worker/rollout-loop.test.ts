@@ -216,6 +216,31 @@ describe("across leases", () => {
   });
 });
 
+test("C6: a lease's parameters take effect at each instance's next start", async () => {
+  const sizes: number[] = [];
+  const game = countingGame({ terminateAt: 3 });
+  const definition = {
+    ...game,
+    parameters: { size: { default: 5, low: 1, high: 9 } },
+    create: () => {
+      const inner = game.create();
+      return {
+        start(context: Parameters<typeof inner.start>[0]) {
+          sizes.push(context.parameters.size);
+          return inner.start(context);
+        },
+        update: inner.update.bind(inner),
+      };
+    },
+  };
+  const loop = createLoop(definition, { seat: seat({ instance_ids: [0] }) });
+  const policy = new FakePolicy(1);
+  await loop.play(lease(), policy);
+  await loop.play(lease({ lease_id: 2, parameters: { size: { kind: "constant", values: [8] } } }), policy);
+  // Starts at steps 0 and 3 under the first lease, at 6 under the second.
+  expect(sizes).toEqual([5, 5, 8]);
+});
+
 describe("E7: desync", () => {
   test("E7: cuts each instance's first episode once, at 1 + floor(u * desync_steps), valued like a truncation", async () => {
     const seen = collect();

@@ -3,11 +3,11 @@
 import type { EpisodeResult, EvaluationResult, Lease } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { GameInstance } from "attract/instance";
+import { ParameterSampler } from "attract/parameters";
 import { ActionRandom } from "attract/random";
 import { episodeResult } from "./episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
 import { ObservationBatch } from "./observation-batch.ts";
-import { ParameterSampler } from "./parameters.ts";
 import type { Policy } from "./policy.ts";
 import { DiscreteSampler } from "./sampler.ts";
 import { YIELD_MS } from "./yielding.ts";
@@ -73,7 +73,7 @@ class Evaluation {
   readonly #orders: Int32Array;
   readonly #random: ActionRandom;
   readonly #sampler: DiscreteSampler;
-  readonly #parameters = new ParameterSampler();
+  readonly #parameters: ParameterSampler;
   readonly #failures = new FailureLimit();
   readonly #maxSteps: number;
   #nextOrder = 0;
@@ -87,6 +87,7 @@ class Evaluation {
     }
     const rows = Math.max(1, Math.min(lease.episodes.length, MAX_ROWS));
     this.#lease = lease;
+    this.#parameters = new ParameterSampler(lease.parameters);
     this.#options = options;
     this.#maxSteps = lease.max_episode_steps ?? Number.POSITIVE_INFINITY;
     this.batch = new ObservationBatch(definition.observation, rows);
@@ -143,7 +144,7 @@ class Evaluation {
       game.setStream(low, high, index);
       this.#random.setEpisode(row, low, high, index, 0);
       try {
-        game.start(0, this.#parameters.draw(this.#lease.parameters, low, high, 0, index));
+        game.start(0, this.#parameters.sample(low, high, 0, index));
         return;
       } catch (error) {
         this.#fail(row, error, 0);

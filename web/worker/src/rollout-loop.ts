@@ -10,12 +10,12 @@ import {
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { GameInstance } from "attract/instance";
+import { ParameterSampler } from "attract/parameters";
 import { ActionRandom, philox4x32 } from "attract/random";
 import { type BlockFrame, BlockWriter } from "./block-writer.ts";
 import { episodeResult } from "./episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
 import { ObservationBatch } from "./observation-batch.ts";
-import { ParameterSampler } from "./parameters.ts";
 import type { Policy } from "./policy.ts";
 import { SegmentRecorder } from "./recorder.ts";
 import { DiscreteSampler } from "./sampler.ts";
@@ -60,7 +60,8 @@ export class RolloutLoop {
   readonly #writer: BlockWriter;
   readonly #sampler: DiscreteSampler;
   readonly #random: ActionRandom;
-  readonly #parameters = new ParameterSampler();
+  /** Of the current lease: its distributions take effect at each next start (C6). */
+  #parameters = new ParameterSampler({});
   readonly #failures = new FailureLimit();
   /** Step of the first episode at which it is cut; 0 = not. */
   readonly #cutSteps: Int32Array;
@@ -146,6 +147,7 @@ export class RolloutLoop {
     const started = this.#options.now();
     this.#lease = lease;
     this.#isVoid = false;
+    this.#parameters = new ParameterSampler(lease.parameters);
     this.leaseSteps = 0;
     this.#inferenceMs = 0;
     this.#gameMs = 0;
@@ -275,7 +277,7 @@ export class RolloutLoop {
         const game = this.#instances[i];
         this.announce?.(instanceId);
         game.setStream(low, high, instanceId);
-        game.start(next, this.#parameters.draw(this.#lease!.parameters, low, high, next, instanceId));
+        game.start(next, this.#parameters.sample(low, high, next, instanceId));
         this.#random.setEpisode(i, low, high, instanceId, next);
         return;
       } catch (error) {
