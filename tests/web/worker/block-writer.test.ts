@@ -79,6 +79,21 @@ describe("E8: a block", () => {
     }
   });
 
+  test("E8: keeps to the limit whatever its episodes are called", () => {
+    const [recorder, batch] = record(24, 8, 1);
+    const names = Array.from({ length: 20 }, (_, i) => `Äpfel ${"x".repeat(3 * i)}`);
+    for (const [i, episode] of recorder.episodes.entries()) {
+      const value = [0.5, 3, -70_000, 2 ** 40][i % 4];
+      episode.metrics = Object.fromEntries(names.map((name) => [name, value]));
+      episode.returns = [value, value, value];
+    }
+    for (const maxBytes of [20_000, 60_000]) {
+      const frames = write(recorder, batch, maxBytes);
+      expect(frames.length).toBeGreaterThan(1);
+      for (const { bytes } of frames) expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+
   test("E8: has at least one column, whatever its size", () => {
     const [recorder, batch] = record(3, 64, 2);
     const frames = write(recorder, batch, 1024);

@@ -3,7 +3,6 @@
 import {
   type Block,
   type EpisodeResult,
-  encodeForSend,
   encodeMessage,
   type Tensor,
   tensorOf,
@@ -35,6 +34,18 @@ const FINAL_BYTES = 12;
 /** How much the headers of final observations may grow between none and the most. */
 const FINALS_MARGIN = 64;
 const LARGEST_COUNT = Number.MAX_SAFE_INTEGER;
+/** Bytes of an episode result with one return of one byte, no metrics and terms, and no letters in its reason. */
+const EPISODE_BYTES = encodeMessage({
+  instance_id: 0,
+  episode: 0,
+  step: 0,
+  returns: [0],
+  length_steps: 0,
+  length_ticks: 0,
+  end_reason: "" as "cut",
+  metrics: {},
+  reward_terms: {},
+} satisfies EpisodeResult as never).byteLength;
 
 /** Owned by one rollout loop. Its scratch memory is made once. */
 export class BlockWriter {
@@ -98,7 +109,7 @@ export class BlockWriter {
     const { finals, episodes, episodeColumns, numSlots } = this.#recorder;
     const bytes = new Float64Array(numSlots);
     for (let i = 0; i < finals.count; i++) bytes[finals.columns[i]] += this.#observationBytes + FINAL_BYTES;
-    for (let i = 0; i < episodes.length; i++) bytes[episodeColumns[i]] += encodedBytes(episodes[i]);
+    for (let i = 0; i < episodes.length; i++) bytes[episodeColumns[i]] += resultBytes(episodes[i]);
     return bytes;
   }
 
@@ -228,7 +239,31 @@ function entryBytes(entry: ObservationEntry): number {
   return entry.size * (entry.dtype === "uint8" ? 1 : 4);
 }
 
-function encodedBytes(result: EpisodeResult): number {
-  // The shared buffer: only the length is wanted.
-  return encodeForSend(result as never).byteLength;
+/**
+ * Bytes of `result` as MessagePack, a few too many at most: encoding it to know would cost more than playing a short episode.
+ */
+function resultBytes(result: EpisodeResult): number {
+  // A list or map of more than 15 has a header of 3 bytes instead of 1.
+  let bytes = EPISODE_BYTES + result.end_reason.length + result.returns.length - 1 + 3 * 2;
+  bytes += numberBytes(result.instance_id) + numberBytes(result.episode) + numberBytes(result.step);
+  bytes += numberBytes(result.length_steps) + numberBytes(result.length_ticks);
+  for (const value of result.returns) bytes += numberBytes(value);
+  for (const name in result.metrics) bytes += nameBytes(name) + numberBytes(result.metrics[name]);
+  for (const name in result.reward_terms) bytes += nameBytes(name) + numberBytes(result.reward_terms[name]);
+  return bytes;
+}
+
+/** Bytes of a number beyond the first: whole ones are as short as they can be, others are float64. */
+function numberBytes(value: number): number {
+  if (!Number.isSafeInteger(value)) return 8;
+  if (value >= 0)
+    return value < 0x80 ? 0 : value < 0x100 ? 1 : value < 0x10000 ? 2 : value < 0x100000000 ? 4 : 8;
+  return value >= -0x20 ? 0 : value >= -0x80 ? 1 : value >= -0x8000 ? 2 : value >= -0x80000000 ? 4 : 8;
+}
+
+/** Bytes of a name, and the first byte of its number. Only a name that is not plain ASCII is taken for longer than it is. */
+function nameBytes(name: string): number {
+  let bytes = name.length < 32 ? 2 : 4;
+  for (let i = 0; i < name.length; i++) bytes += name.charCodeAt(i) < 0x80 ? 1 : 3;
+  return bytes;
 }
