@@ -1,5 +1,6 @@
 """Runs the real `attract` command as a process of its own, the way a user does."""
 
+import contextlib
 import json
 import os
 import signal
@@ -58,18 +59,21 @@ class AttractCommand:
         try:
             stdout, stderr = self.process.communicate(timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
-            self.kill()
-            stdout, stderr = self.process.communicate()
-            raise AssertionError(f"still running after {timeout_seconds} s\n{stdout}\n{stderr}") from None
+            outcome = self.kill()
+            raise AssertionError(f"still running after {timeout_seconds} s\n{outcome}") from None
         return Outcome(self.process.returncode, stdout, stderr, time.monotonic() - self._began)
 
-    def kill(self) -> None:
-        """End the command and everything below it at once."""
-        family = self.family() if self.process.poll() is None else []
-        for process in family:
-            if process.is_running():
-                process.kill()
-        self.process.kill()
+    def kill(self) -> Outcome | None:
+        """End the command and everything below it at once, unless it has ended; what it printed until then."""
+        if self.process.poll() is None:
+            for process in self.family():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+            self.process.kill()
+        if self.process.stdout is None or self.process.stdout.closed:
+            return None
+        stdout, stderr = self.process.communicate()
+        return Outcome(self.process.returncode, stdout, stderr, time.monotonic() - self._began)
 
 
 def run_attract(
