@@ -97,9 +97,9 @@ class Keys:
         self._tell(message)
 
     def _keys(self, rows: Any) -> list[Key]:
-        arrays = self._run._store.arrays
+        store = self._run._store
         return [
-            (int(arrays["lease_id"][row]), int(arrays["slot_id"][row]), int(arrays["segment_index"][row]))
+            (int(store["lease_id"][row]), int(store["slot_id"][row]), int(store["segment_index"][row]))
             for row in rows
         ]
 
