@@ -261,6 +261,19 @@ describe("a seated worker", () => {
     expect(socket.of("policy_ack")[7].create_ms).toBeGreaterThan(0);
   });
 
+  test("a version that came while two older ones are needed is there for the lease that follows", async () => {
+    const socket = await seat();
+    socket.hears(policy(1));
+    socket.hears(trainLease(1, 1, 40));
+    socket.hears(policy(2));
+    socket.hears(trainLease(2, 2, 40));
+    socket.hears(policy(3));
+    await until(() => socket.of("policy_ack").length === 3, "acks");
+    socket.hears(trainLease(3, 3, 1));
+    await until(() => socket.of("rollout_close").length === 3, "closes");
+    expect(news.filter(({ type }) => type === "crashed")).toEqual([]);
+  });
+
   test("a careful worker says before each game's turn whose it is; others do not", async () => {
     for (const careful of [false, true]) {
       FakeSocket.all = [];

@@ -211,9 +211,12 @@ export class RolloutWorker {
 
   async #releaseOldSessions(): Promise<void> {
     const needed = this.#connection.neededPolicies();
-    for (const [key, session] of [...this.#sessions]) {
+    const kept = [...this.#sessions];
+    // The newest is never given up: it is acknowledged, and the lease that names it may be on its way.
+    const newest = kept.at(-1)?.[0];
+    for (const [key, session] of kept) {
       if (this.#sessions.size <= MAX_SESSIONS) return;
-      if (needed.has(key)) continue;
+      if (needed.has(key) || key === newest) continue;
       this.#sessions.delete(key);
       this.#connection.policyReleased(key);
       await session.release();
