@@ -9,7 +9,7 @@ import torch
 from attract.learner.channel import Channel
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
-from attract.schema.learner import Begin, Counters, Published, Ready, Shutdown, Train
+from attract.schema.learner import Begin, Counters, Export, Exported, Published, Ready, Shutdown, Train
 from attract.settings import PolicySettings
 
 
@@ -38,6 +38,8 @@ def main(fd: int) -> None:
                     counters=Counters(),
                 )
             )
+        elif isinstance(message, Export):
+            channel.send(Exported(policy_version=version, out_dir=message.out_dir))
         elif isinstance(message, Train) and patcher is not None:
             version += 1
             for name, tensor in state.items():
