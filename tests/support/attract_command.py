@@ -64,7 +64,7 @@ class AttractCommand:
         return Outcome(self.process.returncode, stdout, stderr, time.monotonic() - self._began)
 
     def kill(self) -> Outcome | None:
-        """End the command and everything below it at once, unless it has ended; what it printed until then."""
+        """End the command and everything below it at once, if it still runs; what it printed."""
         if self.process.poll() is None:
             for process in self.family():
                 with contextlib.suppress(psutil.NoSuchProcess):
