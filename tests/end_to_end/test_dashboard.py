@@ -96,7 +96,9 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         points = await wait_for_more(page, RETURN_CHART, "data-points", 5)
         assert await wait_for_more(page, RETURN_CHART, "data-points", points + 3) > points
-        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(1)
+        await expect(
+            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
+        ).to_have_count(1)
 
         # The policy plays: it has a version, the picture moves, and newer versions take over.
         version = await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
@@ -114,7 +116,9 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
         await page.get_by_label("Workers in this tab").fill("2")
         await page.get_by_role("button", name="Join with this tab").click()
-        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(2)
+        await expect(
+            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
+        ).to_have_count(2)
         await photograph_all(page, pictures, "run")
 
         await page.get_by_role("button", name="Pause").click()
@@ -195,7 +199,9 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
             await guest.reload()
             await expect(guest.locator("#state")).to_have_text(re.compile("^Playing for cartpole"))
             await guest.get_by_role("button", name="Leave").click()
-        await expect(page.locator(".fleet-table tbody tr[data-state=playing]")).to_have_count(0)
+        await expect(
+            page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
+        ).to_have_count(0)
 
 
 async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: Path) -> None:
