@@ -1,6 +1,7 @@
 """Hundreds of policy swaps (ATTRACT_TEST_SWAPS for more): old sessions and models are given back."""
 
 import asyncio
+import contextlib
 import os
 import secrets
 import statistics
@@ -69,11 +70,12 @@ async def test_swapped_out_policies_are_given_back(tmp_path: Path) -> None:
 
 def _renderer_bytes(pid: int) -> int:
     """Resident bytes of all renderers of a host."""
-    return sum(
-        process.memory_info().rss
-        for process in psutil.Process(pid).children(recursive=True)
-        if "--type=renderer" in process.cmdline()
-    )
+    total = 0
+    for process in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "--type=renderer" in process.cmdline():
+                total += process.memory_info().rss
+    return total
 
 
 def _slope(samples: list[tuple[int, int]]) -> float:

@@ -1,10 +1,9 @@
 """A worker's browser killed at five points: training goes on, and every segment counts once."""
 
 import asyncio
-import os
+import contextlib
 import random
 import secrets
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -69,8 +68,9 @@ class Victim:
     def _kill(self) -> None:
         assert self._pid is not None
         for process in psutil.Process(self._pid).children(recursive=True):
-            if "--type=renderer" in process.cmdline():
-                os.kill(process.pid, signal.SIGKILL)
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "--type=renderer" in process.cmdline():
+                    process.kill()
         self.killed_at = time.monotonic()
 
 
