@@ -35,7 +35,6 @@ check: $(STAMPS)/python $(STAMPS)/node
 	npm run --silent lint
 	$(BIN)/python shared_schema/generate.py --check
 	$(BIN)/python tests/support/check_rules.py
-	$(BIN)/python tests/support/check_rules.py
 
 format: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/ruff check --fix-only --quiet backend tests shared_schema
