@@ -14,7 +14,7 @@ from rich.table import Table
 
 from attract import __version__
 from attract.errors import AttractError, ConfigurationError
-from attract.settings import RunSettings, ServerSettings
+from attract.settings import RunSettings, ServerSettings, merge_settings
 
 app = App(
     name="attract",
@@ -82,7 +82,7 @@ def train(
     from attract.commands.gateway import run_async
     from attract.commands.train import TrainOrder, train_game
 
-    given = _merge(
+    given = merge_settings(
         _read_yaml(config),
         settings.model_dump(mode="json", exclude_unset=True),
         _without_none(
@@ -271,19 +271,6 @@ def _read_yaml(path: Path | None) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigurationError("must be a mapping of settings", setting=str(path))
     return cast("dict[str, Any]", data)
-
-
-def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested mappings, later ones winning."""
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        for key, value in layer.items():
-            below = merged.get(key)
-            if isinstance(value, Mapping) and isinstance(below, Mapping):
-                merged[key] = _merge(cast("Mapping[str, Any]", below), cast("Mapping[str, Any]", value))
-            else:
-                merged[key] = value
-    return merged
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -242,3 +242,18 @@ SERVER_VARIABLES = {
     "ATTRACT_WORKER_TOKEN": "worker_token",
 }
 """Environment variable to the server setting it gives."""
+
+
+def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings of settings as one, later layers above earlier ones; nothing is checked."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = merged.get(key)
+            if isinstance(value, Mapping) and isinstance(below, Mapping):
+                merged[key] = merge_settings(
+                    cast("Mapping[str, Any]", below), cast("Mapping[str, Any]", value)
+                )
+            else:
+                merged[key] = value
+    return merged

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.runs.directory import RunDirectory, create_run_id
@@ -21,7 +21,7 @@ from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
 from attract.server.run_record import RunArchive, RunRecord
 from attract.server.sockets import SocketHub
-from attract.settings import RunSettings, ServerSettings
+from attract.settings import RunSettings, ServerSettings, merge_settings
 
 CODE = "game.js"
 CODE_MAP = "game.js.map"
@@ -115,7 +115,7 @@ class RunService:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
             config = self._archive.directory(run_id).read_config()
-            settings = _merge(config["settings"], settings)
+            settings = merge_settings(config["settings"], settings)
             game = game or str(config["game"])
         else:
             settings = _above(self._games.recommended(game), settings)
@@ -460,20 +460,9 @@ def _known_run() -> Generator[None]:
 
 def _above(recommended: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Given settings on top of a game's own; of two that exclude each other (S5) the given one stays."""
-    merged = _merge(recommended, given)
+    merged = merge_settings(recommended, given)
     one, other = "minibatch_steps", "num_minibatches"
     for chosen, displaced in ((one, other), (other, one)):
         if chosen in given.get("ppo", {}) and displaced not in given.get("ppo", {}):
             merged["ppo"].pop(displaced, None)
-    return merged
-
-
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        known = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(known, Mapping):
-            merged[key] = _merge(cast("Mapping[str, Any]", known), cast("Mapping[str, Any]", value))
-        else:
-            merged[key] = value
     return merged
