@@ -144,6 +144,7 @@ TO_BROWSER: list[WireModel] = [
         seed=SEED,
         horizon=32,
         max_frame_bytes=262_144,
+        state_size=128,
     ),
     m.Lease(
         run_id="cartpole-1",

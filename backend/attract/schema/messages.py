@@ -295,6 +295,8 @@ class WelcomeWorker(FiniteModel):
     horizon: Annotated[int, Field(ge=1, le=65_536)]
     max_frame_bytes: Annotated[int, Field(ge=1024)]
     progress_seconds: float = 2.0
+    state_size: Annotated[int, Field(ge=0, le=1 << 20)] = 0
+    """Numbers of a slot's packed recurrent state, the same for every policy of the run; 0: feed-forward."""
 
 
 class ParameterDistribution(FiniteModel):

@@ -41,6 +41,7 @@ function welcome(fields: Partial<WelcomeWorker> = {}): WelcomeWorker {
     horizon: 4,
     max_frame_bytes: 4096,
     progress_seconds: 2,
+    state_size: 0,
     ...fields,
   };
 }

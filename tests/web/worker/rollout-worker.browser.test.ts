@@ -106,6 +106,7 @@ function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {}): Welco
     horizon: 32,
     max_frame_bytes: 256 * 1024,
     progress_seconds: 0.5,
+    state_size: 0,
     ...fields,
   };
 }

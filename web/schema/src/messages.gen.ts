@@ -592,4 +592,8 @@ export interface WelcomeWorker {
   horizon: number;
   max_frame_bytes: number;
   progress_seconds: number;
+  /**
+   * Numbers of a slot's packed recurrent state, the same for every policy of the run; 0: feed-forward.
+   */
+  state_size: number;
 }
