@@ -37,6 +37,11 @@ def steps(*shape: int) -> np.ndarray:
     return (1000 * s + t + 0.25 * sum(rest, np.zeros(shape))).astype(np.float32)
 
 
+def flags_of(*values: int) -> m.Tensor:
+    """[k] uint8."""
+    return from_numpy(np.array(values, np.uint8))
+
+
 def flags(*set_at: tuple[int, int]) -> m.Tensor:
     """[horizon, slots] uint8, 1 at the (step, column) pairs."""
     array = np.zeros((HORIZON, SLOTS), np.bool_)
@@ -129,6 +134,27 @@ FROM_BROWSER: list[WireModel] = [
     m.EvaluationResult(
         run_id="cartpole-1", lease_id=6, policy_version=12, episodes=[EPISODE], play_seconds=1.75
     ),
+    m.Observe(
+        run_id="cartpole-1",
+        lease_id=7,
+        group=1,
+        step=640,
+        observation={"obs": from_numpy(steps(2, 3))},
+        active=flags_of(1, 1),
+        episode=from_numpy(np.array([4, 0], np.int32)),
+        episode_step=from_numpy(np.array([0, 64], np.int32)),
+        outcome=m.StepOutcome(
+            reward=from_numpy(np.array([1.0, -0.5], np.float32)),
+            terminated=flags_of(0, 0),
+            truncated=flags_of(1, 0),
+            valid=flags_of(1, 1),
+            executed_ticks=from_numpy(np.array([4, 4], np.uint16)),
+            final_column=from_numpy(np.array([0], np.int32)),
+            final_observation={"obs": from_numpy(steps(1, 3))},
+            episodes=[EPISODE],
+            step_seconds=0.0005,
+        ),
+    ),
     m.Goodbye(),
 ]
 TO_BROWSER: list[WireModel] = [
@@ -159,7 +185,9 @@ TO_BROWSER: list[WireModel] = [
         desync_steps=500,
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
         lesson_id="first",
+        group_sizes=[32, 32],
     ),
+    m.Act(run_id="cartpole-1", lease_id=7, group=1, action=from_numpy(np.array([1, 0], np.int32))),
     m.Policy(run_id="cartpole-1", policy_version=12, onnx=bytes(range(256))),
     m.BlockAck(run_id="cartpole-1", lease_id=5_000_000_000, block_index=3, accepted=False, reason="spent"),
     m.LeaseVoid(run_id="cartpole-1", lease_id=5_000_000_000, reason="lapsed after 15 s of silence"),

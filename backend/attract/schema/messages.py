@@ -218,6 +218,50 @@ class RolloutClose(FiniteModel):
     """Time between the end of the lease before and the start of this one."""
 
 
+class StepOutcome(FiniteModel):
+    """What the last action brought to each slot of a group (rule I1); k slots, agents inside instances."""
+
+    reward: Tensor
+    """[k] float32, raw."""
+    terminated: Tensor
+    truncated: Tensor
+    valid: Tensor
+    """[k] uint8; 0: the agent took no part, or its game failed in this step."""
+    executed_ticks: Tensor
+    """[k] uint16."""
+    final_column: Tensor | None = None
+    """[n] int32: columns whose step was truncated (rule E2); None: there are none."""
+    final_observation: dict[str, Tensor] = {}
+    """[n, ...] each: the observations before the reset, in that order."""
+    episodes: Annotated[list[EpisodeResult], FailFast()] = []
+    """Episodes that ended in this step; their `step` is 0 here."""
+    step_seconds: float
+    """How long the games took."""
+
+
+class Observe(FiniteModel):
+    """Worker under central inference: what the slots of one group see now, and how they came there (I1)."""
+
+    type: Literal["observe"] = "observe"
+    run_id: Name
+    lease_id: Count
+    group: Annotated[int, Field(ge=0, le=63)]
+    step: Count
+    """Steps that each slot of the group has taken in all."""
+    observation: dict[str, Tensor]
+    """[k, ...] each, after the step and, where an episode ended, after the reset (rule E3)."""
+    action_mask: Tensor | None = None
+    """[k, n] uint8, for the next action."""
+    active: Tensor
+    """[k] uint8: whether the slot takes part in the next step (rule E9)."""
+    episode: Tensor
+    """[instances] int32."""
+    episode_step: Tensor
+    """[instances] int32: steps taken in that episode; with `episode` it names the next draw (rule C5)."""
+    outcome: StepOutcome | None = None
+    """None: only a look, nothing was stepped; not counted."""
+
+
 class EvaluationResult(FiniteModel):
     """Worker: an `evaluate` lease is done; one result per episode asked for, in that order."""
 
@@ -347,6 +391,20 @@ class Lease(FiniteModel):
     """Rule E7; 0 is off. Counts only in an instance's first episode."""
     parameters: dict[str, ParameterDistribution] = {}
     lesson_id: str | None = None
+    group_sizes: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] = []
+    """`train` under central inference: instances of each group, in the order of the seat; the worker steps
+    them on `act` messages (rule I2). Empty: the worker runs the policy itself."""
+
+
+class Act(FiniteModel):
+    """Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2)."""
+
+    type: Literal["act"] = "act"
+    run_id: Name
+    lease_id: Count
+    group: Annotated[int, Field(ge=0, le=63)]
+    action: Tensor | None
+    """[k] int32, or [k, components] int32 / float32 as in a block; None: answer with what is seen now."""
 
 
 class Policy(FiniteModel):
@@ -392,12 +450,12 @@ FromHost = Annotated[
     Field(discriminator="type"),
 ]
 FromWorker = Annotated[
-    Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Goodbye,
+    Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Observe | Goodbye,
     Field(discriminator="type"),
 ]
 ToHost = Annotated[Refused | WelcomeHost | Assignment | RunEnded, Field(discriminator="type")]
 ToWorker = Annotated[
-    Refused | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded,
+    Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded,
     Field(discriminator="type"),
 ]
 FromBrowser = Annotated[
@@ -410,11 +468,12 @@ FromBrowser = Annotated[
     | Block
     | RolloutClose
     | EvaluationResult
+    | Observe
     | Goodbye,
     Field(discriminator="type"),
 ]
 ToBrowser = Annotated[
-    Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded,
+    Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded,
     Field(discriminator="type"),
 ]
 

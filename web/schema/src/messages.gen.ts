@@ -13,6 +13,7 @@ export type FromBrowser =
   | Block
   | RolloutClose
   | EvaluationResult
+  | Observe
   | Goodbye;
 /**
  * Any message of direction FromHost.
@@ -22,12 +23,12 @@ export type FromHost = Hello | GameDescribed | GameFailed | HostStatus | Goodbye
  * Any message of direction FromWorker.
  */
 export type FromWorker =
-  Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Goodbye;
+  Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Observe | Goodbye;
 /**
  * Any message of direction ToBrowser.
  */
 export type ToBrowser =
-  Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded;
+  Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
 /**
  * Any message of direction ToHost.
  */
@@ -35,8 +36,32 @@ export type ToHost = Refused | WelcomeHost | Assignment | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
-export type ToWorker = Refused | WelcomeWorker | Lease | Policy | BlockAck | LeaseVoid | RunEnded;
+export type ToWorker = Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
 
+/**
+ * Central inference: step one group of a lease's games once, or only say what they see (rules I1, I2).
+ */
+export interface Act {
+  type: "act";
+  run_id: string;
+  lease_id: number;
+  group: number;
+  /**
+   * [k] int32, or [k, components] int32 / float32 as in a block; None: answer with what is seen now.
+   */
+  action: Tensor | null;
+}
+/**
+ * Little-endian array in C order; booleans travel as uint8.
+ */
+export interface Tensor {
+  dtype: "float32" | "float16" | "int32" | "uint8" | "uint16";
+  /**
+   * @maxItems 6
+   */
+  shape: number[];
+  data: Uint8Array;
+}
 /**
  * Host: run (or go on running) this many workers of this run's game; `run_id` None means none.
  */
@@ -126,17 +151,6 @@ export interface Block {
   bootstrap_value: Tensor;
   final_observations: FinalObservations | null;
   episodes: EpisodeResult[];
-}
-/**
- * Little-endian array in C order; booleans travel as uint8.
- */
-export interface Tensor {
-  dtype: "float32" | "float16" | "int32" | "uint8" | "uint16";
-  /**
-   * @maxItems 6
-   */
-  shape: number[];
-  data: Uint8Array;
 }
 /**
  * Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8).
@@ -443,6 +457,82 @@ export interface RolloutClose {
   wait_seconds: number;
 }
 /**
+ * Worker under central inference: what the slots of one group see now, and how they came there (I1).
+ */
+export interface Observe {
+  type: "observe";
+  run_id: string;
+  lease_id: number;
+  group: number;
+  /**
+   * Steps that each slot of the group has taken in all.
+   */
+  step: number;
+  /**
+   * [k, ...] each, after the step and, where an episode ended, after the reset (rule E3).
+   */
+  observation: {
+    [k: string]: Tensor;
+  };
+  /**
+   * [k, n] uint8, for the next action.
+   */
+  action_mask: Tensor | null;
+  /**
+   * [k] uint8: whether the slot takes part in the next step (rule E9).
+   */
+  active: Tensor;
+  /**
+   * [instances] int32.
+   */
+  episode: Tensor;
+  /**
+   * [instances] int32: steps taken in that episode; with `episode` it names the next draw (rule C5).
+   */
+  episode_step: Tensor;
+  /**
+   * None: only a look, nothing was stepped; not counted.
+   */
+  outcome: StepOutcome | null;
+}
+/**
+ * What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+ */
+export interface StepOutcome {
+  /**
+   * [k] float32, raw.
+   */
+  reward: Tensor;
+  terminated: Tensor;
+  truncated: Tensor;
+  /**
+   * [k] uint8; 0: the agent took no part, or its game failed in this step.
+   */
+  valid: Tensor;
+  /**
+   * [k] uint16.
+   */
+  executed_ticks: Tensor;
+  /**
+   * [n] int32: columns whose step was truncated (rule E2); None: there are none.
+   */
+  final_column: Tensor | null;
+  /**
+   * [n, ...] each: the observations before the reset, in that order.
+   */
+  final_observation: {
+    [k: string]: Tensor;
+  };
+  /**
+   * Episodes that ended in this step; their `step` is 0 here.
+   */
+  episodes: EpisodeResult[];
+  /**
+   * How long the games took.
+   */
+  step_seconds: number;
+}
+/**
  * The page is going away on purpose: leases lapse at once.
  */
 export interface Goodbye {
@@ -488,6 +578,13 @@ export interface Lease {
     [k: string]: ParameterDistribution;
   };
   lesson_id: string | null;
+  /**
+   * `train` under central inference: instances of each group, in the order of the seat; the worker steps
+   * them on `act` messages (rule I2). Empty: the worker runs the policy itself.
+   *
+   * @maxItems 64
+   */
+  group_sizes: number[];
 }
 /**
  * Who controls one agent of the game.

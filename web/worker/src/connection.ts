@@ -1,6 +1,7 @@
 /** The worker's side of the protocol as a state machine: no socket, no clock, no game. */
 
 import type {
+  Act,
   BlockAck,
   EvaluationResult,
   FromBrowser,
@@ -36,6 +37,8 @@ export type Effect =
   | { kind: "create_policy"; policy: Policy }
   | { kind: "play"; lease: Lease }
   | { kind: "void"; leaseId: number }
+  /** Central inference: step a group of the games, or say what they see. */
+  | { kind: "act"; act: Act }
   /** The page is of another build than the server. */
   | { kind: "reload"; reason: string }
   /** Nothing more to do; `error` is null when that is as it should be. */
@@ -129,6 +132,8 @@ export class WorkerConnection {
         return this.#policy(message);
       case "lease":
         return this.#lease(message);
+      case "act":
+        return [{ kind: "act", act: message }];
       case "block_ack":
         return this.#acknowledged(message);
       case "lease_void":

@@ -117,6 +117,7 @@ export function lease(fields: Partial<Lease> = {}): Lease {
     desync_steps: 0,
     parameters: {},
     lesson_id: null,
+    group_sizes: [],
     ...fields,
   };
 }
