@@ -1,7 +1,9 @@
-"""Advantage estimates over the streams that accepted segments form."""
+"""Advantages over the streams that accepted segments form: GAE, and V-trace for lagged experience."""
 
 import torch
 from torch import Tensor
+
+from attract.algorithm.streams import discounted_sums, next_values, shifted
 
 
 def advantages_from_segments(
@@ -43,74 +45,84 @@ def advantages_from_segments(
     Source: Schulman et al. 2016 (arXiv:1506.02438), section 3; truncation after Pardo et al. 2018
         (arXiv:1712.00378); rules E6, S2, S5.
     """
-    num_steps, num_segments = rewards.shape
+    _check_shapes(rewards, values, final_values, bootstrap_value, valid)
+    following = next_values(values, final_values, bootstrap_value, terminated, truncated, next_segment)
+    deltas = _differences(rewards, values, following, valid, gamma)
+    decay = _decay(rewards, terminated, truncated, valid, gamma * gae_lambda)
+    return discounted_sums(deltas, decay, next_segment)
+
+
+def vtrace_from_segments(
+    ratios: Tensor,
+    rewards: Tensor,
+    values: Tensor,
+    final_values: Tensor,
+    bootstrap_value: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    valid: Tensor,
+    next_segment: Tensor | None,
+    *,
+    gamma: float,
+    gae_lambda: float,
+    rho_max: float,
+    c_max: float,
+) -> tuple[Tensor, Tensor]:
+    """V-trace targets and advantages over streams of segments, for experience of an earlier version (P9).
+
+        delta_t = r_t + gamma * next_v_t - V_t
+        c_t = gae_lambda * min(c_max, ratio_t)
+        v_t - V_t = min(rho_max, ratio_t) * delta_t + gamma * (1 - cut_t) * c_t * (v_{t+1} - V_{t+1})
+        A_t = r_t + gamma * (gae_lambda * v_{t+1} + (1 - gae_lambda) * V_{t+1}) - V_t
+
+    At a cut and at a stream's end both v_{t+1} and V_{t+1} are `next_v_t`, which is that of
+    `advantages_from_segments`, as are streams, cuts and invalid steps. The advantage has no factor rho: PPO's
+    own ratio stands for it. With all ratios 1 it is GAE, and the targets are GAE + V.
+
+    Args:
+        ratios: [T, S] float32, pi_start(a|s) / pi_behaviour(a|s); numbers of invalid steps do not matter.
+        values, final_values, bootstrap_value: under the policy of pi_start.
+        rho_max, c_max: > 0, clip the ratio of the correction and of the trace.
+        rewards, terminated, truncated, valid, next_segment, gamma, gae_lambda: as in
+            `advantages_from_segments`.
+
+    Returns: advantages, not normalised, and value targets v_t; [T, S] float32 each.
+    Raises: ValueError: when shapes do not fit each other.
+    Source: Espeholt et al. 2018 (arXiv:1802.01561), section 4.1 with remark 2 (lambda); rule P9.
+    """
+    _check_shapes(rewards, values, final_values, bootstrap_value, valid)
+    following = next_values(values, final_values, bootstrap_value, terminated, truncated, next_segment)
+    deltas = _differences(rewards, values, following, valid, gamma)
+    decay = _decay(rewards, terminated, truncated, valid, gamma * gae_lambda)
+    ratios = torch.where(valid, ratios, 0.0)
+    corrections = discounted_sums(
+        ratios.clamp(max=rho_max) * deltas, ratios.clamp(max=c_max) * decay, next_segment
+    )
+    later = shifted(corrections, next_segment, torch.zeros_like(bootstrap_value))
+    return torch.addcmul(deltas, decay, later), values + corrections
+
+
+def _differences(rewards: Tensor, values: Tensor, following: Tensor, valid: Tensor, gamma: float) -> Tensor:
+    """The deltas: r + gamma * next_v - v, 0 where invalid."""
+    return torch.add(rewards - values, following, alpha=gamma).masked_fill_(~valid, 0.0)
+
+
+def _decay(
+    rewards: Tensor, terminated: Tensor, truncated: Tensor, valid: Tensor, gamma_lambda: float
+) -> Tensor:
+    """What passes back: gamma * lambda, 0 where the recursion is cut (E6) and where invalid."""
+    decay = torch.full_like(rewards, gamma_lambda)
+    return decay.masked_fill_(terminated | truncated | ~valid, 0.0)
+
+
+def _check_shapes(
+    rewards: Tensor, values: Tensor, final_values: Tensor, bootstrap_value: Tensor, valid: Tensor
+) -> None:
     for name, array in (("values", values), ("final_values", final_values), ("valid", valid)):
         if array.shape != rewards.shape:
             raise ValueError(f"expected {name} of shape {tuple(rewards.shape)}, got {tuple(array.shape)}")
+    num_segments = rewards.shape[1]
     if bootstrap_value.shape != (num_segments,):
         raise ValueError(
             f"expected bootstrap_value of shape ({num_segments},), got {tuple(bootstrap_value.shape)}"
         )
-
-    following = bootstrap_value if next_segment is None else _follow(values[0], next_segment, bootstrap_value)
-    next_values = torch.cat((values[1:], following.unsqueeze(0)))
-    next_values = torch.where(truncated, final_values, next_values).masked_fill_(terminated, 0.0)
-    deltas = torch.add(rewards - values, next_values, alpha=gamma)
-    deltas.masked_fill_(~valid, 0.0)
-    decay = torch.full_like(rewards, gamma * gae_lambda)
-    decay.masked_fill_(terminated | truncated | ~valid, 0.0)
-
-    # Each segment alone first: one small operation per step, whatever the number of segments.
-    advantages = torch.empty_like(deltas)
-    rows, delta_rows, decay_rows = advantages.unbind(0), deltas.unbind(0), decay.unbind(0)
-    rows[-1].copy_(delta_rows[-1])
-    for t in range(num_steps - 2, -1, -1):
-        torch.addcmul(delta_rows[t], decay_rows[t], rows[t + 1], out=rows[t])
-    if next_segment is None:
-        return advantages
-    # The recursion is linear: a carry from the successor adds (product of the decays from here on) * carry.
-    weight = torch.cumprod(decay.flip(0), dim=0).flip(0)
-    return advantages.addcmul_(weight, _carries(advantages[0], weight[0], next_segment))
-
-
-def chain_segments(slot_id: Tensor, first_step: Tensor, horizon: int) -> Tensor | None:
-    """Which segment follows which: the same slot's, with consecutive steps (rule S2).
-
-    Args:
-        slot_id: [S] integer.
-        first_step: [S] integer, the slot's own step counter at the segment's first step.
-        horizon: steps per segment.
-
-    Returns: [S] int64, the column of the successor, -1 at the end of a run; None when every run has length 1.
-    """
-    slots, steps = slot_id.long(), first_step.long()
-    by_step = torch.argsort(steps, stable=True)
-    order = by_step[torch.argsort(slots[by_step], stable=True)]
-    slots, steps = slots[order], steps[order]
-    follows = (slots[1:] == slots[:-1]) & (steps[1:] == steps[:-1] + horizon)
-    if not bool(follows.any()):
-        return None
-    successors = torch.full_like(order, -1)
-    successors[order[:-1]] = torch.where(follows, order[1:], -1)
-    return successors
-
-
-def _follow(first: Tensor, next_segment: Tensor, otherwise: Tensor) -> Tensor:
-    """`first` of each segment's successor, `otherwise` where there is none; [S] each."""
-    return torch.where(next_segment >= 0, first[next_segment.clamp(min=0)], otherwise)
-
-
-def _carries(first: Tensor, weight: Tensor, next_segment: Tensor) -> Tensor:
-    """Advantage of each segment's successor at its first step, 0 where there is none; [S].
-
-    Runs are followed by pointer doubling, so a run of n segments takes log2(n) rounds.
-    """
-    # The successor's advantage is first' + weight' * (its own carry): compose until every run has ended.
-    zero = torch.zeros_like(first)
-    offset, factor = _follow(first, next_segment, zero), _follow(weight, next_segment, zero)
-    target = next_segment
-    while bool((target >= 0).any()):
-        offset = torch.addcmul(offset, factor, _follow(offset, target, zero))
-        factor = factor * _follow(factor, target, zero)
-        target = _follow(target, target, torch.full_like(target, -1))
-    return offset

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attract.algorithm.advantages import advantages_from_segments, chain_segments
+from attract.algorithm.advantages import advantages_from_segments
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.losses import (
     approx_kl,
@@ -18,6 +18,7 @@ from attract.algorithm.losses import (
     value_loss,
 )
 from attract.algorithm.schedules import scheduled
+from attract.algorithm.streams import chain_segments
 from attract.errors import NonFiniteUpdateError
 from attract.policy.network import Policy
 from attract.settings import PpoSettings

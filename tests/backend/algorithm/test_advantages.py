@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from attract.algorithm.advantages import advantages_from_segments, chain_segments
+from attract.algorithm.advantages import advantages_from_segments, vtrace_from_segments
+from attract.algorithm.streams import chain_segments
 
 NAN = float("nan")
 
@@ -96,16 +97,6 @@ def test_S2_consecutive_segments_of_a_slot_are_one_stream():
     # delta = 1, -3, -7, -11; A_3 = -11, A_2 = -7 - 11/4 = -9.75, A_1 = -3 - 9.75/4 = -5.4375,
     # A_0 = 1 - 5.4375/4 = -0.359375. The first segment's own bootstrap value (999) is not read.
     assert advantages.tolist() == [[-9.75, 0.0, -0.359375], [-11.0, 0.0, -5.4375]]
-
-
-def test_S2_at_a_hole_the_own_bootstrap_is_used():
-    # Slot 7 plays steps 0-1 and 4-5; steps 2-3 were refused: nothing follows anything.
-    assert chain_segments(torch.tensor([7, 7]), torch.tensor([0, 4]), horizon=2) is None
-
-
-def test_S2_slots_are_not_mixed():
-    # Another slot's segment with the next step is no successor.
-    assert chain_segments(torch.tensor([7, 8]), torch.tensor([0, 2]), horizon=2) is None
 
 
 def test_shapes_that_do_not_fit_are_refused():
@@ -227,6 +218,126 @@ def test_S2_the_order_of_columns_does_not_matter():
     assert torch.equal(
         compute({name: array[..., order] for name, array in tensors.items()}), compute(tensors)[:, order]
     )
+
+
+def hand_example(*, rho_max=1.0, c_max=1.0, **flags):
+    """`three_steps`, where the learner is 2, 1/2 and 4 times as likely to act so."""
+    none = (0, 0, 0)
+    advantages, targets = vtrace_from_segments(
+        column([2, 0.5, 4]),
+        column([1, 2, 3]),
+        column([10, 20, 30]),
+        column(list(flags.get("final", (NAN, NAN, NAN)))),
+        torch.tensor([40.0]),
+        column(list(flags.get("terminated", none)), torch.bool),
+        column(list(flags.get("truncated", none)), torch.bool),
+        column([1, 1, 1], torch.bool),
+        None,
+        gamma=0.5,
+        gae_lambda=0.5,
+        rho_max=rho_max,
+        c_max=c_max,
+    )
+    return advantages[:, 0].tolist(), targets[:, 0].tolist()
+
+
+def test_P9_worked_by_hand():
+    # delta: 1, -3, -7 as above. With rho and c clipped at 1: rho 1, 1/2, 1; c = 1/2, 1/4, 1/2.
+    # v - V: -7; -3/2 + 1/2 * 1/4 * -7 = -2.375; 1 + 1/2 * 1/2 * -2.375 = 0.40625
+    # A = delta + 1/4 (v' - V'): -7; -3 - 7/4 = -4.75; 1 - 2.375/4 = 0.40625
+    assert hand_example() == ([0.40625, -4.75, -7.0], [10.40625, 17.625, 23.0])
+    # rho up to 3, c up to 3/2: rho 2, 1/2, 3; c = 3/4, 1/4, 3/4.
+    # v - V: -21; -3/2 - 21/8 = -4.125; 2 + 1/2 * 3/4 * -4.125 = 0.453125
+    # A: -7; -3 - 21/4 = -8.25; 1 - 4.125/4 = -0.03125
+    assert hand_example(rho_max=3.0, c_max=1.5) == ([-0.03125, -8.25, -7.0], [10.453125, 15.875, 9.0])
+
+
+def test_P9_is_cut_where_gae_is():
+    # Terminated at step 1: delta_1 = 2 - 20 = -18, v - V = -9, A_1 = -18. Step 0 sees v_1 - V_1 = -9.
+    # v - V at 0: 1 + 1/4 * -9 = -1.25; A_0 = 1 - 9/4 = -1.25
+    assert hand_example(terminated=(0, 1, 0)) == ([-1.25, -18.0, -7.0], [8.75, 11.0, 23.0])
+    # Truncated there, worth 100: delta_1 = 2 + 50 - 20 = 32, v - V = 16; 1 + 16/4 = 5 twice
+    assert hand_example(truncated=(0, 1, 0), final=(NAN, 100.0, NAN)) == (
+        [5.0, 32.0, -7.0],
+        [15.0, 36.0, 23.0],
+    )
+
+
+def vtrace_by_the_definition(batch, ratios, *, horizon, gamma, gae_lambda, rho_max, c_max):
+    """v_t = V_t + sum over k of gamma^(k-t) (product of c_t .. c_{k-1}) rho_k delta_k, up to the first cut.
+
+    Follows a step to the next by looking up (slot, step), as `by_the_definition` does.
+    """
+    where = {}
+    for s, (slot, first) in enumerate(zip(batch["slot_id"], batch["first_step"], strict=True)):
+        for t in range(horizon):
+            where[int(slot), int(first) + t] = (t, s)
+
+    def value_after(slot, k):
+        """Value of what follows step k, and whether the sum ends here."""
+        t, s = where[slot, k]
+        if batch["terminated"][t, s]:
+            return 0.0, True
+        if batch["truncated"][t, s]:
+            return batch["final_values"][t, s], True
+        if (slot, k + 1) not in where:
+            return batch["bootstrap_value"][s], True
+        return batch["values"][where[slot, k + 1]], False
+
+    def target(slot, step):
+        total, weight, k, ended = batch["values"][where[slot, step]], 1.0, step, False
+        while not ended:
+            place = where[slot, k]
+            after, ended = value_after(slot, k)
+            delta = batch["rewards"][place] + gamma * after - batch["values"][place]
+            total += weight * min(rho_max, ratios[place]) * delta
+            weight *= gamma * gae_lambda * min(c_max, ratios[place])
+            k += 1
+        return total
+
+    advantages, targets = np.zeros(ratios.shape), np.array(batch["values"])
+    for (slot, step), place in where.items():
+        if batch["valid"][place]:
+            value, ended = value_after(slot, step)
+            later = value if ended else target(slot, step + 1)
+            mixed = gae_lambda * later + (1 - gae_lambda) * value
+            advantages[place] = batch["rewards"][place] + gamma * mixed - batch["values"][place]
+            targets[place] = target(slot, step)
+    return advantages, targets
+
+
+def vtrace_of(batch, ratios, horizon, **numbers):
+    tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
+    follows = chain_segments(tensors.pop("slot_id"), tensors.pop("first_step"), horizon)
+    return vtrace_from_segments(torch.from_numpy(ratios), **tensors, next_segment=follows, **numbers)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_P9_S2_S5_equals_the_sum_of_products_written_out(seed):
+    horizon, batch = random_batch(seed)
+    ratios = np.exp(np.random.default_rng(seed).normal(size=batch["rewards"].shape))
+    ratios[~batch["valid"]] = np.nan
+    numbers = {"gamma": 0.9, "gae_lambda": 0.8, "rho_max": 1.3, "c_max": 1.1}
+    got = vtrace_of(batch, ratios, horizon, **numbers)
+    expected = vtrace_by_the_definition(batch, ratios, horizon=horizon, **numbers)
+    valid = batch["valid"]
+    for mine, reference in zip(got, expected, strict=True):
+        np.testing.assert_allclose(mine.numpy()[valid], reference[valid], rtol=0, atol=1e-12)
+    assert (got[0].numpy()[~valid] == 0).all()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_P9_on_policy_it_is_gae(seed):
+    horizon, batch = random_batch(seed)
+    batch = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in batch.items()}
+    ratios = np.ones_like(batch["rewards"])
+    advantages, targets = vtrace_of(batch, ratios, horizon, gamma=0.9, gae_lambda=0.8, rho_max=1.0, c_max=1.0)
+    tensors = {name: torch.from_numpy(np.asarray(array)) for name, array in batch.items()}
+    follows = chain_segments(tensors.pop("slot_id"), tensors.pop("first_step"), horizon)
+    expected = advantages_from_segments(**tensors, next_segment=follows, gamma=0.9, gae_lambda=0.8)
+    valid = tensors["valid"]
+    torch.testing.assert_close(advantages[valid], expected[valid], rtol=0, atol=1e-6)
+    torch.testing.assert_close(targets[valid], (expected + tensors["values"])[valid], rtol=0, atol=1e-6)
 
 
 @pytest.mark.gpu
