@@ -16,7 +16,7 @@ from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.schema.api import GameReport, MetricsRow
 from attract.schema.base import WireModel
-from attract.server.active_run import RunResult
+from attract.server.run_progress import RunResult
 from attract.settings import ServerSettings
 from attract.terminal import Display, create_display
 

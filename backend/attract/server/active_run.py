@@ -1,4 +1,4 @@
-"""One run while it is active: carries out the core's wishes, hears the learner, watches the goal."""
+"""One run while it is active: composes its parts, carries out the core's wishes, begins and ends."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from attract.collection import effects
-from attract.collection.config import EPISODE_BYTES
+from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
@@ -24,40 +24,32 @@ from attract.schema.api import (
 )
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
-from attract.schema.learner import Dropped, Export, Published, Ready, Train, Warmup
+from attract.schema.learner import Export, Published, Warmup
 from attract.schema.messages import Block, FromBrowser, Hello, Lease, RolloutClose, Seed
 from attract.server.background import BackgroundTasks
 from attract.server.evaluator import Evaluator
-from attract.server.events import Kind
 from attract.server.game_reports import GameReports
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
-from attract.server.policy_cache import PolicyCache
+from attract.server.run_news import Listener, RunNews
 from attract.server.run_plan import begin_message, collection_config, create_store
 from attract.server.run_progress import RunProgress, RunResult
 from attract.server.run_record import RunRecord
 from attract.server.sockets import SocketHub
+from attract.server.update_flow import UpdateFlow
 from attract.settings import RunSettings
 
 TICK_SECONDS = 0.25
 FLEET_EVENT_SECONDS = 1.0
-MAX_DROPPED = 3
-"""Rule P8: this many updates undone in a row pause the run."""
-SHOWN_NOTES = ("verification", "policy")
-"""Kinds of the core's notes that pages show as reports; the others are told in other ways."""
 log = logging.getLogger(__name__)
 
-Listener = Callable[[Kind, WireModel], None]
 Answer = TypeVar("Answer")
 
 
 class ActiveRun:
-    """Composes core, store, learner and record for one run; owned by the run service, on its event loop.
-
-    Rule D1 in order: the learner says that a version is durable, its row is committed, workers hear of it.
-    """
+    """Composes core, store, learner and record for one run; owned by the run service, on its event loop."""
 
     def __init__(
         self,
@@ -95,9 +87,7 @@ class ActiveRun:
         self._module = module
         self._record = record
         self._hub = hub
-        self._learner = LearnerSupervisor(start_learner, self)
         self._clock = clock
-        self._listener = listener
         self._resume = resume
         self._initialize_from = initialize_from
         self._train = train
@@ -106,15 +96,16 @@ class ActiveRun:
         self._config = collection_config(settings, self.run_id, module.reference)
         self._core = CollectionCore(self._config)
         self._store: SegmentStore | None = None
-        self._ready = asyncio.Event()
-        self._in_flight: dict[int, Train] = {}
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._policies = PolicyCache(self.run_id)
-        self._reports = GameReports(games.map_stack)
+        self._news = RunNews(
+            self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train
+        )
         self._confirming = False
         """The goal is being confirmed; the core is paused until that is decided."""
         self._evaluator = Evaluator(self._progress, record, self._request_evaluation, keep=train)
+        self._updates = UpdateFlow(
+            self, self._core, self._progress, record, self._news, self._evaluator, clock
+        )
+        self._learner = LearnerSupervisor(start_learner, self._updates)
         self._background = BackgroundTasks(self._broke)
         self._finishing = False
         self._deaf = False
@@ -122,7 +113,7 @@ class ActiveRun:
 
     def view(self) -> RunView:
         """The run as it stands."""
-        return self._progress.view(self.fleet(), self._reports.all())
+        return self._news.view()
 
     @property
     def policy_version(self) -> int:
@@ -135,7 +126,7 @@ class ActiveRun:
 
     def policy(self, version: int) -> bytes | None:
         """ONNX bytes of a recent version, or None."""
-        return self._policies.onnx(version)
+        return self._updates.policies.onnx(version)
 
     async def start(self) -> None:
         """Start the learner, which gets ready while browsers load the game; wait for neither.
@@ -145,18 +136,18 @@ class ActiveRun:
         _, description = self._record.directory.read_game()
         await self._learner.start()
         if not self._train:
-            self._carry_out(self._core.pause(self._clock()))
+            self.carry_out(self._core.pause(self._clock()))
         if self._resume and description is not None:
             self._know_game(description)
         self._background.spawn(self._keep_time())
-        await self._changed()
+        await self._news.changed()
 
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
         if self._progress.state in ("running", "starting", "evaluating"):
             self._progress.state = "paused"
-            self._carry_out(self._core.pause(self._clock()))
-            await self._changed()
+            self.carry_out(self._core.pause(self._clock()))
+            await self._news.changed()
 
     async def resume(self) -> None:
         """Go on after `pause`."""
@@ -164,9 +155,9 @@ class ActiveRun:
             if self._confirming:
                 self._progress.state = "evaluating"
             else:
-                self._progress.state = "running" if self._ready.is_set() else "starting"
-                self._carry_out(self._core.resume(self._clock()))
-            await self._changed()
+                self._progress.state = "running" if self._updates.ready.is_set() else "starting"
+                self.carry_out(self._core.resume(self._clock()))
+            await self._news.changed()
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
@@ -175,10 +166,9 @@ class ActiveRun:
 
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
-        self._ready.clear()
+        self._updates.ready.clear()
         await self._learner.close(at_once=True)
-        self._in_flight.clear()
-        self._idle.set()
+        self._updates.forget()
         await self.stop()
 
     async def evaluate(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
@@ -186,9 +176,9 @@ class ActiveRun:
 
         Raises: AttractError: when the run ends before. ConfigurationError: when one is under way.
         """
-        await self._until_ended(self._ready.wait())
+        await self._until_ended(self._updates.ready.wait())
         view = await self._until_ended(self._evaluator.run(episodes, deterministic=deterministic, seed=seed))
-        await self._changed()
+        await self._news.changed()
         return view
 
     async def export(self, out_dir: str, version: int | None = None) -> int:
@@ -196,7 +186,7 @@ class ActiveRun:
 
         Raises: LearnerError: when the learner could not.
         """
-        await self._until_ended(self._ready.wait())
+        await self._until_ended(self._updates.ready.wait())
         return await self._export(out_dir, version)
 
     def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
@@ -205,9 +195,9 @@ class ActiveRun:
             return
         now = self._clock()
         if hello.role == "host":
-            self._carry_out(self._core.connect_host(connection_id, hello, tier, now))
+            self.carry_out(self._core.connect_host(connection_id, hello, tier, now))
         else:
-            self._carry_out(self._core.connect_worker(connection_id, hello, tier, now))
+            self.carry_out(self._core.connect_worker(connection_id, hello, tier, now))
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -223,15 +213,15 @@ class ActiveRun:
         if isinstance(message, RolloutClose):
             self._progress.statistics.closed(message)
         try:
-            self._carry_out(self._core.receive(connection_id, message, now))
+            self.carry_out(self._core.receive(connection_id, message, now))
         except ConfigurationError as error:
             # The game as described cannot be trained with these settings.
-            self._fail(str(error))
+            self.fail(str(error))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self._deaf:
-            self._carry_out(self._core.disconnect(connection_id, self._clock()))
+            self.carry_out(self._core.disconnect(connection_id, self._clock()))
 
     def _take_block(self, connection_id: int, block: Block, now: float) -> None:
         if self._store is None:
@@ -245,23 +235,23 @@ class ActiveRun:
             except BaseException:
                 self._core.withdraw_block(block, verdict)
                 raise
-        self._carry_out(self._core.commit_block(connection_id, block, verdict, now))
+        self.carry_out(self._core.commit_block(connection_id, block, verdict, now))
 
-    def _carry_out(self, wishes: list[effects.Effect]) -> None:
+    def carry_out(self, wishes: list[effects.Effect]) -> None:
+        """Do what the core wants, in order."""
         for wish in wishes:
             match wish:
                 case effects.Send():
                     self._send(wish.connection_id, wish.message)
                 case effects.SendPolicy():
-                    frame = self._policies.frame(wish.policy_id, wish.policy_version)
+                    frame = self._updates.policies.frame(wish.policy_id, wish.policy_version)
                     self._hub.send_policy(wish.connection_id, frame, wish.policy_id, wish.policy_version)
                 case effects.CloseConnection():
                     self._hub.close(wish.connection_id, wish.code, wish.reason)
                 case effects.StartWarmup():
                     self._learner.tell(Warmup(rows=[int(row) for row in wish.rows]))
                 case effects.StartUpdate():
-                    self._in_flight[wish.train.batch_id] = wish.train
-                    self._idle.clear()
+                    self._updates.began(wish.train)
                     self._learner.tell(wish.train)
                 case effects.EpisodesCounted():
                     episodes = [one.result for one in wish.episodes]
@@ -274,7 +264,7 @@ class ActiveRun:
                 case effects.GameBroken():
                     self._game_broke(wish.report, fatal=wish.fatal)
                 case effects.Note():
-                    self._note(wish)
+                    self._news.note(wish)
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
@@ -283,7 +273,7 @@ class ActiveRun:
             self._progress.leased()
             if self._progress.state == "starting" and message.purpose == "train":
                 self._progress.state = "running"
-                self._background.spawn(self._changed())
+                self._background.spawn(self._news.changed())
         self._hub.send(connection_id, message, needs=needs)
 
     def _know_game(self, description: GameDescription) -> None:
@@ -291,77 +281,33 @@ class ActiveRun:
         known = self._progress.description
         if known is not None:
             if known != description:
-                self._fail("the game is not the one this run was started with: its description changed")
+                self.fail("the game is not the one this run was started with: its description changed")
             return
         self._progress.described(description)
         directory = self._record.directory
         try:
             self._store = create_store(self.settings, self._config, directory, description)
         except AttractError as error:
-            self._fail(str(error))
+            self.fail(str(error))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            self._config.frame_bytes(description) + EPISODE_BYTES * self.settings.evaluation.episodes,
+            self._config.frame_bytes(description)
+            + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         directory.write_game(self._module.reference, description)
         store_path = str(self._store.path)
         self._learner.begin(
             lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
         )
-        self._background.spawn(self._changed())
+        self._background.spawn(self._news.changed())
 
     def _game_broke(self, report: GameReport, *, fatal: bool) -> None:
-        report = self._reports.add(report)
-        self._publish("report", report)
+        report = self._news.report(report)
         if fatal:
-            self._fail(f"the game failed ({report.kind}): {report.name}: {report.text}")
+            self.fail(f"the game failed ({report.kind}): {report.name}: {report.text}")
 
-    def _note(self, note: effects.Note) -> None:
-        log.info("%s: %s", note.kind, note.text)
-        if note.kind in SHOWN_NOTES:
-            report = GameReport(kind=note.kind, name=note.kind.capitalize(), text=note.text, stack=None)
-            self._publish("report", self._reports.add(report))
-
-    async def learner_ready(self, ready: Ready) -> None:
-        """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
-        for note in ready.notes:
-            log.warning("%s", note)
-        seconds, version = await self._record.rewind(ready.counters.updates)
-        self._progress.ready(ready, seconds)
-        if not ready.needs_warmup:
-            if version != ready.policy_version:
-                # A checkpoint whose row was not written: its learner, or this server, was killed between.
-                row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
-                await self._record.commit_update(row, self.view())
-            self._policies.keep(ready.policy_version, ready.onnx)
-            self._ready.set()
-        self._carry_out(self._core.learner_ready(ready, self._clock()))
-        await self._changed()
-
-    async def published(self, published: Published) -> None:
-        """A version is durable: commit its row, then let workers have it (D1)."""
-        train = None if published.batch_id is None else self._in_flight.pop(published.batch_id, None)
-        progress = self._progress
-        counters, values = progress.counters, {}
-        if train is not None:
-            counters = progress.counters_after(published, train.counters)
-            values = progress.metrics(published, counters, self.fleet())
-        row = progress.row(published.policy_version, counters, published.weights_sha256, values)
-        bodies = progress.events_of(row)
-        events = await self._record.commit_update(
-            row, progress.view_after(row, counters, self.view()), bodies
-        )
-        progress.advance(row, counters)
-        self._policies.keep(published.policy_version, published.onnx)
-        self._ready.set()
-        self._announce(row, published)
-        for event, (kind, body) in zip(events, bodies, strict=True):
-            self._record.tell(event)
-            self._listener(kind, body)
-        await self._evaluator.mark_best_by_return(row)
-
-    def _announce(self, row: UpdateRow, published: Published) -> None:
+    def announce(self, row: UpdateRow, published: Published) -> None:
         """Let workers have a committed version, and see whether the goal is reached."""
         decision = "go_on"
         if row.update and not self._finishing:
@@ -370,49 +316,18 @@ class ActiveRun:
             decision = "go_on"
         if decision != "go_on":
             # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
-            self._carry_out(self._core.pause(self._clock()))
-        self._carry_out(self._core.published(published, self._clock()))
+            self.carry_out(self._core.pause(self._clock()))
+        self.carry_out(self._core.published(published, self._clock()))
         if decision == "evaluate":
             self._confirming = True
             self._background.spawn(self._confirm(row.update))
-        if not self._in_flight:
-            self._idle.set()
         if decision == "finish":
             self._end("finished")
-
-    async def dropped(self, dropped: Dropped) -> None:
-        """An update was undone (P8): its rows are free, and three in a row pause the run."""
-        self._in_flight.pop(dropped.batch_id, None)
-        self._carry_out(self._core.dropped(dropped, self._clock()))
-        if not self._in_flight:
-            self._idle.set()
-        self._publish(
-            "report",
-            self._reports.add(
-                GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None)
-            ),
-        )
-        if dropped.consecutive >= MAX_DROPPED:
-            self._progress.error = (
-                f"paused: {dropped.consecutive} updates in a row were undone; {dropped.reason}"
-            )
-            await self.pause()
-
-    def learner_lost(self) -> None:
-        """The supervisor starts another learner; what this one had not made durable is collected anew."""
-        self._in_flight.clear()
-        self._idle.set()
-        self._ready.clear()
-        self._carry_out(self._core.learner_lost(self._clock()))
-
-    def learner_failed(self, why: str) -> None:
-        """The supervisor gave up."""
-        self._fail(why)
 
     async def _confirm(self, update: int) -> None:
         wanted = self.settings.evaluation
         self._progress.state = "evaluating"
-        self._background.spawn(self._changed())
+        self._background.spawn(self._news.changed())
         view = await self._evaluator.run(
             wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed
         )
@@ -423,17 +338,18 @@ class ActiveRun:
             self._end("finished", version=view.policy_version)
         elif self._progress.state == "evaluating":
             self._progress.state = "running"
-            self._carry_out(self._core.resume(self._clock()))
-        await self._changed()
+            self.carry_out(self._core.resume(self._clock()))
+        await self._news.changed()
 
     def _request_evaluation(self, episodes: int, deterministic: bool, seed: Seed) -> None:
-        self._carry_out(self._core.request_evaluation(episodes, deterministic, seed, self._clock()))
+        self.carry_out(self._core.request_evaluation(episodes, deterministic, seed, self._clock()))
 
     async def _export(self, out_dir: str, version: int | None) -> int:
         order = Export(out_dir=out_dir, policy_version=version, summary=self._progress.summary())
         return (await self._learner.export(order)).policy_version
 
-    def _fail(self, error: str) -> None:
+    def fail(self, error: str) -> None:
+        """The run cannot go on: it ends, and says why."""
         self._progress.error = error
         self._end("failed")
 
@@ -446,12 +362,12 @@ class ActiveRun:
     async def _finish(self, state: RunState, version: int | None) -> None:
         export: str | None = None
         try:
-            self._carry_out(self._core.stop(self._clock()))
-            await self._idle.wait()
+            self.carry_out(self._core.stop(self._clock()))
+            await self._updates.idle.wait()
             version, export = await self._last_export(version)
             await self._learner.close()
             self._progress.state = state
-            await self._changed()
+            await self._news.changed()
         except Exception as error:
             log.exception("run %s could not be ended in good order", self.run_id)
             self._progress.state = "failed"
@@ -462,7 +378,7 @@ class ActiveRun:
 
     async def _last_export(self, version: int | None) -> tuple[int | None, str | None]:
         """The version exported and where, as far as there is something to export."""
-        if not self._train or not self._ready.is_set():
+        if not self._train or not self._updates.ready.is_set():
             return version, None
         try:
             folder = self._record.directory.export
@@ -487,21 +403,10 @@ class ActiveRun:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             now = self._clock()
-            self._carry_out(self._core.tick(now))
+            self.carry_out(self._core.tick(now))
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
-                self._publish("fleet", self._core.fleet_view(now), keep=False)
-
-    async def _changed(self) -> None:
-        """The run's state changed: keep it and tell everyone."""
-        view = self.view()
-        if self._train:
-            await self._record.keep_view(view)
-        self._publish("status", view)
-
-    def _publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
-        self._record.publish(kind, body, keep=keep)
-        self._listener(kind, body)
+                self._news.publish("fleet", self._core.fleet_view(now), keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:
         task = asyncio.ensure_future(awaitable)
@@ -513,4 +418,4 @@ class ActiveRun:
 
     def _broke(self, error: BaseException) -> None:
         log.error("a part of run %s broke", self.run_id, exc_info=error)
-        self._fail(f"{type(error).__name__}: {error}")
+        self.fail(f"{type(error).__name__}: {error}")

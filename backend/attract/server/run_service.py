@@ -14,11 +14,13 @@ from attract.schema.api import EvaluationView, FleetView, MetricsView, RunView
 from attract.schema.base import WireModel
 from attract.schema.game import GameReference
 from attract.schema.messages import Assignment, FromBrowser, Goodbye, Hello, HostStatus, WelcomeHost
-from attract.server.active_run import ActiveRun, Listener, RunResult
+from attract.server.active_run import ActiveRun
 from attract.server.events import EventHub, Kind
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
+from attract.server.run_news import Listener
+from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
 from attract.server.sockets import SocketHub
 from attract.settings import RunSettings, ServerSettings, merge_settings

@@ -11,7 +11,7 @@ from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
 from attract.schema.api import EvaluationView, GameReport, MetricsRow, PolicyView, RunView
 from attract.schema.messages import GameFailed
-from attract.server.active_run import RunResult
+from attract.server.run_progress import RunResult
 from attract.server.run_service import RunActiveError, UnknownRunError
 from fake_learner import FakeLearner
 from gateway_world import SMALL, GatewayWorld, gateway

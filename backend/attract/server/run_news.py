@@ -1,0 +1,77 @@
+"""What is told of a run while it is active: its view, its events, its reports."""
+
+import logging
+from collections.abc import Callable
+
+from attract.collection.effects import Note
+from attract.runs.metrics import Event
+from attract.schema.api import FleetView, GameReport, RunView
+from attract.schema.base import WireModel
+from attract.server.events import Kind
+from attract.server.game_reports import GameReports
+from attract.server.run_progress import RunProgress
+from attract.server.run_record import RunRecord
+
+SHOWN_NOTES = ("verification", "policy")
+"""Kinds of the core's notes that pages show as reports; the others are told in other ways."""
+log = logging.getLogger(__name__)
+
+Listener = Callable[[Kind, WireModel], None]
+
+
+class RunNews:
+    """Owned by the active run, used on its event loop.
+
+    `fleet()` gives hosts and workers as they stand. Without `keep` (a past run that is only looked at) its
+    view is not written.
+    """
+
+    def __init__(
+        self,
+        progress: RunProgress,
+        record: RunRecord,
+        reports: GameReports,
+        fleet: Callable[[], FleetView],
+        listener: Listener,
+        *,
+        keep: bool,
+    ) -> None:
+        self._progress = progress
+        self._record = record
+        self._reports = reports
+        self._fleet = fleet
+        self._listener = listener
+        self._keep = keep
+
+    def view(self) -> RunView:
+        """The run as it stands."""
+        return self._progress.view(self._fleet(), self._reports.all())
+
+    async def changed(self) -> None:
+        """The run's state changed: keep it and tell everyone."""
+        view = self.view()
+        if self._keep:
+            await self._record.keep_view(view)
+        self.publish("status", view)
+
+    def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
+        """An event for every page that listens, and for the command line."""
+        self._record.publish(kind, body, keep=keep)
+        self._listener(kind, body)
+
+    def tell(self, event: Event, kind: Kind, body: WireModel) -> None:
+        """An event that is kept already."""
+        self._record.tell(event)
+        self._listener(kind, body)
+
+    def report(self, report: GameReport) -> GameReport:
+        """Something broke; what was told of it."""
+        told = self._reports.add(report)
+        self.publish("report", told)
+        return told
+
+    def note(self, note: Note) -> None:
+        """Something the core wants a person to see."""
+        log.info("%s: %s", note.kind, note.text)
+        if note.kind in SHOWN_NOTES:
+            self.report(GameReport(kind=note.kind, name=note.kind.capitalize(), text=note.text, stack=None))

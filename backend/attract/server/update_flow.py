@@ -1,0 +1,144 @@
+"""What the learner says and what follows: versions committed, announced, undone, lost (rules D1, P8)."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from attract.collection.core import CollectionCore
+from attract.collection.effects import Effect
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import GameReport
+from attract.schema.learner import Dropped, Published, Ready, Train
+from attract.server.evaluator import Evaluator
+from attract.server.policy_cache import PolicyCache
+from attract.server.run_news import RunNews
+from attract.server.run_progress import RunProgress
+from attract.server.run_record import RunRecord
+
+MAX_DROPPED = 3
+"""Rule P8: this many updates undone in a row pause the run."""
+log = logging.getLogger(__name__)
+
+
+class RunControl(Protocol):
+    """What the flow of updates asks of the run; all on the event loop."""
+
+    def carry_out(self, wishes: list[Effect]) -> None:
+        """Do what the core wants."""
+        ...
+
+    def announce(self, row: UpdateRow, published: Published) -> None:
+        """A version is committed: let workers have it."""
+        ...
+
+    async def pause(self) -> None:
+        """Give no new leases."""
+        ...
+
+    def fail(self, error: str) -> None:
+        """The run cannot go on."""
+        ...
+
+
+class UpdateFlow:
+    """Hears the learner for one run, as the supervisor's `LearnerOwner`; owned by the active run.
+
+    Rule D1 in order: the learner says that a version is durable, its row is committed, workers hear of it.
+    """
+
+    def __init__(
+        self,
+        control: RunControl,
+        core: CollectionCore,
+        progress: RunProgress,
+        record: RunRecord,
+        news: RunNews,
+        evaluator: Evaluator,
+        clock: Callable[[], float],
+    ) -> None:
+        self.policies = PolicyCache(progress.run_id)
+        self.ready = asyncio.Event()
+        """There is a policy, and a learner that has it."""
+        self.idle = asyncio.Event()
+        """No update is under way."""
+        self.idle.set()
+        self._control = control
+        self._core = core
+        self._progress = progress
+        self._record = record
+        self._news = news
+        self._evaluator = evaluator
+        self._clock = clock
+        self._in_flight: dict[int, Train] = {}
+
+    def began(self, train: Train) -> None:
+        """The learner is being told to do this update."""
+        self._in_flight[train.batch_id] = train
+        self.idle.clear()
+
+    def forget(self) -> None:
+        """What is in the learner's hands is lost."""
+        self._in_flight.clear()
+        self.idle.set()
+        self.ready.clear()
+
+    async def learner_ready(self, ready: Ready) -> None:
+        """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
+        for note in ready.notes:
+            log.warning("%s", note)
+        seconds, version = await self._record.rewind(ready.counters.updates)
+        self._progress.ready(ready, seconds)
+        if not ready.needs_warmup:
+            if version != ready.policy_version:
+                # A checkpoint whose row was not written: its learner, or this server, was killed between.
+                row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
+                await self._record.commit_update(row, self._news.view())
+            self.policies.keep(ready.policy_version, ready.onnx)
+            self.ready.set()
+        self._control.carry_out(self._core.learner_ready(ready, self._clock()))
+        await self._news.changed()
+
+    async def published(self, published: Published) -> None:
+        """A version is durable: commit its row, then let workers have it (D1)."""
+        train = None if published.batch_id is None else self._in_flight.pop(published.batch_id, None)
+        progress = self._progress
+        counters, values = progress.counters, {}
+        view = self._news.view()
+        if train is not None:
+            counters = progress.counters_after(published, train.counters)
+            values = progress.metrics(published, counters, self._core.fleet_view(self._clock()))
+        row = progress.row(published.policy_version, counters, published.weights_sha256, values)
+        bodies = progress.events_of(row)
+        events = await self._record.commit_update(row, progress.view_after(row, counters, view), bodies)
+        progress.advance(row, counters)
+        self.policies.keep(published.policy_version, published.onnx)
+        self.ready.set()
+        self._control.announce(row, published)
+        if not self._in_flight:
+            self.idle.set()
+        for event, (kind, body) in zip(events, bodies, strict=True):
+            self._news.tell(event, kind, body)
+        await self._evaluator.mark_best_by_return(row)
+
+    async def dropped(self, dropped: Dropped) -> None:
+        """An update was undone (P8): its rows are free, and three in a row pause the run."""
+        self._in_flight.pop(dropped.batch_id, None)
+        self._control.carry_out(self._core.dropped(dropped, self._clock()))
+        if not self._in_flight:
+            self.idle.set()
+        self._news.report(GameReport(kind="update", name="UpdateDropped", text=dropped.reason, stack=None))
+        if dropped.consecutive >= MAX_DROPPED:
+            self._progress.error = (
+                f"paused: {dropped.consecutive} updates in a row were undone; {dropped.reason}"
+            )
+            await self._control.pause()
+
+    def learner_lost(self) -> None:
+        """The supervisor starts another learner; what this one had not made durable is collected anew."""
+        self.forget()
+        self._control.carry_out(self._core.learner_lost(self._clock()))
+
+    def learner_failed(self, why: str) -> None:
+        """The supervisor gave up."""
+        self._control.fail(why)
