@@ -27,20 +27,24 @@ def normalise_advantages(advantages: Tensor) -> Tensor:
     return torch.addcmul(shift, advantages, scale)
 
 
-def clipped_surrogate_loss(ratio: Tensor, advantages: Tensor, clip_range: float) -> Tensor:
-    """- mean min(ratio * A, clip(ratio, 1 - clip_range, 1 + clip_range) * A).
+def clipped_surrogate_loss(
+    ratio: Tensor, advantages: Tensor, clip_range: float, weights: Tensor | None = None
+) -> Tensor:
+    """- mean w * min(ratio * A, clip(ratio, 1 - clip_range, 1 + clip_range) * A).
 
     Args:
         ratio: [N] float32, exp(new_log_prob - log_prob).
         advantages: [N] float32, without gradient.
         clip_range: > 0.
+        weights: [N] float32 w, importance weights of the steps' segments (P3); None: all 1.
 
     Returns: scalar; its gradient is 0 where clipping makes the objective smaller.
     Source: Schulman et al. 2017 (arXiv:1707.06347), equation 7; rule P5.
     """
     unclipped = ratio * advantages
     clipped = ratio.clamp(1.0 - clip_range, 1.0 + clip_range) * advantages
-    return -torch.minimum(unclipped, clipped).mean()
+    objective = torch.minimum(unclipped, clipped)
+    return -(objective if weights is None else objective * weights).mean()
 
 
 def value_loss(

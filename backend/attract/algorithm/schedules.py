@@ -42,3 +42,8 @@ def progress_of(agent_steps: int, schedule_steps: int | None) -> float:
 def scheduled(value: float, schedule: str, agent_steps: int, schedule_steps: int | None) -> float:
     """`value` at this point of the run; depends on nothing but its arguments, so it goes on at resume."""
     return value * resolve_schedule(schedule)(progress_of(agent_steps, schedule_steps))
+
+
+def annealed_to_one(value: float, schedule: str, agent_steps: int, schedule_steps: int | None) -> float:
+    """From `value` at the start to 1 where the schedule's factor has fallen to 0; `value` while constant."""
+    return 1.0 - scheduled(1.0 - value, schedule, agent_steps, schedule_steps)

@@ -69,6 +69,12 @@ def test_P5_the_surrogate_is_a_mean():
     assert clipped_surrogate_loss(numbers(1.5, 0.5), numbers(1, 3), 0.2).item() == pytest.approx(-1.35)
 
 
+def test_P3_weights_multiply_the_objective_and_not_the_mean():
+    # 1/2 * 1.2 + 1/4 * 1.5 over two steps: - (0.6 + 0.375) / 2
+    loss = clipped_surrogate_loss(numbers(1.5, 0.5), numbers(1, 3), 0.2, numbers(0.5, 0.25))
+    assert loss.item() == pytest.approx(-0.4875)
+
+
 def test_P5_value_loss_is_half_the_mean_square():
     # 1/2 * (3^2 + 1^2) / 2 = 2.5
     assert value_loss(numbers(4, 0), numbers(1, 1)).item() == pytest.approx(2.5)

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.algorithm.schedules import progress_of, resolve_schedule, scheduled
+from attract.algorithm.schedules import annealed_to_one, progress_of, resolve_schedule, scheduled
 from attract.errors import ConfigurationError
 
 
@@ -21,6 +21,14 @@ def test_P10_constant_stays():
 
 def test_P10_progress_ends_at_one():
     assert [progress_of(steps, 200) for steps in (0, 50, 200, 300)] == [0.0, 0.25, 1.0, 1.0]
+
+
+def test_P10_beta_rises_to_one():
+    # From 0.4: a quarter of the way 1 - 0.6 * 3/4 = 0.55, and 1 at the end.
+    values = [annealed_to_one(0.4, "linear", steps, 1000) for steps in (0, 250, 1000, 2000)]
+    assert values == pytest.approx([0.4, 0.55, 1.0, 1.0])
+    assert annealed_to_one(0.4, "constant", 999, 1000) == pytest.approx(0.4)
+    assert annealed_to_one(0.4, "linear", 999, None) == pytest.approx(0.4)
 
 
 def test_an_unknown_schedule_is_refused_with_the_names_there_are():
