@@ -87,7 +87,7 @@ class FakeWorker:
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
     policies: list[int] = field(default_factory=list[int])
-    """Versions it has, oldest first; two at most."""
+    """Versions it has, oldest first."""
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order in which it plays them."""
     ended: str | None = None
@@ -147,9 +147,11 @@ class FakeWorker:
         return []
 
     def take_policy(self, version: int) -> list[FromBrowser]:
-        """A policy arrived: it keeps the newest two."""
+        """A policy arrived: it keeps the newest two, and those that its leases need."""
+        needed = {lease.seats[0].policy_version for lease in self.leases}
         if version not in self.policies:
-            self.policies = [*self.policies, version][-2:]
+            kept = [one for one in self.policies[:-1] if one in needed]
+            self.policies = [*kept, *self.policies[-1:], version]
         return [
             PolicyAck(run_id=self.run_id, policy_id="main", policy_version=version, create_ms=1.0, error=None)
         ]

@@ -1,5 +1,6 @@
 """Accepted segments on their way into a batch, and the order in which a batch holds them (rules S1, C8)."""
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -42,29 +43,54 @@ class ClosedBatch:
 
 
 class Pool:
-    """Accepted segments that no batch holds yet. Owned by the core."""
+    """Accepted segments that no update holds yet. Owned by the core.
+
+    One batch is filling; in `async`, full ones may be sealed and wait before it.
+    """
 
     def __init__(self) -> None:
         self._blocks: list[AcceptedBlock] = []
+        self._sealed: deque[list[AcceptedBlock]] = deque()
         self.num_segments = 0
+        """Of the batch that is filling."""
+
+    @property
+    def num_sealed(self) -> int:
+        """Batches that are full and wait."""
+        return len(self._sealed)
 
     def add(self, block: AcceptedBlock) -> None:
         """One more accepted block."""
         self._blocks.append(block)
         self.num_segments += len(block.rows)
 
+    def seal(self) -> None:
+        """Let what there is wait as a batch of its own; what comes now fills the next."""
+        self._sealed.append(self._take_filling())
+
     def take(self) -> list[AcceptedBlock]:
-        """Everything, leaving the pool empty."""
-        blocks, self._blocks, self.num_segments = self._blocks, [], 0
-        return blocks
+        """The batch that has waited longest, else everything there is."""
+        return self._sealed.popleft() if self._sealed else self._take_filling()
 
     def drop_unusable(self, lowest: int, highest: int) -> list[AcceptedBlock]:
-        """Take out the blocks whose version is not in [lowest, highest]."""
-        gone = [one for one in self._blocks if not lowest <= one.policy_version <= highest]
-        if gone:
-            self._blocks = [one for one in self._blocks if lowest <= one.policy_version <= highest]
-            self.num_segments = sum(len(one.rows) for one in self._blocks)
+        """Take out the blocks whose version is above `highest`, or below `lowest` in the batch now filling.
+
+        Each batch before it is trained one version earlier, and so takes what is one version older.
+        """
+        gone: list[AcceptedBlock] = []
+        kept: list[list[AcceptedBlock]] = []
+        for before, blocks in enumerate([self._blocks, *reversed(self._sealed)]):
+            fresh = range(lowest - before, highest + 1)
+            gone += [one for one in blocks if one.policy_version not in fresh]
+            kept.insert(0, [one for one in blocks if one.policy_version in fresh])
+        self._blocks = kept.pop()
+        self._sealed = deque(one for one in kept if one)
+        self.num_segments = sum(len(one.rows) for one in self._blocks)
         return gone
+
+    def _take_filling(self) -> list[AcceptedBlock]:
+        blocks, self._blocks, self.num_segments = self._blocks, [], 0
+        return blocks
 
 
 def sorted_rows(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:

@@ -17,7 +17,9 @@ MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
 EPISODE_BYTES: Final = 512
-"""Room for one episode result in a frame."""
+"""Room for one episode result of one agent in a frame."""
+RETURN_BYTES: Final = 9
+"""One agent's return more."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,16 @@ class CollectionConfig:
     """Segments per slot that a lease asks for when all workers are equally fast: rollout_steps / horizon."""
     batch_segments: int | None = None
     """Rule S1's target; None: what one rollout of the expected fleet gives."""
-    schedule: Literal["sync", "overlap"] = "overlap"
+    schedule: Literal["sync", "overlap", "async"] = "overlap"
     num_workers: int = 1
     """Workers expected: the first lease waits for them."""
     instances_per_worker: int = 64
     max_policy_lag: int = 1
-    """Largest lag in `overlap`; `sync` is always 0."""
+    """Largest lag in `overlap` (at most 1) and `async` (any from 1 on); `sync` is always 0."""
+    prefetch: int = 1
+    """Leases a worker holds ahead of the one it plays; `sync` issues none ahead."""
+    state_size: int = 0
+    """Numbers of a slot's packed recurrent state; 0: feed-forward."""
     desync_episodes: bool = True
     desync_steps: int | None = None
     """Rule E7; None: the game's time limit in steps, off without one."""
@@ -86,29 +92,47 @@ class CollectionConfig:
     def store_capacity(self, description: GameDescription) -> int:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
 
-        Each part counts at least one lease of every expected worker, so that whatever the batch, nobody waits
-        for a row while the learner keeps up. More workers than expected share these rows: a lease reserves
-        its rows when it is issued, and waits when there are none.
+        In `async` one more batch waits, and with `prefetch` more leases are in flight. Each part counts at
+        least one lease of every expected worker, so that whatever the batch, nobody waits for a row while the
+        learner keeps up. More workers than expected share these rows: a lease reserves its rows when it is
+        issued, and waits when there are none.
         """
         slots = self.num_workers * self.slots_per_worker(description)
         lease = max(self.lease_segments(description), self.warmup_segments(description)) * slots
-        return 2 * max(self.batch_target(description), lease) + 2 * lease
+        num_batches = 3 if self.schedule == "async" else 2
+        return num_batches * max(self.batch_target(description), lease) + (1 + max(1, self.prefetch)) * lease
 
-    def store_layout(
-        self, description: GameDescription, policy_layout: PolicyLayout | None = None
-    ) -> StoreLayout:
+    @property
+    def policy_layout(self) -> PolicyLayout:
+        """What the policy adds to a segment: its packed recurrent state (rule S3)."""
+        return PolicyLayout({"state": (self.state_size,)} if self.state_size else {})
+
+    def store_layout(self, description: GameDescription) -> StoreLayout:
         """Layout of this run's store. Raises: ConfigurationError: as `check_satisfiable`."""
         check_satisfiable(self, description)
         capacity = self.store_capacity(description)
-        return StoreLayout.for_run(description, policy_layout or PolicyLayout(), self.horizon, capacity)
+        return StoreLayout.for_run(description, self.policy_layout, self.horizon, capacity)
+
+    def segment_bytes(self, description: GameDescription, horizon: int | None = None) -> int:
+        """Most bytes a segment of this run can take on the wire; `horizon` replaces the configured one."""
+        return segment_bytes(description, horizon or self.horizon, self.state_size)
 
     def frame_bytes(self, description: GameDescription) -> int:
         """`max_frame_bytes` of the workers: 256 KiB, or one segment where that is larger."""
-        return max(BLOCK_BYTES, segment_bytes(description, self.horizon) + FRAME_OVERHEAD_BYTES)
+        return max(BLOCK_BYTES, self.segment_bytes(description) + FRAME_OVERHEAD_BYTES)
 
 
-def segment_bytes(description: GameDescription, horizon: int) -> int:
-    """Most bytes one segment can take on the wire: every step truncated, each with its final observation."""
+def episode_bytes(description: GameDescription) -> int:
+    """Room for one episode result in a frame: each agent has a return."""
+    return EPISODE_BYTES + RETURN_BYTES * (description.num_agents - 1)
+
+
+def segment_bytes(description: GameDescription, horizon: int, state_size: int = 0) -> int:
+    """Most bytes one segment can take on the wire.
+
+    Every step is truncated, each with its final observation and, with `state_size` numbers of recurrent
+    state, the state beside it; every eighth step ends an episode.
+    """
     layout = StoreLayout.for_run(description, PolicyLayout(), horizon, 1)
     per_step = sum(
         math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind != "row"
@@ -116,7 +140,8 @@ def segment_bytes(description: GameDescription, horizon: int) -> int:
     per_row = sum(
         math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind == "row"
     )
-    return horizon * (per_step + EPISODE_BYTES // 8) + per_row + EPISODE_BYTES
+    state, episode = 4 * state_size, episode_bytes(description)
+    return horizon * (per_step + state + episode // 8) + per_row + state + episode
 
 
 def check_satisfiable(config: CollectionConfig, description: GameDescription) -> None:
@@ -124,19 +149,19 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
 
     Raises: ConfigurationError: with the numbers and the nearest settings that work.
     """
-    size = segment_bytes(description, config.horizon)
+    size = config.segment_bytes(description)
     if size > MAX_SEGMENT_BYTES:
         low, high = 1, config.horizon
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (
-                (middle, high) if segment_bytes(description, middle) <= MAX_SEGMENT_BYTES else (low, middle)
-            )
-        if segment_bytes(description, low) > MAX_SEGMENT_BYTES:
+            fits = config.segment_bytes(description, middle) <= MAX_SEGMENT_BYTES
+            low, high = (middle, high) if fits else (low, middle)
+        if config.segment_bytes(description, low) > MAX_SEGMENT_BYTES:
             raise ConfigurationError(
                 f"S1: one step of {description.id} has more than the {MAX_SEGMENT_BYTES} bytes of a segment",
                 setting="ppo.horizon",
-                fix="make the game's observation smaller",
+                fix="make the game's observation smaller"
+                + (", or `policy.recurrent_size`" * bool(config.state_size)),
             )
         raise ConfigurationError(
             f"S1: a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "

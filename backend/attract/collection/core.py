@@ -1,5 +1,6 @@
 """The collection core: hears of sockets, messages and the learner, answers with effects; no I/O, no clock."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
@@ -16,7 +17,7 @@ from attract.collection.effects import (
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Tier, Worker
-from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lease
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lease, Lesson
 from attract.collection.planning import plan
 from attract.collection.reports import report_of
 from attract.collection.state import CollectionState, Described
@@ -26,7 +27,7 @@ from attract.schema.api import FleetView
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready
-from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, Seed
+from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, ParameterDistribution, Seed
 
 MAX_CONSECUTIVE_DROPS: Final = 3
 """Rule P8: so many undone updates in a row pause the run."""
@@ -321,6 +322,16 @@ class CollectionCore:
         if not state.learner.has_version:
             raise RuntimeError("expected a published version to evaluate, there is none yet")
         state.evaluations.append(Evaluation(episodes, deterministic, seed, state.learner.version))
+        return self._done(now)
+
+    def set_lesson(
+        self, lesson_id: str | None, parameters: Mapping[str, ParameterDistribution], now: float
+    ) -> list[Effect]:
+        """Later leases for training carry this lesson: each game takes it over at its next `start()` (C6).
+
+        Leases that are out already keep theirs.
+        """
+        self._state.lesson = Lesson(lesson_id, dict(parameters))
         return self._done(now)
 
     def tick(self, now: float) -> list[Effect]:

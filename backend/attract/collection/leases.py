@@ -2,14 +2,14 @@
 
 import statistics
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import Purpose
+from attract.schema.messages import ParameterDistribution, Purpose
 
 SILENCE_SECONDS: Final = 15.0
 """Rule C3: shortest time without progress after which a lease lapses."""
@@ -17,6 +17,14 @@ SILENCE_SEGMENTS: Final = 3.0
 """Rule C3: the same, in median segment times."""
 GRACE_SECONDS: Final = 2.0
 """Rule C3: how long a closed socket's leases wait for a reconnect."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What games are started with from some moment on (rule C6): a lesson's name and its parameters."""
+
+    lesson_id: str | None = None
+    parameters: Mapping[str, ParameterDistribution] = field(default_factory=dict[str, ParameterDistribution])
 
 
 @dataclass(eq=False)
@@ -37,6 +45,9 @@ class Lease:
     """When progress was last heard, or it came to the front of its worker's queue."""
     episodes: tuple[int, ...] = ()
     """Indices of the evaluation episodes; `evaluate` only."""
+    lesson: Lesson = field(default_factory=Lesson)
+    """Taken over at each of its games' next `start()`."""
+    issued_at: float = 0.0
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
@@ -85,6 +96,7 @@ class LeaseBook:
         local: bool,
         now: float,
         episodes: tuple[int, ...] = (),
+        lesson: Lesson | None = None,
     ) -> Lease:
         """A new open lease with an id no lease had before."""
         lease = Lease(
@@ -98,6 +110,8 @@ class LeaseBook:
             local=local,
             heard_at=now,
             episodes=episodes,
+            lesson=lesson or Lesson(),
+            issued_at=now,
         )
         self._next_id += 1
         self._open[lease.lease_id] = lease

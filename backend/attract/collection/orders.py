@@ -27,6 +27,7 @@ def welcome_message(config: CollectionConfig, description: GameDescription, work
         horizon=config.horizon,
         max_frame_bytes=config.frame_bytes(description),
         progress_seconds=config.progress_seconds,
+        state_size=config.state_size,
     )
 
 
@@ -53,4 +54,6 @@ def lease_message(
         episodes=[EpisodeOrder(index=index) for index in lease.episodes],
         max_episode_steps=None if evaluation is None else limit or ENDLESS_STEPS,
         desync_steps=config.desync_limit(description) if lease.purpose == "train" else 0,
+        parameters=dict(lease.lesson.parameters),
+        lesson_id=lease.lesson.lesson_id,
     )

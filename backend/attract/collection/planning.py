@@ -19,6 +19,7 @@ def plan(state: CollectionState, now: float) -> None:
     _warm_up(state, described, now)
     if state.learner.has_version:
         _start_update(state, described, now)
+        _seal_batch(state, described, now)
         _publish(state, now)
         _evaluate(state, described, now)
         _issue_leases(state, described, now)
@@ -66,15 +67,29 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
         return
     if not schedule.may_start(state.progress(described)):
         return
-    blocks = described.acceptance.pool.take()
+    pool = described.acceptance.pool
+    # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
+    state.boundary = state.boundary and pool.num_sealed > 0
+    blocks = pool.take()
     batch = close_batch(blocks, batch_id=state.next_batch, version=learner.version, seed=state.config.seed)
     state.next_batch += 1
-    state.boundary = False
     if not described.counts_at_arrival:
         state.count_episodes(episodes_in_order(blocks))
     state.emit(StartUpdate(learner.begin(batch)))
     schedule.batch_closed()
-    # Leases too old for the batch after this one would only be refused: better begin anew at once.
+    _lapse_too_old(state, described, now)
+
+
+def _seal_batch(state: CollectionState, described: Described, now: float) -> None:
+    """`async`: a full pool waits as a batch of its own, and what comes fills the next."""
+    if described.schedule.may_seal(state.progress(described)):
+        described.acceptance.pool.seal()
+        state.boundary = False
+        _lapse_too_old(state, described, now)
+
+
+def _lapse_too_old(state: CollectionState, described: Described, now: float) -> None:
+    # Leases too old for the batch now filling would only be refused: better begin anew at once.
     fresh = state.fresh(described)
     for lease in list(state.book):
         if lease.purpose == "train" and lease.remaining and lease.version not in fresh:

@@ -1,11 +1,15 @@
-"""When a lease may be issued, how large it is, and when a batch closes: `sync` and `overlap`."""
+"""When a lease may be issued, how large it is, and when a batch closes: `sync`, `overlap` and `async`."""
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
+from attract.collection.config import CollectionConfig
 from attract.collection.fleet import Worker
 from attract.collection.shares import segments_by_speed
+
+MAX_BATCHES_AHEAD: Final = 1
+"""`async`: leases are issued while at most so many full batches wait for the learner or are promised."""
 
 
 @dataclass(frozen=True)
@@ -17,13 +21,15 @@ class Progress:
     busy: bool
     """An update is running: the next one will begin at version + 1."""
     pooled: int
-    """Accepted segments that no batch holds."""
+    """Accepted segments of the batch that is filling."""
     promised: tuple[int, ...]
     """Segments that each open training lease may still give, in the order of issue."""
     target: int
     """Rule S1's `batch_segments`."""
     boundary: bool
     """A lease ended with at least `target` segments accepted."""
+    sealed: int = 0
+    """Full batches that wait for the learner (`async`)."""
 
     @property
     def next_start(self) -> int:
@@ -34,6 +40,7 @@ class Progress:
     def batches_ahead(self) -> int:
         """Batches that pool and open leases will make, one closing whenever a lease fills it (rule S1)."""
         ahead, filled = (1, 0) if self.pooled >= self.target else (0, self.pooled)
+        ahead += self.sealed
         for segments in self.promised:
             filled += segments
             if filled >= self.target:
@@ -58,6 +65,10 @@ class Schedule(Protocol):
 
     def may_start(self, progress: Progress) -> bool:
         """Whether the pool is a batch, and the learner free for it."""
+        ...
+
+    def may_seal(self, progress: Progress) -> bool:
+        """Whether the pool is a batch that should wait for the learner as it is."""
         ...
 
     def batch_closed(self) -> None:
@@ -88,6 +99,10 @@ class SyncSchedule:
     def may_start(self, progress: Progress) -> bool:
         """Once no lease is open any more: who finished first must not matter."""
         return not progress.busy and not progress.promised and progress.pooled >= progress.target
+
+    def may_seal(self, progress: Progress) -> bool:
+        """Never: nothing is collected while the learner works."""
+        return False
 
     def batch_closed(self) -> None:
         """The next order begins a new round."""
@@ -123,19 +138,24 @@ class OverlapSchedule:
 
     waits_for_returning = False
 
-    def __init__(self, rollout_segments: int, max_policy_lag: int) -> None:
+    def __init__(self, rollout_segments: int, max_policy_lag: int, prefetch: int = 1) -> None:
         self._rollout_segments = rollout_segments
+        self._prefetch = prefetch
         self.max_policy_lag = max_policy_lag
 
     def may_start(self, progress: Progress) -> bool:
         """At the first lease boundary with enough, or when the learner comes free after it."""
         return not progress.busy and progress.boundary and progress.pooled >= progress.target
 
+    def may_seal(self, progress: Progress) -> bool:
+        """Never: what arrives while the learner works joins the batch that it takes next."""
+        return False
+
     def batch_closed(self) -> None:
         """Nothing changes: leases in play go on into the next batch."""
 
     def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
-        """A lease for whoever has none, else one ahead, as long as its segments will not be too old.
+        """A lease for whoever has none, else up to `prefetch` ahead, if its segments will not be too old.
 
         A lease issued now adds to the batch after all those that are promised, whose update begins at version
         `next_start + batches_ahead`. So a lease of version v fits while that is at most v + lag; the same
@@ -143,7 +163,7 @@ class OverlapSchedule:
         """
         start = progress.next_start + progress.batches_ahead
         speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
-        for queued in (0, 1):
+        for queued in range(self._prefetch + 1):
             for worker in workers:
                 version = worker.sent_version
                 if len(worker.leases) != queued or version is None:
@@ -152,3 +172,35 @@ class OverlapSchedule:
                     segments = segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
                     return Order(worker, segments)
         return None
+
+
+class AsyncSchedule(OverlapSchedule):
+    """Workers go on while full batches wait for the learner; experience may be `max_policy_lag` versions old.
+
+    A full batch that waits is sealed, so that a learner that falls behind gets batches of the usual size.
+    With a lag of 1 nothing can be sealed, and this is `overlap`.
+    """
+
+    def may_start(self, progress: Progress) -> bool:
+        """As soon as the learner is free, if a batch waits; else as in `overlap`."""
+        return (not progress.busy and progress.sealed > 0) or super().may_start(progress)
+
+    def may_seal(self, progress: Progress) -> bool:
+        """A full pool, if leases of the newest version are young enough for the batch after it."""
+        full = progress.busy and progress.boundary and progress.pooled >= progress.target
+        batches_before = progress.next_start - progress.version + progress.sealed
+        return full and progress.sealed < MAX_BATCHES_AHEAD and batches_before + 1 <= self.max_policy_lag
+
+    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
+        """As `overlap`, within the lag; and none while enough full batches are ahead (back-pressure)."""
+        if progress.batches_ahead > MAX_BATCHES_AHEAD:
+            return None
+        return super().next_order(progress, workers)
+
+
+def resolve_schedule(config: CollectionConfig, slots_per_worker: int) -> Schedule:
+    """The schedule of that name."""
+    if config.schedule == "sync":
+        return SyncSchedule(config.rollout_segments, slots_per_worker)
+    kind = AsyncSchedule if config.schedule == "async" else OverlapSchedule
+    return kind(config.rollout_segments, config.max_policy_lag, config.prefetch)

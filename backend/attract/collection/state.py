@@ -18,10 +18,10 @@ from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Fleet, Worker
 from attract.collection.gate import FleetGate
 from attract.collection.learning import LearnerState
-from attract.collection.leases import Lease, LeaseBook
+from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.orders import POLICY_ID, lease_message, welcome_message
 from attract.collection.reports import FailureCount
-from attract.collection.schedules import OverlapSchedule, Progress, Schedule, SyncSchedule
+from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
 from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeResult, LeaseVoid, Purpose, ToBrowser
@@ -34,13 +34,9 @@ class Described:
         self.description = description
         self.target = config.batch_target(description)
         self.acceptance = Acceptance(book, description.num_agents, config.store_capacity(description))
-        self.counts_at_arrival = config.schedule == "overlap"
+        self.counts_at_arrival = config.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
-        self.schedule: Schedule
-        if config.schedule == "sync":
-            self.schedule = SyncSchedule(config.rollout_segments, config.slots_per_worker(description))
-        else:
-            self.schedule = OverlapSchedule(config.rollout_segments, config.max_policy_lag)
+        self.schedule = resolve_schedule(config, config.slots_per_worker(description))
 
 
 class CollectionState:
@@ -57,6 +53,8 @@ class CollectionState:
         """Connection of the host that was asked to describe the game."""
         self.paused = False
         self.stopped = False
+        self.lesson = Lesson()
+        """Carried by every lease for training that is issued from now on."""
         self.boundary = False
         """A lease ended with a full batch in the pool (rule S1)."""
         self.warmup_issued = False
@@ -97,11 +95,13 @@ class CollectionState:
             promised=promised,
             target=described.target,
             boundary=self.boundary,
+            sealed=described.acceptance.pool.num_sealed,
         )
 
     def fresh(self, described: Described) -> Fresh:
-        """Versions that the next update may use: accepted segments are always trained."""
-        next_start = self.learner.version + int(self.learner.batch is not None)
+        """Versions that the batch now filling may use: accepted segments are always trained."""
+        batches_before = int(self.learner.batch is not None) + described.acceptance.pool.num_sealed
+        next_start = self.learner.version + batches_before
         return Fresh(next_start - described.schedule.max_policy_lag, self.learner.version)
 
     # --- leases ---
@@ -129,6 +129,7 @@ class CollectionState:
             local=worker.tier == "local",
             now=now,
             episodes=episodes,
+            lesson=self.lesson if purpose in ("train", "record") else None,
         )
         described.acceptance.reserve(lease)
         if evaluation is not None:

@@ -81,3 +81,34 @@ def test_a_pool_is_taken_whole() -> None:
     assert len(pool.take()) == 1
     assert pool.num_segments == 0
     assert pool.take() == []
+
+
+def test_S1_a_sealed_batch_stays_as_it_is_and_goes_first() -> None:
+    pool = Pool()
+    first, second, third = (block([row], [0], row) for row in range(3))
+    pool.add(first)
+    pool.seal()
+    pool.add(second)
+    pool.add(third)
+    assert (pool.num_sealed, pool.num_segments) == (1, 2)
+    assert pool.take() == [first]
+    assert (pool.num_sealed, pool.num_segments) == (0, 2)
+    assert pool.take() == [second, third]
+
+
+def test_each_batch_that_waits_takes_what_is_one_version_older() -> None:
+    pool = Pool()
+    sealed = [block([row], [0], row, policy_version=version) for row, version in enumerate((3, 4, 5))]
+    filling = [
+        block([row + 3], [0], row + 3, policy_version=version) for row, version in enumerate((3, 4, 5, 6))
+    ]
+    for one in sealed:
+        pool.add(one)
+    pool.seal()
+    for one in filling:
+        pool.add(one)
+    gone = pool.drop_unusable(5, 5)
+    # the batch now filling takes version 5 alone, the sealed one before it 4 and 5
+    assert {one.rows[0] for one in gone} == {0, 3, 4, 6}
+    assert [one.policy_version for one in pool.take()] == [4, 5]
+    assert [one.policy_version for one in pool.take()] == [5]

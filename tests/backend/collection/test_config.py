@@ -1,15 +1,18 @@
 import re
 from dataclasses import replace
 
+import ormsgpack
 import pytest
 
 from attract.collection.config import (
     MAX_SEGMENT_BYTES,
     check_minibatches,
     check_satisfiable,
+    episode_bytes,
     segment_bytes,
 )
 from attract.errors import ConfigurationError
+from attract.schema.messages import EpisodeResult
 from driven_core import small_config
 from fake_worker import counting_description
 
@@ -76,6 +79,35 @@ def test_P7_warm_up_is_shared_by_all_slots() -> None:
         small_config(warmup_steps=2048).warmup_segments(GAME) == 86
     )  # 2048 / (6 slots x 4 steps), rounded up
     assert small_config(warmup_steps=0).warmup_segments(GAME) == 0
+
+
+def test_async_and_prefetch_have_rows_for_what_waits() -> None:
+    usual = small_config().store_capacity(GAME)  # two batches and two leases of six segments
+    assert usual == 4 * 6
+    assert small_config(schedule="async").store_capacity(GAME) == usual + 6
+    assert small_config(prefetch=3).store_capacity(GAME) == usual + 2 * 6
+
+
+def test_S3_a_segment_has_room_for_its_state_and_that_of_every_truncation() -> None:
+    plain, recurrent = small_config(), small_config(state_size=10)
+    assert recurrent.segment_bytes(GAME) - plain.segment_bytes(GAME) == 4 * 10 * (1 + 4)  # horizon 4
+    assert recurrent.store_layout(GAME).recurrent_keys == ("state",)
+    assert recurrent.store_layout(GAME).field("recurrent_state.state").shape == (10,)
+    assert plain.store_layout(GAME).recurrent_keys == ()
+
+
+def test_E9_a_frame_has_room_for_every_agents_return() -> None:
+    assert episode_bytes(counting_description(num_agents=64)) == 512 + 63 * 9
+    result = EpisodeResult(
+        instance_id=2**31,
+        episode=2**31,
+        step=65_535,
+        returns=[-1e300] * 64,
+        length_steps=2**31,
+        length_ticks=2**31,
+        end_reason="game_truncated",
+    )
+    assert len(ormsgpack.packb(result.model_dump())) < episode_bytes(counting_description(num_agents=64))
 
 
 def test_a_frame_holds_256_kib_or_one_segment() -> None:

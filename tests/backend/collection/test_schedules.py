@@ -2,7 +2,7 @@ from typing import Any
 
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import LeaseBook
-from attract.collection.schedules import OverlapSchedule, Progress, SyncSchedule
+from attract.collection.schedules import AsyncSchedule, OverlapSchedule, Progress, SyncSchedule
 
 
 def worker(worker_id: int, version: int | None = 0, num_leases: int = 0) -> Worker:
@@ -120,3 +120,38 @@ def test_S1_sync_orders_anew_what_a_lapsed_lease_owed() -> None:
     assert order is not None
     assert order.num_segments == 1
     assert schedule.next_order(progress(pooled=3, promised=(3,)), [workers[0]]) is None
+
+
+def test_prefetch_is_how_many_leases_wait_behind_the_one_in_play() -> None:
+    for prefetch in (0, 1, 3):
+        schedule = OverlapSchedule(1, 1, prefetch)
+        assert schedule.next_order(progress(), [worker(0, num_leases=prefetch)]) is not None
+        assert schedule.next_order(progress(), [worker(0, num_leases=prefetch + 1)]) is None
+
+
+def test_async_seals_a_full_pool_that_waits_if_newest_leases_fit_the_batch_after_it() -> None:
+    waiting = progress(busy=True, boundary=True, pooled=6)
+    # In training v -> v + 1, the pool is batch v + 1, what comes now is batch v + 2: played by v, lag 2.
+    assert AsyncSchedule(1, 2).may_seal(waiting)
+    assert not AsyncSchedule(1, 1).may_seal(waiting), "that is overlap: its surplus trains too"
+    assert not AsyncSchedule(1, 2).may_seal(progress(busy=True, pooled=6)), "only at a lease boundary (S1)"
+    assert not AsyncSchedule(1, 2).may_seal(progress(boundary=True, pooled=6)), "the learner is free"
+    assert not AsyncSchedule(1, 9).may_seal(progress(busy=True, boundary=True, pooled=6, sealed=1))
+    assert AsyncSchedule(1, 2).may_start(progress(sealed=1))
+    assert not AsyncSchedule(1, 2).may_start(progress(sealed=1, busy=True))
+
+
+def test_async_issues_leases_while_a_batch_waits_and_no_more_than_that() -> None:
+    idle = [worker(0)]
+    # the learner works at version 0 and a batch is promised: overlap would wait
+    assert OverlapSchedule(1, 1).next_order(progress(busy=True, promised=(6,)), idle) is None
+    for ahead in ({"promised": (6,)}, {"sealed": 1}, {"pooled": 6}):
+        assert AsyncSchedule(1, 2).next_order(progress(busy=True, **ahead), idle) is not None
+        assert AsyncSchedule(1, 9).next_order(progress(busy=True, **ahead), idle) is not None
+    # two are the most, however large the lag
+    assert AsyncSchedule(1, 9).next_order(progress(busy=True, sealed=1, promised=(6,)), idle) is None
+    # a worker that has an older version only gets what will not be too old
+    assert AsyncSchedule(1, 2).next_order(progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is None
+    assert (
+        AsyncSchedule(1, 3).next_order(progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is not None
+    )

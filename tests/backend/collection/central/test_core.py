@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from attract.collection.central.core import Order, Part, VectorCore
 from attract.collection.central.layout import VectorLayout
 from attract.errors import ConfigurationError, ProtocolError
