@@ -4,52 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from attract.errors import ConfigurationError, nearest_name
-
-Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-Positive = Annotated[int, Field(ge=1)]
-ScheduleName = Literal["constant", "linear"]
-
-
-class Settings(BaseModel):
-    """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    section: ClassVar[str] = ""
-    """How the section is called in YAML and on the command line, for messages."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        names = set(cls.model_fields)
-        for key in cast("Mapping[str, Any]", data):
-            if key not in names:
-                full = f"{cls.section}.{key}" if cls.section else key
-                near = nearest_name(key, names)
-                fix = f"did you mean {near!r}?" if near else f"valid names: {', '.join(sorted(names))}"
-                raise ConfigurationError("there is no such setting", setting=full, fix=fix)
-        return cast("Any", data)
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """Settings from plain data (YAML, flags, environment).
-
-        Raises: ConfigurationError: for unknown names and for values that cannot work, naming each.
-        """
-        try:
-            return cls.model_validate(data)
-        except ValidationError as error:
-            problems: list[str] = []
-            for detail in error.errors(include_url=False):
-                path = ".".join(str(part) for part in (cls.section, *detail["loc"]) if part != "")
-                message = detail["msg"].removeprefix("Value error, ")
-                problems.append(f"{path}: {message} (got {detail['input']!r})" if detail["loc"] else message)
-            raise ConfigurationError("; ".join(problems)) from None
+from attract.curriculum_settings import (
+    CallbackSettings,
+    CurriculumSettings,
+    DistributionSettings,
+    FederatedSettings,
+)
+from attract.settings_base import Fraction, Positive, ScheduleName, Settings
 
 
 class PolicySettings(Settings):
@@ -61,6 +24,19 @@ class PolicySettings(Settings):
     activation: Literal["tanh", "relu"] = "tanh"
     shared_trunk: bool = True
     """One trunk for actions and value (about twice as fast), or one each."""
+    cnn: Literal["small", "impala"] = "small"
+    """What encodes images, that is boxes of [height, width, channels]."""
+    recurrent: Literal["none", "lstm", "gru"] = "none"
+    """A recurrent core between the encoders and the trunk."""
+    recurrent_size: Positive = 64
+    """Outputs of that core."""
+    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = -0.5
+    """Of continuous actions at first, in units of half the action's range (see `DiagonalGaussian`)."""
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of a slot's packed recurrent state: [h, c] of an LSTM, [h] of a GRU; 0: feed-forward."""
+        return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
 
 
 class PpoSettings(Settings):
@@ -70,15 +46,16 @@ class PpoSettings(Settings):
 
     horizon: Positive = 32
     """Steps per segment."""
-    rollout_steps: Positive = 32
-    """Steps of each slot under one lease: a multiple of `horizon`."""
+    rollout_steps: Positive | None = None
+    """Steps of each slot under one lease: a multiple of `horizon`; None: one segment."""
     batch_segments: Positive | None = None
     """How many segments close a batch (rule S1); None: what one rollout of the whole fleet gives."""
     minibatch_steps: Positive | None = None
     """Steps per minibatch, at most; this or `num_minibatches`, never both (S5); neither: 512 steps."""
     num_minibatches: Positive | None = None
-    minibatch_unit: Literal["step", "segment"] = "step"
-    """What is shuffled; advantages run over streams either way."""
+    minibatch_unit: Literal["step", "segment"] | None = None
+    """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
+    for recurrent policies and with `prio_alpha`, else steps."""
     n_epochs: Positive = 4
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
@@ -101,6 +78,24 @@ class PpoSettings(Settings):
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch (rule P1)."""
+    recompute_advantages: bool = False
+    """Values and advantages anew under the current weights before each epoch, instead of once (rule P4)."""
+    lag_correction: Literal["none", "vtrace"] | None = None
+    """Rule P9, for batches with lag; None: V-trace in `async`, none otherwise."""
+    rho_max: Annotated[float, Field(gt=0)] = 1.0
+    """Clips V-trace's ratio in its correction."""
+    c_max: Annotated[float, Field(gt=0)] = 1.0
+    """Clips V-trace's ratio in its trace."""
+    prio_alpha: Annotated[float, Field(ge=0)] = 0.0
+    """Above 0 segments are drawn by the size of their advantages to this power (rule P3)."""
+    prio_beta: Fraction = 0.4
+    """How far importance weights correct for that; 1 is wholly."""
+    prio_beta_schedule: ScheduleName = "linear"
+    """`linear`: rises to 1."""
+    recurrent_start: Literal["stored", "zero"] = "stored"
+    """State a recurrent policy's segment is trained from: the one it began with (rule S3), or zeros."""
+    burn_in_steps: Annotated[int, Field(ge=0)] = 0
+    """First steps of each segment that only carry a recurrent state, and are not learned from."""
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
     schedule_steps: Positive | None = None
@@ -112,13 +107,29 @@ class PpoSettings(Settings):
             raise ValueError(
                 "S5: minibatch_steps and num_minibatches were both given; give exactly one, the other follows"
             )
-        if self.rollout_steps % self.horizon:
+        if self.burn_in_steps >= self.horizon:
+            raise ValueError(
+                f"burn_in_steps {self.burn_in_steps} leaves nothing of a horizon of {self.horizon}; "
+                f"at most {self.horizon - 1} does"
+            )
+        if self.prio_alpha > 0 and self.minibatch_unit == "step":
+            raise ValueError("P3: prio_alpha draws whole segments; minibatch_unit 'segment' works")
+        if self.rollout_steps is not None and self.rollout_steps % self.horizon:
             below = self.rollout_steps // self.horizon * self.horizon
             near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
             raise ValueError(
                 f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
             )
         return self
+
+    @property
+    def rollout_segments(self) -> int:
+        """Segments of each slot under one lease."""
+        return (self.rollout_steps or self.horizon) // self.horizon
+
+    def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
+        """What is shuffled, for a policy of this kind (rules S5, P3)."""
+        return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
 
     def minibatches_for(self, num_steps: int) -> int:
         """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
@@ -135,8 +146,9 @@ class CollectionSettings(Settings):
 
     section: ClassVar[str] = "collection"
 
-    schedule: Literal["sync", "overlap"] = "overlap"
-    """`sync`: collect, update, publish, in turn; `overlap`: collect while the learner updates."""
+    schedule: Literal["sync", "overlap", "async"] = "overlap"
+    """`sync`: collect, update, publish, in turn; `overlap`: collect while the learner updates; `async`:
+    collect ahead of it, by up to `max_policy_lag` versions."""
     num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
     """Workers the first lease waits for, and how many a headless run starts."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
@@ -145,11 +157,30 @@ class CollectionSettings(Settings):
     """Rule E7: spread the phases of the instances by cutting each once."""
     desync_steps: Positive | None = None
     """Range of that cut; None: the game's time limit in steps."""
-    max_policy_lag: Annotated[int, Field(ge=0, le=1)] = 1
+    max_policy_lag: Annotated[int, Field(ge=0, le=64)] | None = None
+    """Versions that experience may be older than the policy it trains; None: 1 in `overlap`, which allows no
+    more, and 4 in `async`, which needs at least 1. `sync` has no lag."""
+    prefetch: Annotated[int, Field(ge=0, le=16)] = 1
+    """Leases a worker holds ahead of the one it plays, so that it need not wait for the next."""
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
     """Uncounted random steps that set the first observation statistics (rule P7); 0 is none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
+
+    @model_validator(mode="after")
+    def _lag_fits(self) -> Self:
+        lag = self.max_policy_lag
+        if self.schedule == "overlap" and lag is not None and lag > 1:
+            raise ValueError(f"max_policy_lag {lag}: `overlap` allows 1; with schedule `async` it works")
+        if self.schedule == "async" and lag == 0:
+            raise ValueError("max_policy_lag 0: `async` needs at least 1; `sync` has no lag")
+        return self
+
+    @property
+    def policy_lag(self) -> int:
+        """The largest lag this schedule allows, in versions."""
+        usual = {"sync": 0, "overlap": 1, "async": 4}[self.schedule]
+        return usual if self.max_policy_lag is None or self.schedule == "sync" else self.max_policy_lag
 
 
 class EvaluationSettings(Settings):
@@ -179,6 +210,24 @@ class RunSettings(Settings):
     ppo: PpoSettings = PpoSettings()
     collection: CollectionSettings = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    parameters: dict[str, DistributionSettings] = {}
+    """How the game's parameters are drawn at each start, in training and in evaluation."""
+    curriculum: CurriculumSettings = CurriculumSettings()
+    callbacks: CallbackSettings = CallbackSettings()
+    federated: FederatedSettings | None = None
+    """Average the policy with other trainers; None: train alone."""
+
+    @model_validator(mode="after")
+    def _fit_policy(self) -> Self:
+        if self.policy.state_size > 0 and self.ppo.minibatch_unit == "step":
+            raise ValueError(
+                "S3: a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
+            )
+        if self.policy.state_size == 0 and self.ppo.burn_in_steps > 0:
+            raise ValueError(
+                "S3: ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
+            )
+        return self
 
 
 class ServerSettings(Settings):
