@@ -78,6 +78,8 @@ class SocketFleet:
     """Policy versions of evaluation leases."""
     refused: list[Refused] = field(default_factory=list)
     runs_ended: list[str] = field(default_factory=list)
+    workers_ended: list[int] = field(default_factory=list)
+    """Indices of workers that were told that the run is over."""
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while the host has been told that there is no run."""
     _workers: list[asyncio.Task[None]] = field(default_factory=list)
@@ -156,15 +158,16 @@ class SocketFleet:
             await socket.send(
                 self._hello(role="worker", run_id=run_id, worker_index=index, worker_key=f"{index:032x}")
             )
-            worker = _Worker(self, socket)
+            worker = _Worker(self, socket, index)
             async for data in socket:
                 if not await worker.told(decode_to_browser(data)):
                     return
 
 
 class _Worker:
-    def __init__(self, fleet: SocketFleet, socket: Any) -> None:
+    def __init__(self, fleet: SocketFleet, socket: Any, index: int) -> None:
         self._fleet = fleet
+        self._index = index
         self._socket = socket
         self._welcome: WelcomeWorker | None = None
         self._version = -1
@@ -202,6 +205,7 @@ class _Worker:
             case Refused():
                 self._fleet.refused.append(message)
             case RunEnded():
+                self._fleet.workers_ended.append(self._index)
                 return False
             case other:
                 raise AssertionError(f"a worker was sent {other.type}")

@@ -299,9 +299,11 @@ class CollectionCore:
         state = self._state
         if state.stopped:
             return []
-        for lease in list(state.book):
-            state.end_lease(lease, now)
         state.stopped = True
+        # Nothing that can fail: a run also ends because something here did.
+        state.book.spend_all()
+        for worker in state.fleet.workers.values():
+            worker.leases.clear()
         ended = messages.RunEnded(run_id=self.config.run_id, reason=reason)
         for host in state.fleet.hosts.values():
             state.send(host.connection_id, ended)

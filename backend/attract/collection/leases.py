@@ -129,6 +129,10 @@ class LeaseBook:
         """Its one use is over: nothing more of it is accepted."""
         del self._open[lease.lease_id]
 
+    def spend_all(self) -> None:
+        """Nothing is accepted any more."""
+        self._open.clear()
+
     def played(self, lease: Lease, now: float) -> None:
         """Learn from a finished lease how long a segment takes."""
         if lease.front_since is not None and lease.num_segments:

@@ -1,8 +1,9 @@
 """One run while it is active: composes its parts, carries out the core's wishes, begins and ends."""
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar
 
 import numpy as np
@@ -193,11 +194,9 @@ class ActiveRun:
         """A host, or a worker of this run, said hello."""
         if self._deaf:
             return
-        now = self._clock()
-        if hello.role == "host":
-            self.carry_out(self._core.connect_host(connection_id, hello, tier, now))
-        else:
-            self.carry_out(self._core.connect_worker(connection_id, hello, tier, now))
+        with self._ending_on_error():
+            connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
+            self.carry_out(connect(connection_id, hello, tier, self._clock()))
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -207,21 +206,35 @@ class ActiveRun:
         if self._deaf:
             return
         now = self._clock()
-        if isinstance(message, Block):
-            self._take_block(connection_id, message, now)
-            return
-        if isinstance(message, RolloutClose):
-            self._progress.statistics.closed(message)
-        try:
-            self.carry_out(self._core.receive(connection_id, message, now))
-        except ConfigurationError as error:
-            # The game as described cannot be trained with these settings.
-            self.fail(str(error))
+        with self._ending_on_error():
+            if isinstance(message, Block):
+                self._take_block(connection_id, message, now)
+                return
+            if isinstance(message, RolloutClose):
+                self._progress.statistics.closed(message)
+            try:
+                self.carry_out(self._core.receive(connection_id, message, now))
+            except ConfigurationError as error:
+                # The game as described cannot be trained with these settings.
+                self.fail(str(error))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self._deaf:
-            self.carry_out(self._core.disconnect(connection_id, self._clock()))
+            with self._ending_on_error():
+                self.carry_out(self._core.disconnect(connection_id, self._clock()))
+
+    @contextlib.contextmanager
+    def _ending_on_error(self) -> Generator[None]:
+        """A fault of our own in dealing with a browser's words ends the run: that browser is not to blame."""
+        try:
+            yield
+        except ProtocolError:
+            raise
+        except Exception as error:
+            # What is known of the fleet may be half changed: nothing more is heard, and all are told to end.
+            self._deaf = True
+            self._broke(error)
 
     def _take_block(self, connection_id: int, block: Block, now: float) -> None:
         if self._store is None:

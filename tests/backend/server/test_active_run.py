@@ -1,0 +1,39 @@
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from attract.schema.api import MetricsRow
+from attract.schema.frames import encode
+from attract.schema.messages import GameFailed
+from gateway_world import gateway
+
+WAIT_SECONDS = 20.0
+
+
+async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(tmp_path: Path) -> None:
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        view = await world.start()
+        trained = asyncio.Event()
+
+        def hear(kind: str, body: Any) -> None:
+            if isinstance(body, MetricsRow):
+                trained.set()
+            if kind == "report":
+                raise RuntimeError("a report came that cannot be shown")
+
+        world.service.subscribe(hear)
+        await asyncio.wait_for(trained.wait(), WAIT_SECONDS)
+        failed = GameFailed(
+            run_id=view.run_id, kind="throw", name="Error", text="x", stack=None, worker_index=0
+        )
+        fleet.block_error = encode(failed)
+        result = await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
+        assert (result.state, result.error) == ("failed", "RuntimeError: a report came that cannot be shown")
+        assert world.service.active is None
+        async with asyncio.timeout(WAIT_SECONDS):
+            await fleet.idle.wait()
+        assert fleet.runs_ended == [view.run_id]
+        assert sorted(fleet.workers_ended) == [0, 1]
+        assert fleet.refused == [], "no browser is to blame"
+        kept = await world.client.get(f"/api/runs/{view.run_id}")
+        assert (kept.json()["state"], kept.json()["error"]) == ("failed", result.error)
