@@ -17,16 +17,18 @@ def collection_config(settings: RunSettings, run_id: str, game: GameReference) -
         game=game,
         seed=derive_seed(settings.seed, "run"),
         horizon=ppo.horizon,
-        rollout_segments=ppo.rollout_steps // ppo.horizon,
+        rollout_segments=ppo.rollout_segments,
         batch_segments=ppo.batch_segments,
         schedule=collection.schedule,
         num_workers=collection.num_workers,
         instances_per_worker=collection.instances_per_worker,
-        max_policy_lag=collection.max_policy_lag,
+        max_policy_lag=collection.policy_lag,
         desync_episodes=collection.desync_episodes,
         desync_steps=collection.desync_steps,
         warmup_steps=collection.warmup_steps if ppo.normalize_observations else 0,
+        prefetch=collection.prefetch,
         join_seconds=collection.join_seconds,
+        state_size=settings.policy.state_size,
     )
 
 
@@ -45,7 +47,7 @@ def create_store(
         description,
         num_minibatches=settings.ppo.num_minibatches,
         minibatch_steps=settings.ppo.minibatch_steps,
-        minibatch_unit=settings.ppo.minibatch_unit,
+        minibatch_unit=settings.ppo.unit_for(is_recurrent=settings.policy.state_size > 0),
     )
     return SegmentStore.create(choose_path(directory.path, directory.run_id, layout), layout)
 
@@ -68,7 +70,7 @@ def begin_message(
         seed=settings.seed,
         device=settings.device,
         num_threads=settings.learner_threads,
-        max_policy_lag=settings.collection.max_policy_lag,
+        max_policy_lag=settings.collection.policy_lag,
         schedule_steps=settings.ppo.schedule_steps or settings.total_steps,
         # A learner that died before its first checkpoint leaves nothing to go on from.
         resume=bool(directory.versions()),

@@ -56,3 +56,24 @@ def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tm
     assert store.layout.horizon == 8
     store.close(unlink=True)
     directory.close()
+
+
+@pytest.mark.parametrize(
+    ("collection", "lag"),
+    [
+        ({"schedule": "sync"}, 0),
+        ({"schedule": "sync", "max_policy_lag": 1}, 0),
+        ({}, 1),
+        ({"max_policy_lag": 0}, 0),
+        ({"schedule": "async"}, 4),
+        ({"schedule": "async", "max_policy_lag": 9}, 9),
+    ],
+)
+def test_core_and_learner_hear_of_the_same_lag(
+    tmp_path: Path, collection: dict[str, object], lag: int
+) -> None:
+    chosen = RunSettings.from_mapping({"collection": collection})
+    assert collection_config(chosen, "r", GAME).max_policy_lag == lag
+    directory = RunDirectory.create(tmp_path, "r")
+    assert begin_message(chosen, directory, DESCRIPTION, "store", None).max_policy_lag == lag
+    directory.close()
