@@ -4,7 +4,8 @@ import { type Block, decodeFromBrowser, encodeMessage } from "@attract/schema";
 import { type BlockFrame, BlockWriter } from "@attract/worker/block-writer";
 import { ObservationBatch } from "@attract/worker/observation-batch";
 import { SegmentRecorder } from "@attract/worker/recorder";
-import { box, dict } from "attract/spaces";
+import { createSampler } from "@attract/worker/sampler";
+import { box, dict, discrete } from "attract/spaces";
 import { describe, expect, test } from "vitest";
 
 const IDENTITY = { runId: "run", leaseId: 7, segmentIndex: 2, policyId: "main", policyVersion: 5 };
@@ -16,23 +17,33 @@ function record(
   truncateEvery: number,
 ): [SegmentRecorder, ObservationBatch] {
   const slotIds = Array.from({ length: numSlots }, (_, i) => 100 + i);
-  const recorder = new SegmentRecorder(SPACE, horizon, slotIds);
+  const sampler = createSampler(discrete(2), numSlots);
+  const recorder = new SegmentRecorder(SPACE, { horizon, slotIds, action: sampler });
   const batch = new ObservationBatch(SPACE, numSlots);
-  recorder.begin(horizon);
+  recorder.begin(horizon, batch);
   for (let t = 0; t < horizon; t++) {
     for (let c = 0; c < numSlots; c++) batch.arrays[0].fill(1000 * c + t, 3 * c, 3 * c + 3);
     recorder.recordObservations(t, batch);
     const columns = Array.from({ length: numSlots }, (_, c) => c);
+    for (const c of columns) {
+      sampler.actions[c] = c % 2;
+      sampler.logProbs[c] = -0.5 - c;
+    }
     recorder.recordDecisions(
       t,
-      Int32Array.from(columns, (c) => c % 2),
-      Float64Array.from(columns, (c) => -0.5 - c),
+      sampler,
       Float32Array.from(columns, (c) => 1000 * c + t),
     );
     for (let c = 0; c < numSlots; c++) {
       const isEnd = (t + c) % truncateEvery === 0;
-      const outcome = { rewards: Float64Array.of(1), terminated: Uint8Array.of(0), executedTicks: 1 };
-      recorder.recordOutcome(t, c, outcome, isEnd ? 1 : 0);
+      const flags = { terminated: Uint8Array.of(0), valid: Uint8Array.of(1) };
+      recorder.recordOutcome(
+        t,
+        c,
+        { rewards: Float64Array.of(1), ...flags, executedTicks: 1 },
+        0,
+        isEnd ? 1 : 0,
+      );
       if (!isEnd) continue;
       recorder.recordFinal(t, c, batch);
       recorder.recordEpisode(c, {
@@ -139,9 +150,10 @@ describe("E8: a block", () => {
 
 test("the entries of a dict keep their names, sorted, and their dtypes", () => {
   const space = dict({ map: box({ shape: [2, 2], dtype: "uint8" }), life: box({ shape: [1] }) });
-  const recorder = new SegmentRecorder(space, 2, [0, 1, 2]);
+  const action = createSampler(discrete(2), 3);
+  const recorder = new SegmentRecorder(space, { horizon: 2, slotIds: [0, 1, 2], action });
   const batch = new ObservationBatch(space, 3);
-  recorder.begin(0);
+  recorder.begin(0, batch);
   batch.arrays[1].fill(200);
   recorder.recordObservations(0, batch);
   const frames: BlockFrame[] = [];

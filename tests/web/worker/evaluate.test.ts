@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "./support/counting-game.ts";
 
 const OPTIONS: Omit<EvaluationOptions, "definition"> = {
+  stateSize: 0,
   yieldTurn: () => Promise.resolve(),
   now: () => 0,
   failed: () => undefined,
@@ -48,7 +49,7 @@ function evaluation(count: number, from = 0, deterministic = false) {
 
 describe("an evaluation", () => {
   test("gives one result per order, in that order, each played to its end", async () => {
-    const result = await evaluate(evaluation(300), new FakePolicy(128, 3), {
+    const result = await evaluate(evaluation(300), [new FakePolicy(128, 3)], {
       ...OPTIONS,
       definition: randomLength,
     });
@@ -63,13 +64,16 @@ describe("an evaluation", () => {
 
   test("C5: an episode depends on its index alone, not on its neighbours or row", async () => {
     const definition = randomLength;
-    const all = await evaluate(evaluation(200), new FakePolicy(128, 3), { ...OPTIONS, definition });
+    const all = await evaluate(evaluation(200), [new FakePolicy(128, 3)], { ...OPTIONS, definition });
     for (const index of [0, 63, 150, 199]) {
-      const alone = await evaluate(evaluation(1, index), new FakePolicy(128, 3), { ...OPTIONS, definition });
+      const alone = await evaluate(evaluation(1, index), [new FakePolicy(128, 3)], {
+        ...OPTIONS,
+        definition,
+      });
       expect(alone?.episodes).toEqual([all?.episodes[index]]);
     }
     const other = { ...evaluation(200), seed: { low: 1, high: 1 } };
-    const differs = await evaluate(other, new FakePolicy(128, 3), { ...OPTIONS, definition });
+    const differs = await evaluate(other, [new FakePolicy(128, 3)], { ...OPTIONS, definition });
     expect(differs?.episodes).not.toEqual(all?.episodes);
   });
 
@@ -89,7 +93,7 @@ describe("an evaluation", () => {
         }),
       }),
     });
-    await evaluate(evaluation(1, 6), new FakePolicy(1, 5), { ...OPTIONS, definition });
+    await evaluate(evaluation(1, 6), [new FakePolicy(1, 5)], { ...OPTIONS, definition });
     const evaluated = taken.splice(0);
     const loop = createLoop(definition, { seat: seat({ instance_ids: [6], horizon: 20 }) });
     await loop.play(lease(), new FakePolicy(1, 5));
@@ -100,13 +104,13 @@ describe("an evaluation", () => {
   test("deterministic takes the most probable action", async () => {
     const policy = new FakePolicy(8, 3);
     for (let row = 0; row < 8; row++) policy.logits[3 * row + 2] = 1;
-    const result = await evaluate(evaluation(8, 0, true), policy, { ...OPTIONS, definition: randomLength });
+    const result = await evaluate(evaluation(8, 0, true), [policy], { ...OPTIONS, definition: randomLength });
     for (const { returns, length_steps } of result!.episodes) expect(returns[0]).toBe(3 * length_steps);
   });
 
   test("an episode without an end stops at max_episode_steps, as cut", async () => {
     const endless = { ...evaluation(2), max_episode_steps: 7 };
-    const result = await evaluate(endless, new FakePolicy(4), { ...OPTIONS, definition: countingGame() });
+    const result = await evaluate(endless, [new FakePolicy(4)], { ...OPTIONS, definition: countingGame() });
     expect(result?.episodes).toMatchObject([
       { length_steps: 7, end_reason: "cut" },
       { length_steps: 7, end_reason: "cut" },
@@ -120,7 +124,7 @@ describe("an evaluation", () => {
       onTick: (instance, tick) =>
         instance === 1 && tick === 3 ? { reward: Number.POSITIVE_INFINITY } : undefined,
     });
-    const result = await evaluate(evaluation(3, 10), new FakePolicy(4), {
+    const result = await evaluate(evaluation(3, 10), [new FakePolicy(4)], {
       ...OPTIONS,
       definition,
       failed: (report) => reports.push(report),
@@ -136,7 +140,7 @@ describe("an evaluation", () => {
   test("is given up when its lease is void", async () => {
     let asked = 0;
     const options = { ...OPTIONS, definition: countingGame(), isVoid: () => ++asked > 3 };
-    expect(await evaluate(evaluation(2), new FakePolicy(4), options)).toBeNull();
+    expect(await evaluate(evaluation(2), [new FakePolicy(4)], options)).toBeNull();
   });
 
   test("tells the steps of the longest episode", async () => {
@@ -146,7 +150,7 @@ describe("an evaluation", () => {
       definition: countingGame({ terminateAt: 3 }),
       progressed: (n: number) => steps.push(n),
     };
-    await evaluate(evaluation(2), new FakePolicy(4), options);
+    await evaluate(evaluation(2), [new FakePolicy(4)], options);
     expect(steps).toEqual([1, 2, 3]);
   });
 });
@@ -157,6 +161,6 @@ test("E5: an evaluation between two leases leaves the training games where they 
   const loop = createLoop(definition, { emit: (frame) => firsts.push(frame.segmentIndex) });
   await loop.play(lease(), new FakePolicy(4));
   const before = [...loop.batch.arrays[0]];
-  await evaluate(evaluation(5), new FakePolicy(8), { ...OPTIONS, definition });
+  await evaluate(evaluation(5), [new FakePolicy(8)], { ...OPTIONS, definition });
   expect([...loop.batch.arrays[0]]).toEqual(before);
 });

@@ -1,8 +1,8 @@
 /** ONNX Runtime in a real Chromium, against what torch says of the same network. */
 
 import { ObservationBatch } from "@attract/worker/observation-batch";
-import { createPolicySession, numDiscreteActions } from "@attract/worker/policy-session";
-import { DiscreteSampler } from "@attract/worker/sampler";
+import { createPolicySession } from "@attract/worker/policy-session";
+import { createSampler } from "@attract/worker/sampler";
 import { describe, expect, test } from "vitest";
 import golden from "../../contract/golden/policy.json";
 import { CARTPOLE_LIKE, goldenOnnx } from "./support/golden-policy.ts";
@@ -21,22 +21,26 @@ describe("C9", () => {
       const batch = new ObservationBatch(CARTPOLE_LIKE.observation as never, ROWS);
       fill(batch);
       await session.run(batch, rows);
-      expect(session.logits.length).toBe(2 * rows);
-      for (let i = 0; i < 2 * rows; i++) expectClose(session.logits[i], expected[i]);
+      const [logits] = session.outputs;
+      expect(logits.length).toBe(2 * rows);
+      for (let i = 0; i < 2 * rows; i++) expectClose(logits[i], expected[i]);
       for (let i = 0; i < rows; i++) expectClose(session.values[i], golden.value[i]);
     }
     await session.release();
   });
 
   test("C9: log-probabilities of equal logits agree within 1e-6 relative", () => {
-    const sampler = new DiscreteSampler(2);
+    const sampler = createSampler(CARTPOLE_LIKE.action as never, 1);
     const logits = Float32Array.from(golden.logits.flat());
     for (let row = 0; row < ROWS; row++) {
       // A uniform of 0 takes the first action with any probability, one just below 1 the last.
       for (const uniform of [0, 1 - 2 ** -24]) {
-        const action = sampler.sample(logits, row, uniform);
-        const expected = golden.log_probs[row][action];
-        expect(Math.abs(sampler.logProb - expected)).toBeLessThanOrEqual(1e-6 * Math.abs(expected) + 1e-15);
+        sampler.uniforms[0] = uniform;
+        sampler.sample([logits], row, new Uint8Array(0), 0);
+        const expected = golden.log_probs[row][sampler.actions[0]];
+        expect(Math.abs(sampler.logProbs[0] - expected)).toBeLessThanOrEqual(
+          1e-6 * Math.abs(expected) + 1e-15,
+        );
       }
     }
   });
@@ -57,26 +61,19 @@ test("the bytes of a model may be a view at any offset of a frame", async () => 
   await session.release();
 });
 
-test("one decision: the most probable action, or one by the given uniform", async () => {
-  const session = await createPolicySession(goldenOnnx(), CARTPOLE_LIKE, { maxBatch: 1 });
-  for (let row = 0; row < 8; row++) {
-    const [left, right] = golden.log_probs[row];
-    session.batch.arrays[0].set(golden.observations[row]);
-    expect(await session.act({ deterministic: true })).toBe(left >= right ? 0 : 1);
-    expect(await session.act({ deterministic: false, uniform: Math.exp(left) / 2 })).toBe(0);
-    expect(await session.act({ deterministic: false, uniform: (1 + Math.exp(left)) / 2 })).toBe(1);
-  }
-  await session.release();
-});
-
 test("what is no model, or one of other sizes, is refused", async () => {
   await expect(
     createPolicySession(new Uint8Array([1, 2, 3]), CARTPOLE_LIKE, { maxBatch: 1 }),
   ).rejects.toThrow();
   const three = { ...CARTPOLE_LIKE, action: { kind: "discrete" as const, n: 3, labels: null } };
   await expect(createPolicySession(goldenOnnx(), three, { maxBatch: 4 })).rejects.toThrow(
-    /expected 12 logits/,
+    /for 4 rows expected 12 logits, 4 value, 0 state_outs; got 8 logits/,
   );
-  const box = { ...CARTPOLE_LIKE, action: { kind: "multi_binary" as const, n: 3 } };
-  expect(() => numDiscreteActions(box)).toThrow(/discrete/);
+  await expect(
+    createPolicySession(goldenOnnx(), CARTPOLE_LIKE, { maxBatch: 4, stateSize: 16 }),
+  ).rejects.toThrow(/expected a model with a state of 16, got 0/);
+  const box = { kind: "box" as const, dtype: "float32" as const, shape: [2], low: -1, high: 1 };
+  await expect(
+    createPolicySession(goldenOnnx(), { ...CARTPOLE_LIKE, action: box }, { maxBatch: 4 }),
+  ).rejects.toThrow(/no output mean/);
 });

@@ -183,7 +183,7 @@ describe("across leases", () => {
     const game = countingGame({ terminateAt: 3, numActions: 4 });
     const loop = createLoop(game, seen);
     const random = { ...lease().seats[0], script: "random" as const, policy_version: 0 };
-    await loop.play(lease({ purpose: "record", seats: [random] }), new RandomPolicy("main", 0, 3, 4));
+    await loop.play(lease({ purpose: "record", seats: [random] }), new RandomPolicy("main", 0, 3));
     await loop.play(lease({ lease_id: 2 }), new FakePolicy(4, 4));
     const [warmUp, training] = seen.blocks();
     expect(new Set(float32View(warmUp.log_prob))).toEqual(new Set([Math.fround(-Math.log(4))]));

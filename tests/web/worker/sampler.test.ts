@@ -1,44 +1,51 @@
-import { DiscreteSampler } from "@attract/worker/sampler";
-import { describe, expect, test } from "vitest";
+/** Which sampler an action space gets, and what all of them share. */
 
-/** Probabilities 0.1, 0.2, 0.3, 0.4 in row 1; row 0 would give others. */
-const LOGITS = Float32Array.from([5, 0, 0, 0, ...[0.1, 0.2, 0.3, 0.4].map(Math.log)]);
+import { createSampler } from "@attract/worker/sampler";
+import { type ActionSpace, box, discrete, multiBinary, multiDiscrete } from "attract/spaces";
+import { expect, test } from "vitest";
 
-describe("C5: sampling", () => {
-  test("C5: takes the smallest action whose cumulative probability exceeds the uniform", () => {
-    const sampler = new DiscreteSampler(4);
-    const draws = [0, 0.0999, 0.1001, 0.2999, 0.3001, 0.5999, 0.6001, 1 - 2 ** -24];
-    expect(draws.map((uniform) => sampler.sample(LOGITS, 1, uniform))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+const NO_MASK = new Uint8Array(0);
+const CASES: [ActionSpace, { names: string[]; size: number; draws: number; shape: number[] }][] = [
+  [discrete(5), { names: ["logits"], size: 5, draws: 1, shape: [] }],
+  [multiDiscrete([2, 3]), { names: ["logits"], size: 5, draws: 2, shape: [2] }],
+  [multiBinary(4), { names: ["logits"], size: 4, draws: 4, shape: [4] }],
+  [box({ shape: [3], low: -1, high: 1 }), { names: ["mean", "log_std"], size: 3, draws: 6, shape: [3] }],
+];
+
+for (const [space, expected] of CASES) {
+  test(`${space.kind}: outputs of the graph, draws and shape of an action`, () => {
+    const sampler = createSampler(space, 2);
+    const { outputNames: names, outputSize: size, numDraws: draws, shape } = sampler;
+    expect({ names, size, draws, shape }).toEqual(expected);
+    expect(sampler.uniforms).toHaveLength(2 * draws);
+    expect(sampler.actions).toHaveLength(2 * sampler.numComponents);
   });
 
-  test("C5: a uniform that lies exactly on a boundary belongs to the next action", () => {
-    const sampler = new DiscreteSampler(2);
-    const even = new Float32Array(2);
-    expect(sampler.sample(even, 0, 0.5)).toBe(1);
-    expect(sampler.sample(even, 0, 0.5 - 2 ** -24)).toBe(0);
+  test(`E9: ${space.kind}: a slot at rest has zeros, and no part in any probability`, () => {
+    const sampler = createSampler(space, 2);
+    const outputs = expected.names.map(() => new Float32Array(2 * expected.size).fill(0.3));
+    sampler.uniforms.fill(0.9);
+    for (const slot of [0, 1]) sampler.sample(outputs, slot, NO_MASK, slot);
+    const other = [...sampler.actions.slice(0, sampler.numComponents)];
+    sampler.rest(1);
+    expect([...sampler.actions]).toEqual([...other, ...other.map(() => 0)]);
+    expect(sampler.logProbs[1]).toBe(0);
+    expect(sampler.logProbs[0]).not.toBe(0);
+    const shown = sampler.gameAction(1);
+    expect(typeof shown === "number" ? [shown] : [...(shown as number[])]).toEqual(other.map(() => 0));
   });
 
-  test("C5: an impossible action is never taken, whatever the uniform", () => {
-    const sampler = new DiscreteSampler(4);
-    const logits = Float32Array.from([-Infinity, 0, 0, -Infinity]);
-    expect(sampler.sample(logits, 0, 0)).toBe(1);
-    expect(sampler.sample(logits, 0, 1 - 2 ** -53)).toBe(2);
+  test(`${space.kind}: the row of the outputs and the slot of the action are independent`, () => {
+    const straight = createSampler(space, 4);
+    const crossed = createSampler(space, 4);
+    const outputs = expected.names.map((_, i) =>
+      Float32Array.from({ length: 4 * expected.size }, (_, j) => Math.sin(3 * i + j)),
+    );
+    for (const sampler of [straight, crossed]) sampler.uniforms.fill(0.37);
+    for (let row = 0; row < 4; row++) {
+      straight.sample(outputs, row, NO_MASK, row);
+      crossed.sample(outputs, row, NO_MASK, 3 - row);
+    }
+    expect([...crossed.logProbs].reverse()).toEqual([...straight.logProbs]);
   });
-
-  test("the log-probability is computed in float64 and does not overflow", () => {
-    const sampler = new DiscreteSampler(4);
-    sampler.sample(LOGITS, 1, 0.5);
-    // ln 0.3, from logits that float32 has rounded.
-    expect(sampler.logProb).toBeCloseTo(-1.2039728, 6);
-    sampler.sample(Float32Array.from([1000, 999, -1000, 0]), 0, 0);
-    // -ln(1 + e^-1)
-    expect(sampler.logProb).toBeCloseTo(-0.31326169, 8);
-  });
-});
-
-test("argmax takes the smallest of equals and gives its log-probability", () => {
-  const sampler = new DiscreteSampler(4);
-  expect(sampler.argmax(LOGITS, 1)).toBe(3);
-  expect(sampler.logProb).toBeCloseTo(-0.9162907, 6);
-  expect(sampler.argmax(Float32Array.from([1, 2, 2, 0]), 0)).toBe(1);
-});
+}

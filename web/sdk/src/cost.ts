@@ -61,9 +61,11 @@ export function measureTicks(definition: GameDefinition, steps: number, meters: 
   return { microsecondsPerTick: (milliseconds * 1000) / timedTicks, bytesPerTick };
 }
 
-/** One action per agent, in the form `step` takes. */
+const NO_MASK = new Uint8Array(0);
+
+/** One action per agent, in the form `step` takes; the mask of an agent that does not play means nothing. */
 export function drawActions(instance: Instance, player: RandomPlayer): Action | ArrayLike<Action> {
   return instance.numAgents === 1
     ? player.act(instance.masks[0])
-    : instance.masks.map((mask) => player.act(mask));
+    : instance.masks.map((mask, agent) => player.act(instance.active[agent] === 1 ? mask : NO_MASK));
 }

@@ -2,16 +2,16 @@
 
 import type { Context2D } from "./context-2d.ts";
 import type { GameDefinition } from "./contract.ts";
+import { drawActions } from "./cost.ts";
 import { thrownByGame } from "./errors.ts";
-import { GameInstance } from "./instance.ts";
+import { createInstance } from "./group-instance.ts";
 import { RandomPlayer } from "./random-play.ts";
 
 const DRAWN_STEPS = 20;
 
 /** Draws the first steps of one episode; `complain` hears of exceptions, coordinates that are no numbers, and a blank canvas. */
 export function drawOnce(definition: GameDefinition, complain: (message: string) => void): void {
-  if ((definition.numAgents ?? 1) !== 1) return;
-  const instance = new GameInstance(definition, { seedLow: 5 });
+  const instance = createInstance(definition, { seedLow: 5 });
   const player = new RandomPlayer(definition.action, 5);
   const heard = { marks: 0, bad: "" };
   const context = listeningContext(heard);
@@ -19,7 +19,7 @@ export function drawOnce(definition: GameDefinition, complain: (message: string)
   try {
     for (let step = 0; step < DRAWN_STEPS && !instance.episodeOver; step++) {
       instance.game.draw?.(context, 320, 240);
-      instance.step(player.act(instance.masks[0]));
+      instance.step(drawActions(instance, player));
     }
     instance.game.draw?.(context, 320, 240);
   } catch (thrown) {

@@ -13,7 +13,8 @@ export function createInstance(definition: GameDefinition, options: InstanceOpti
 }
 
 /**
- * One copy of a game of several agents. An agent that has ended takes part again once the game says `active` for it.
+ * One copy of a game of several agents. An agent that has ended takes part again once the game says `active` for it; one that
+ * is no longer active without having terminated was truncated.
  * The episode ends when the game ends itself (a single `terminated`, `done` or `truncated`), when nobody is active, or at the time limit.
  */
 export class GroupInstance extends InstanceBase {
@@ -41,11 +42,15 @@ export class GroupInstance extends InstanceBase {
     } while (ticks < ticksPerStep && !isEnded && !isTruncated);
     if (result.observation !== undefined) this.#writeObservations("update", result.observation);
     for (const reader of this.readers) reader.checkFinite("update");
-    this.checkMasks("update");
+    if (!isEnded && !isTruncated && this.episodeSteps + 1 !== maxSteps) this.checkMasks("update");
     this.executedTicks = ticks;
     this.episodeTicks += ticks;
     this.episodeSteps += 1;
-    for (let agent = 0; agent < this.numAgents; agent++) this.episodeReturns[agent] += this.rewards[agent];
+    for (let agent = 0; agent < this.numAgents; agent++) {
+      this.episodeReturns[agent] += this.rewards[agent];
+      // Sent away without an end of its own: it was stopped, what would follow is estimated (rule E1).
+      if (this.active[agent] === 0 && this.#isPlaying(agent)) this.truncated[agent] = 1;
+    }
     if (isEnded) this.endReason = "terminated";
     else if (isTruncated) this.endReason = "game_truncated";
     else if (this.episodeSteps === maxSteps) this.endReason = "time_limit";
@@ -113,8 +118,12 @@ export class GroupInstance extends InstanceBase {
   /** The whole episode is over: whoever is still playing ends as it does (rule E1: terminated wins). */
   #end(): void {
     this.episodeOver = true;
-    const flags = this.endReason === "terminated" ? this.terminated : this.truncated;
-    for (let agent = 0; agent < this.numAgents; agent++) if (this.#isPlaying(agent)) flags[agent] = 1;
+    const isTerminal = this.endReason === "terminated";
+    for (let agent = 0; agent < this.numAgents; agent++) {
+      if (!this.#isPlaying(agent)) continue;
+      this.terminated[agent] = isTerminal ? 1 : 0;
+      this.truncated[agent] = isTerminal ? 0 : 1;
+    }
     this.active.fill(0);
   }
 

@@ -195,10 +195,11 @@ export abstract class InstanceBase implements Instance {
     return result;
   }
 
+  /** Of the agents that act next: what an ended one may not do is nobody's business. */
   protected checkMasks(method: "start" | "update"): void {
     if (this.out.actionMask === null) return;
     for (let agent = 0; agent < this.masks.length; agent++)
-      checkMask(method, this.masks[agent], this.checked.maskGroups);
+      if (this.active[agent] === 1) checkMask(method, this.masks[agent], this.checked.maskGroups);
   }
 
   #resetCounters(episode: number): void {
@@ -264,7 +265,7 @@ export class GameInstance extends InstanceBase {
     const reader = this.readers[0];
     if (result.observation !== undefined) reader.write("update", result.observation as ArrayLike<number>);
     reader.checkFinite("update");
-    this.checkMasks("update");
+    if (!terminated && !truncated && this.episodeSteps + 1 !== maxSteps) this.checkMasks("update");
     this.executedTicks = ticks;
     this.episodeTicks += ticks;
     this.episodeSteps += 1;

@@ -158,7 +158,19 @@ export class ActionRandom {
 
   /** Uniform in [0, 1) for `component` of the action at `step` (the step within the episode, from 0). */
   uniform(index: number, step: number, component: number): number {
-    const draw = step * this.#numComponents + component;
+    return this.#word(index, step * this.#numComponents + component) * UNIFORM_SCALE;
+  }
+
+  /** Writes the uniforms of all components of the action at `step` to `out[offset ...]`. */
+  fill(index: number, step: number, out: Float64Array, offset: number): void {
+    const first = step * this.#numComponents;
+    for (let c = 0; c < this.#numComponents; c++) {
+      out[offset + c] = this.#word(index, first + c) * UNIFORM_SCALE;
+    }
+  }
+
+  /** The top 24 bits of draw `draw`: a small integer, which no call turns into an object. */
+  #word(index: number, draw: number): number {
     const block = draw >>> 2;
     const offset = 4 * index;
     if (this.#heldBlocks[index] !== block + 1) {
@@ -176,6 +188,6 @@ export class ActionRandom {
       );
       this.#heldBlocks[index] = block + 1;
     }
-    return (this.#words[offset + (draw & 3)] >>> 8) * UNIFORM_SCALE;
+    return this.#words[offset + (draw & 3)] >>> 8;
   }
 }

@@ -9,7 +9,7 @@ import {
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
-import { entryKey, type ObservationBatch } from "./observation-batch.ts";
+import { copyRow, entryKey, type ObservationBatch } from "./observation-batch.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
 /** What a block says of the lease it belongs to. */
@@ -29,10 +29,10 @@ export interface BlockFrame {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Bytes of one final observation beside the observation itself: step, column, value. */
+/** Bytes of one final observation beside the observation and the state themselves: step, column, value. */
 const FINAL_BYTES = 12;
-/** How much the headers of final observations may grow between none and the most. */
-const FINALS_MARGIN = 64;
+/** How much the headers of one tensor of final observations may grow between none and the most: its count and its length. */
+const FINAL_HEADER_MARGIN = 8;
 const LARGEST_COUNT = Number.MAX_SAFE_INTEGER;
 /** Bytes of an episode result with one return of one byte, no metrics and terms, and no letters in its reason. */
 const EPISODE_BYTES = encodeMessage({
@@ -54,32 +54,50 @@ export class BlockWriter {
   readonly #batch: ObservationBatch;
   readonly #maxFrameBytes: number;
   readonly #runId: string;
+  /** All columns, in order. */
+  readonly #all: Int32Array;
   readonly #columnBytes: number;
-  readonly #observationBytes: number;
+  readonly #finalBytes: number;
   readonly #overheadBytes: number;
   /** One buffer per recorded array, for blocks of fewer columns than the recorder has. */
   readonly #scratch = new Map<WireArray, WireArray>();
+  /** [slots]: place of each column in the block being written, -1 for none. */
+  readonly #places: Int32Array;
 
   constructor(recorder: SegmentRecorder, batch: ObservationBatch, maxFrameBytes: number, runId: string) {
+    const { entries, horizon, numComponents, numSlots, maskSize, stateSize } = recorder;
     this.#recorder = recorder;
     this.#batch = batch;
     this.#maxFrameBytes = maxFrameBytes;
     this.#runId = runId;
-    this.#observationBytes = recorder.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
-    // action, log_prob, value and reward 4 each, three flags, ticks 2.
-    const stepBytes = this.#observationBytes + 21;
+    this.#all = Int32Array.from({ length: numSlots }, (_, column) => column);
+    this.#places = new Int32Array(numSlots);
+    const observationBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+    // log_prob, value and reward 4 each, three flags, ticks 2.
+    const stepBytes = observationBytes + 4 * numComponents + maskSize + 17;
     // slot_id, first_step and bootstrap_value 4 each.
-    this.#columnBytes = recorder.horizon * stepBytes + this.#observationBytes + 12;
+    this.#columnBytes = horizon * stepBytes + observationBytes + 4 * stateSize + 12;
+    this.#finalBytes = observationBytes + 4 * stateSize + FINAL_BYTES;
     this.#overheadBytes = this.#measureOverhead();
   }
 
-  /** Hands `emit` the blocks of the recorded segment, numbered from `firstBlockIndex`; returns the next free number. */
-  write(identity: BlockIdentity, firstBlockIndex: number, emit: (frame: BlockFrame) => void): number {
+  /**
+   * Hands `emit` the blocks of `columns` of the recorded segment, numbered from `firstBlockIndex`; returns the next free number.
+   *
+   * @param columns in ascending order; default: all.
+   */
+  write(
+    identity: BlockIdentity,
+    firstBlockIndex: number,
+    emit: (frame: BlockFrame) => void,
+    columns: Int32Array = this.#all,
+  ): number {
     const extraBytes = this.#extraBytesByColumn();
+    const overhead = this.#overheadBytes + nameBytes(identity.policyId);
     let blockIndex = firstBlockIndex;
-    for (let from = 0; from < this.#recorder.numSlots; ) {
-      const to = this.#blockEnd(from, extraBytes);
-      const block = this.#block(identity, blockIndex, from, to);
+    for (let from = 0; from < columns.length; ) {
+      const to = this.#blockEnd(columns, from, overhead, extraBytes);
+      const block = this.#block(identity, blockIndex, columns.subarray(from, to));
       emit({
         leaseId: identity.leaseId,
         segmentIndex: identity.segmentIndex,
@@ -93,11 +111,11 @@ export class BlockWriter {
   }
 
   /** The largest end for which columns [from, end) fit a frame, at least `from + 1`. */
-  #blockEnd(from: number, extraBytes: Float64Array): number {
-    let bytes = this.#overheadBytes;
+  #blockEnd(columns: Int32Array, from: number, overhead: number, extraBytes: Float64Array): number {
+    let bytes = overhead;
     let to = from;
-    while (to < this.#recorder.numSlots) {
-      bytes += this.#columnBytes + extraBytes[to];
+    while (to < columns.length) {
+      bytes += this.#columnBytes + extraBytes[columns[to]];
       if (bytes > this.#maxFrameBytes && to > from) break;
       to++;
     }
@@ -108,30 +126,24 @@ export class BlockWriter {
   #extraBytesByColumn(): Float64Array {
     const { finals, episodes, episodeColumns, numSlots } = this.#recorder;
     const bytes = new Float64Array(numSlots);
-    for (let i = 0; i < finals.count; i++) bytes[finals.columns[i]] += this.#observationBytes + FINAL_BYTES;
+    for (let i = 0; i < finals.count; i++) bytes[finals.columns[i]] += this.#finalBytes;
     for (let i = 0; i < episodes.length; i++) bytes[episodeColumns[i]] += resultBytes(episodes[i]);
     return bytes;
   }
 
-  #block(identity: BlockIdentity, blockIndex: number, from: number, to: number): Block {
+  #block(identity: BlockIdentity, blockIndex: number, columns: Int32Array): Block {
     const r = this.#recorder;
-    const k = to - from;
-    const steps = (array: WireArray): Tensor => tensorOf(this.#columns(array, 1, from, k), [r.horizon, k]);
-    const slots = (array: WireArray): Tensor => tensorOf(array.subarray(from, to), [k]);
+    const k = columns.length;
+    const steps = (array: WireArray, shape: readonly number[] = []): Tensor =>
+      tensorOf(this.#columns(array, r.horizon, sizeOf(shape), columns), [r.horizon, k, ...shape]);
+    const slots = (array: WireArray, shape: readonly number[] = []): Tensor =>
+      tensorOf(this.#columns(array, 1, sizeOf(shape), columns), [k, ...shape]);
     const observation: Record<string, Tensor> = {};
     const bootstrap: Record<string, Tensor> = {};
     for (let e = 0; e < r.entries.length; e++) {
-      const { shape, size } = r.entries[e];
       const key = entryKey(r.entries[e]);
-      observation[key] = tensorOf(this.#columns(r.observations[e] as WireArray, size, from, k), [
-        r.horizon,
-        k,
-        ...shape,
-      ]);
-      bootstrap[key] = tensorOf(this.#batch.arrays[e].subarray(from * size, to * size) as WireArray, [
-        k,
-        ...shape,
-      ]);
+      observation[key] = steps(r.observations[e] as WireArray, r.entries[e].shape);
+      bootstrap[key] = slots(this.#batch.arrays[e] as WireArray, r.entries[e].shape);
     }
     return {
       type: "block",
@@ -144,7 +156,7 @@ export class BlockWriter {
       slot_id: slots(r.slotIds),
       first_step: slots(r.firstSteps),
       observation,
-      action: steps(r.actions),
+      action: steps(r.actions, r.actionShape),
       log_prob: steps(r.logProbs),
       value: steps(r.values),
       reward: steps(r.rewards),
@@ -152,87 +164,99 @@ export class BlockWriter {
       truncated: steps(r.truncated),
       valid: steps(r.valid),
       executed_ticks: steps(r.executedTicks),
-      action_mask: null,
-      recurrent_state: {},
+      action_mask: r.maskSize === 0 ? null : steps(r.masks, [r.maskSize]),
+      recurrent_state: r.stateSize === 0 ? {} : { state: slots(r.states, [r.stateSize]) },
       bootstrap_observation: bootstrap,
       bootstrap_value: slots(r.bootstrapValues),
-      final_observations: this.#finals(from, to),
-      episodes: this.#episodes(from, to),
+      final_observations: this.#finals(columns),
+      episodes: r.episodes.filter((_, i) => this.#places[r.episodeColumns[i]] >= 0),
     };
   }
 
-  /** [horizon, k, size] of `array`, [horizon, slots, size]: itself when it is whole, else gathered into scratch memory. */
-  #columns(array: WireArray, size: number, from: number, k: number): WireArray {
-    const { horizon, numSlots } = this.#recorder;
-    if (k === numSlots) return array;
+  /** [rows, k, size] of `array`, [rows, slots, size]: itself when it is whole, else gathered into scratch memory. */
+  #columns(array: WireArray, rows: number, size: number, columns: Int32Array): WireArray {
+    const { numSlots } = this.#recorder;
+    if (columns.length === numSlots) return array;
     let scratch = this.#scratch.get(array);
     if (scratch === undefined) {
       scratch = array.slice();
       this.#scratch.set(array, scratch);
     }
-    const width = k * size;
     let target = 0;
-    for (let t = 0; t < horizon; t++) {
-      let source = (t * numSlots + from) * size;
-      for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];
+    for (let row = 0; row < rows; row++) {
+      for (let c = 0; c < columns.length; c++) {
+        let source = (row * numSlots + columns[c]) * size;
+        for (const end = source + size; source < end; source++, target++) scratch[target] = array[source];
+      }
     }
     return scratch.subarray(0, target);
   }
 
-  #finals(from: number, to: number): Block["final_observations"] {
-    const { finals, entries } = this.#recorder;
+  /** Also sets the places of the columns, which the episodes are chosen by. */
+  #finals(columns: Int32Array): Block["final_observations"] {
+    const { finals, entries, stateSize } = this.#recorder;
+    const places = this.#places.fill(-1);
+    columns.forEach((column, place) => {
+      places[column] = place;
+    });
     const chosen: number[] = [];
-    for (let i = 0; i < finals.count; i++) {
-      if (finals.columns[i] >= from && finals.columns[i] < to) chosen.push(i);
-    }
+    for (let i = 0; i < finals.count; i++) if (places[finals.columns[i]] >= 0) chosen.push(i);
     if (chosen.length === 0) return null;
     const n = chosen.length;
     const observation: Record<string, Tensor> = {};
     for (let e = 0; e < entries.length; e++) {
       const { shape, size } = entries[e];
-      const rows = allocateEntry(entries[e], n) as WireArray;
-      for (let i = 0; i < n; i++) {
-        rows.set(finals.arrays[e].subarray(chosen[i] * size, (chosen[i] + 1) * size), i * size);
-      }
-      observation[entryKey(entries[e])] = tensorOf(rows, [n, ...shape]);
+      const rows = allocateEntry(entries[e], n);
+      for (let i = 0; i < n; i++) copyRow(finals.arrays[e], chosen[i], rows, i, size);
+      observation[entryKey(entries[e])] = tensorOf(rows as WireArray, [n, ...shape]);
     }
-    const steps = Int32Array.from(chosen, (i) => finals.steps[i]);
-    const columns = Int32Array.from(chosen, (i) => finals.columns[i] - from);
-    const values = Float32Array.from(chosen, (i) => finals.values[i]);
+    const states = new Float32Array(n * stateSize);
+    for (let i = 0; i < n; i++) copyRow(finals.states, chosen[i], states, i, stateSize);
     return {
-      step: tensorOf(steps, [n]),
-      column: tensorOf(columns, [n]),
+      step: tensorOf(
+        Int32Array.from(chosen, (i) => finals.steps[i]),
+        [n],
+      ),
+      column: tensorOf(
+        Int32Array.from(chosen, (i) => places[finals.columns[i]]),
+        [n],
+      ),
       observation,
-      value: tensorOf(values, [n]),
-      recurrent_state: {},
+      value: tensorOf(
+        Float32Array.from(chosen, (i) => finals.values[i]),
+        [n],
+      ),
+      recurrent_state: stateSize === 0 ? {} : { state: tensorOf(states, [n, stateSize]) },
     };
   }
 
-  #episodes(from: number, to: number): EpisodeResult[] {
-    const { episodes, episodeColumns } = this.#recorder;
-    return episodes.filter((_, i) => episodeColumns[i] >= from && episodeColumns[i] < to);
-  }
-
-  /** Bytes of a frame beside its columns, with the longest numbers a block may name. */
+  /** Bytes of a frame beside its columns and its policy's name, with the longest numbers a block may name. */
   #measureOverhead(): number {
-    const { numSlots, entries } = this.#recorder;
+    const { numSlots, entries, stateSize } = this.#recorder;
     const identity = {
       runId: this.#runId,
       leaseId: LARGEST_COUNT,
       segmentIndex: LARGEST_COUNT,
-      policyId: "main",
+      policyId: "",
       policyVersion: 2 ** 31 - 1,
     };
-    const block = this.#block(identity, LARGEST_COUNT, 0, numSlots);
-    const none = { dtype: "int32" as const, shape: [0], data: new Uint8Array(0) };
+    const block = this.#block(identity, LARGEST_COUNT, this.#all);
+    const none = { dtype: "float32" as const, shape: [0], data: new Uint8Array(0) };
     const observation = Object.fromEntries(
       entries.map((entry) => [entryKey(entry), { ...none, shape: [0, ...entry.shape] }]),
     );
-    const empty = { step: none, column: none, observation, value: none, recurrent_state: {} };
+    const state: Record<string, Tensor> =
+      stateSize === 0 ? {} : { state: { ...none, shape: [0, stateSize] } };
+    const empty = { step: none, column: none, observation, value: none, recurrent_state: state };
     const whole = encodeMessage({ ...block, final_observations: empty, episodes: [] }).byteLength;
+    const margin = FINAL_HEADER_MARGIN * (entries.length + 4);
     // A list of up to 65,535 episodes has a header of 3 bytes instead of 1.
-    return whole - numSlots * this.#columnBytes + FINALS_MARGIN + 2;
+    return whole - numSlots * this.#columnBytes + margin + 2;
   }
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, extent) => product * extent, 1);
 }
 
 function entryBytes(entry: ObservationEntry): number {

@@ -2,21 +2,22 @@
 
 import type { EpisodeResult, EvaluationResult, Lease } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
-import { GameInstance } from "attract/instance";
+import { createInstance } from "attract/group-instance";
+import type { Instance } from "attract/instance";
 import { ParameterSampler } from "attract/parameters";
-import { ActionRandom } from "attract/random";
 import { episodeResult } from "./episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
-import { ObservationBatch } from "./observation-batch.ts";
 import type { Policy } from "./policy.ts";
-import { DiscreteSampler } from "./sampler.ts";
+import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 
-/** Most episodes played at once; the rest follow as rows become free. */
-const MAX_ROWS = 128;
+/** Most episodes played at once; the rest follow as others end. */
+export const MAX_EVALUATION_GAMES = 128;
 
 export interface EvaluationOptions {
   definition: GameDefinition;
+  /** Numbers of a slot's recurrent state. */
+  stateSize: number;
   /** As for the rollout loop. */
   yieldTurn(): Promise<void>;
   now(): number;
@@ -31,20 +32,19 @@ export interface EvaluationOptions {
  * One result per episode asked for, in that order, or null if it was voided. An episode that reaches `max_episode_steps`, or
  * whose game fails, ends as `cut`.
  *
- * @throws FatalGameError when the game fails again and again; whatever the policy throws.
+ * @param policies as for `RolloutLoop.play`. @throws as `RolloutLoop.play`.
  */
 export async function evaluate(
   lease: Lease,
-  policy: Policy,
+  policies: readonly Policy[],
   options: EvaluationOptions,
 ): Promise<EvaluationResult | null> {
   const started = options.now();
-  const evaluation = new Evaluation(lease, options);
+  const evaluation = new Evaluation(lease, policies, options);
   let lastYield = started;
   while (evaluation.isOpen) {
     if (options.isVoid()) return null;
-    await policy.run(evaluation.batch, evaluation.batch.capacity);
-    evaluation.step(policy);
+    await evaluation.step();
     options.progressed(evaluation.longestSteps);
     if (options.now() - lastYield >= YIELD_MS) {
       await options.yieldTurn();
@@ -55,24 +55,23 @@ export async function evaluate(
     type: "evaluation_result",
     run_id: lease.run_id,
     lease_id: lease.lease_id,
-    policy_version: policy.policyVersion,
+    policy_version: (policies.find((policy) => !policy.isRandom) ?? policies[0]).policyVersion,
     episodes: evaluation.results as EpisodeResult[],
     play_seconds: (options.now() - started) / 1000,
   };
 }
 
-/** The games of one evaluation: as many rows as fit, each with one order after another. */
+/** The games of one evaluation: as many side by side as fit, each place with one order after another. */
 class Evaluation {
-  readonly batch: ObservationBatch;
   readonly results: (EpisodeResult | null)[];
   longestSteps = 0;
   readonly #lease: Lease;
   readonly #options: EvaluationOptions;
-  readonly #games: GameInstance[] = [];
-  /** Order that each row plays, -1 when there is none left. */
+  readonly #seats: Seats;
+  /** Null in a place that has nothing left to play. */
+  readonly #games: (Instance | null)[];
+  /** Order that each place plays. */
   readonly #orders: Int32Array;
-  readonly #random: ActionRandom;
-  readonly #sampler: DiscreteSampler;
   readonly #parameters: ParameterSampler;
   readonly #failures = new FailureLimit();
   readonly #maxSteps: number;
@@ -80,92 +79,93 @@ class Evaluation {
   #numOpen = 0;
   #goodSteps = 0;
 
-  constructor(lease: Lease, options: EvaluationOptions) {
-    const { definition } = options;
-    if (definition.action.kind !== "discrete") {
-      throw new Error(`expected a discrete action space, got ${definition.action.kind}`);
-    }
-    const rows = Math.max(1, Math.min(lease.episodes.length, MAX_ROWS));
+  constructor(lease: Lease, policies: readonly Policy[], options: EvaluationOptions) {
+    const numGames = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES));
     this.#lease = lease;
     this.#parameters = new ParameterSampler(lease.parameters);
     this.#options = options;
     this.#maxSteps = lease.max_episode_steps ?? Number.POSITIVE_INFINITY;
-    this.batch = new ObservationBatch(definition.observation, rows);
+    this.#seats = new Seats(options.definition, numGames, options.stateSize);
+    this.#seats.assign(lease, policies);
     this.results = new Array(lease.episodes.length).fill(null);
-    this.#orders = new Int32Array(rows).fill(-1);
-    this.#random = new ActionRandom(rows, 1);
-    this.#sampler = new DiscreteSampler(definition.action.n);
-    for (let row = 0; row < rows; row++) this.#startNext(row);
+    this.#games = new Array(numGames).fill(null);
+    this.#orders = new Int32Array(numGames);
+    for (let place = 0; place < numGames; place++) this.#startNext(place);
   }
 
   get isOpen(): boolean {
     return this.#numOpen > 0;
   }
 
-  step(policy: Policy): void {
-    const { deterministic } = this.#lease.seats[0];
-    for (let row = 0; row < this.#orders.length; row++) {
-      if (this.#orders[row] < 0) continue;
-      const game = this.#games[row];
-      const action = deterministic
-        ? this.#sampler.argmax(policy.logits, row)
-        : this.#sampler.sample(policy.logits, row, this.#random.uniform(row, game.episodeSteps, 0));
+  async step(): Promise<void> {
+    const seats = this.#seats;
+    await seats.controllers.run();
+    seats.decide(this.#games);
+    for (let place = 0; place < this.#games.length; place++) {
+      const game = this.#games[place];
+      if (game === null) continue;
       try {
-        game.step(action);
+        game.step(seats.action(place) as never);
       } catch (error) {
-        this.#fail(row, error, game.episodeTicks + 1);
-        this.#finish(row, "cut");
+        this.#fail(place, error, game.episodeTicks + 1);
+        this.#finish(place, game, "cut");
         continue;
       }
-      this.#goodSteps++;
+      this.#takeIn(place, game);
       this.longestSteps = Math.max(this.longestSteps, game.episodeSteps);
-      if (game.episodeOver) this.#finish(row, game.endReason!);
-      else if (game.episodeSteps >= this.#maxSteps) this.#finish(row, "cut");
+      if (game.episodeOver) this.#finish(place, game, game.endReason!);
+      else if (game.episodeSteps >= this.#maxSteps) this.#finish(place, game, "cut");
     }
   }
 
-  #finish(row: number, reason: EpisodeResult["end_reason"]): void {
-    this.results[this.#orders[row]] = episodeResult(this.#games[row], reason, 0);
-    this.#orders[row] = -1;
-    this.#numOpen--;
-    this.#startNext(row);
+  /** States go on, or are zeroed where a trajectory ended, as in training (rule S4). */
+  #takeIn(place: number, game: Instance): void {
+    for (let agent = 0; agent < game.numAgents; agent++) {
+      if (game.valid[agent] === 0) continue;
+      this.#goodSteps++;
+      const slot = place * game.numAgents + agent;
+      this.#seats.advance(slot);
+      if (game.terminated[agent] === 1 || game.truncated[agent] === 1) this.#seats.forget(slot);
+    }
   }
 
-  #startNext(row: number): void {
-    while (this.#nextOrder < this.#lease.episodes.length) {
+  #finish(place: number, game: Instance, reason: EpisodeResult["end_reason"]): void {
+    this.results[this.#orders[place]] = episodeResult(game, reason, 0);
+    this.#numOpen--;
+    this.#startNext(place);
+  }
+
+  #startNext(place: number): void {
+    const { seed, episodes } = this.#lease;
+    const first = place * this.#seats.numAgents;
+    for (let slot = first; slot < first + this.#seats.numAgents; slot++) this.#seats.batch.clearRow(slot);
+    while (this.#nextOrder < episodes.length) {
       const order = this.#nextOrder++;
-      const { index } = this.#lease.episodes[order];
-      const { low, high } = this.#lease.seed;
+      const { index } = episodes[order];
       // A fresh object per episode: nothing one of them left behind can reach the next.
-      const game = new GameInstance(this.#options.definition, { views: [this.batch.views[row]] });
-      this.#games[row] = game;
-      this.#orders[row] = order;
-      this.#numOpen++;
-      game.setStream(low, high, index);
-      this.#random.setEpisode(row, low, high, index, 0);
+      const game = createInstance(this.#options.definition, this.#seats.memory(place));
+      this.#games[place] = game;
+      this.#orders[place] = order;
+      game.setStream(seed.low, seed.high, index);
+      this.#seats.setEpisode(place, seed, index, 0);
       try {
-        game.start(0, this.#parameters.sample(low, high, 0, index));
+        game.start(0, this.#parameters.sample(seed.low, seed.high, 0, index));
+        this.#numOpen++;
         return;
       } catch (error) {
-        this.#fail(row, error, 0);
+        this.#fail(place, error, 0);
         this.results[order] = episodeResult(game, "cut", 0);
-        this.#orders[row] = -1;
-        this.#numOpen--;
       }
     }
-    // A row without an episode still goes through the policy: its numbers must be finite.
-    for (let e = 0; e < this.batch.arrays.length; e++) {
-      const { size } = this.batch.entries[e];
-      this.batch.arrays[e].fill(0, row * size, (row + 1) * size);
-    }
+    this.#games[place] = null;
   }
 
-  #fail(row: number, error: unknown, tick: number): void {
+  #fail(place: number, error: unknown, tick: number): void {
     if (!isGameError(error)) throw error;
-    const { index } = this.#lease.episodes[this.#orders[row]];
+    const { index } = this.#lease.episodes[this.#orders[place]];
     const report = reportOf(error, {
       lease_id: this.#lease.lease_id,
-      slot_id: index,
+      slot_id: index * this.#seats.numAgents,
       instance_id: index,
       episode: 0,
       tick,

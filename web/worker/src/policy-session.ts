@@ -5,7 +5,7 @@ import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import * as ort from "onnxruntime-web/wasm";
 import { ObservationBatch } from "./observation-batch.ts";
 import type { Policy } from "./policy.ts";
-import { DiscreteSampler } from "./sampler.ts";
+import { type ActionSampler, createSampler } from "./sampler.ts";
 
 // The file is fetched relative to the page's own assets; one thread needs no cross-origin isolation.
 ort.env.wasm.wasmPaths = { wasm: new URL(wasmUrl, import.meta.url).href };
@@ -14,15 +14,19 @@ ort.env.logLevel = "error";
 
 type Feeds = Record<string, ort.Tensor>;
 
+const NONE = new Float32Array(0);
+
 export interface PolicySessionOptions {
   policyId?: string;
   policyVersion?: number;
-  /** Rows of the session's own `batch`, and of its warm-up run. */
+  /** Numbers of the recurrent state that the model must take, if that is known. */
+  stateSize?: number;
+  /** Rows of its warm-up run. */
   maxBatch: number;
 }
 
 /** What a session needs to know of a game. */
-export type PolicyGame = Pick<GameDescription, "observation" | "action">;
+export type PolicyGame = Pick<GameDescription, "observation" | "action" | "action_mask">;
 
 /**
  * Owned by one worker (or one page, for watching). ONNX Runtime serialises its runs: never start one before the last is done.
@@ -30,34 +34,33 @@ export type PolicyGame = Pick<GameDescription, "observation" | "action">;
 export class PolicySession implements Policy {
   readonly policyId: string;
   readonly policyVersion: number;
-  /** For callers without a batch of their own. */
-  readonly batch: ObservationBatch;
-  logits: Float32Array = new Float32Array(0);
-  values: Float32Array = new Float32Array(0);
+  readonly isRandom = false;
+  /** Numbers of the recurrent state that the model takes and gives; 0: feed-forward. */
+  readonly stateSize: number;
+  readonly outputs: Float32Array[];
+  values: Float32Array = NONE;
+  states: Float32Array = NONE;
   readonly #session: ort.InferenceSession;
-  readonly #sampler: DiscreteSampler;
+  readonly #outputNames: readonly string[];
   /** Input tensors per batch and number of rows, made at their first use. */
   readonly #feeds = new Map<ObservationBatch, Feeds[]>();
 
-  constructor(session: ort.InferenceSession, game: PolicyGame, options: PolicySessionOptions) {
+  constructor(session: ort.InferenceSession, sampler: ActionSampler, options: PolicySessionOptions) {
     this.#session = session;
+    this.#outputNames = sampler.outputNames;
+    this.outputs = sampler.outputNames.map(() => NONE);
+    this.stateSize = stateSizeOf(session);
     this.policyId = options.policyId ?? "main";
     this.policyVersion = options.policyVersion ?? 0;
-    this.batch = new ObservationBatch(game.observation as never, options.maxBatch);
-    this.#sampler = new DiscreteSampler(numDiscreteActions(game));
   }
 
   async run(batch: ObservationBatch, rows: number): Promise<void> {
     const outputs = await this.#session.run(this.#feedsOf(batch, rows));
-    this.logits = outputs.logits.data as Float32Array;
+    for (let i = 0; i < this.outputs.length; i++) {
+      this.outputs[i] = outputs[this.#outputNames[i]].data as Float32Array;
+    }
     this.values = outputs.value.data as Float32Array;
-  }
-
-  /** One decision on row 0 of `batch`: the most probable action, or one sampled with `uniform` in [0, 1). */
-  async act(options: { deterministic: boolean; uniform?: number }): Promise<number> {
-    await this.run(this.batch, 1);
-    if (options.deterministic) return this.#sampler.argmax(this.logits, 0);
-    return this.#sampler.sample(this.logits, 0, options.uniform ?? Math.random());
+    if (this.stateSize > 0) this.states = outputs.state_outs.data as Float32Array;
   }
 
   /** Frees the session's memory; without it each version swapped in leaks about half a megabyte. */
@@ -80,7 +83,7 @@ export class PolicySession implements Policy {
 /**
  * A session of `onnx` that has run once. The bytes may be a view of a larger buffer.
  *
- * Raises whatever ONNX Runtime says of a model it cannot use; Error for an action space that is not discrete.
+ * Raises whatever ONNX Runtime says of a model it cannot use; Error for a model of other outputs than the game's actions need.
  */
 export async function createPolicySession(
   onnx: Uint8Array,
@@ -89,9 +92,20 @@ export async function createPolicySession(
 ): Promise<PolicySession> {
   const session = await ort.InferenceSession.create(onnx, { executionProviders: ["wasm"] });
   try {
-    const policy = new PolicySession(session, game, options);
-    await policy.run(policy.batch, options.maxBatch);
-    checkOutputs(policy, options.maxBatch * numDiscreteActions(game), options.maxBatch);
+    const sampler = createSampler(game.action as never, 1);
+    for (const name of [...sampler.outputNames, "value"]) {
+      if (!session.outputNames.includes(name)) throw new Error(`the model has no output ${name}`);
+    }
+    const policy = new PolicySession(session, sampler, options);
+    const { maxBatch, stateSize = policy.stateSize } = options;
+    if (policy.stateSize !== stateSize) {
+      throw new Error(`expected a model with a state of ${stateSize}, got ${policy.stateSize}`);
+    }
+    await policy.run(
+      new ObservationBatch(game.observation as never, maxBatch, { stateSize: policy.stateSize }),
+      maxBatch,
+    );
+    checkOutputs(policy, sampler, maxBatch);
     return policy;
   } catch (error) {
     await session.release();
@@ -117,19 +131,27 @@ const IDENTITY_MODEL = Uint8Array.from([
   2, 8, 1, 66, 4, 10, 0, 16, 18,
 ]);
 
-/** Choices of a discrete action space. Raises Error for any other. */
-export function numDiscreteActions(game: PolicyGame): number {
-  if (game.action.kind === "discrete") return game.action.n;
-  throw new Error(`expected a discrete action space, got ${game.action.kind}`);
+function checkOutputs(policy: PolicySession, sampler: ActionSampler, rows: number): void {
+  const sizes = [
+    ...policy.outputs.map((output) => output.length),
+    policy.values.length,
+    policy.states.length,
+  ];
+  const expected = [...policy.outputs.map(() => rows * sampler.outputSize), rows, rows * policy.stateSize];
+  if (sizes.some((size, i) => size !== expected[i])) {
+    const names = [...sampler.outputNames, "value", "state_outs"];
+    const told = (numbers: number[]) => names.map((name, i) => `${numbers[i]} ${name}`).join(", ");
+    throw new Error(`for ${rows} rows expected ${told(expected)}; got ${told(sizes)}`);
+  }
 }
 
-function checkOutputs(policy: PolicySession, numLogits: number, numValues: number): void {
-  const { logits, values } = policy;
-  if (logits.length !== numLogits || values.length !== numValues) {
-    throw new Error(
-      `expected ${numLogits} logits and ${numValues} values, got ${logits.length} and ${values.length}`,
-    );
-  }
+/** Of the input `state_ins`; 0 when the model has none. */
+function stateSizeOf(session: ort.InferenceSession): number {
+  const input = session.inputMetadata.find(({ name }) => name === "state_ins");
+  if (input === undefined) return 0;
+  const size = input.isTensor ? input.shape[1] : undefined;
+  if (typeof size === "number") return size;
+  throw new Error("expected state_ins of a fixed size per row");
 }
 
 function makeFeeds(batch: ObservationBatch, rows: number): Feeds {
@@ -140,6 +162,10 @@ function makeFeeds(batch: ObservationBatch, rows: number): Feeds {
     const array = batch.arrays[e].subarray(0, rows * size);
     // The tensor keeps this view, so each run reads what the games wrote since.
     feeds[name] = new ort.Tensor(dtype, array, [rows, ...shape]);
+  }
+  const { stateSize, states } = batch;
+  if (stateSize > 0) {
+    feeds.state_ins = new ort.Tensor("float32", states.subarray(0, rows * stateSize), [rows, stateSize]);
   }
   return feeds;
 }

@@ -1,32 +1,38 @@
-/** What the rollout loop needs of a policy, and the uniformly random one. */
+/** What rollout loop and evaluation need of a policy, and the uniformly random one. */
 
 import type { ObservationBatch } from "./observation-batch.ts";
 
-/** One version of a policy. `run` fills `logits` and `values`; both hold until the next `run`. */
+/** One version of a policy. `run` fills `outputs`, `values` and `states`; they hold until the next `run`. */
 export interface Policy {
   readonly policyId: string;
   readonly policyVersion: number;
-  /** At least [rows, n] float32, row-major. */
-  readonly logits: Float32Array;
+  /** A script that draws uniformly over what is allowed; its outputs are not looked at. */
+  readonly isRandom: boolean;
+  /** At least [rows, size] float32 each, row-major, as the action sampler's `outputNames` order them. */
+  readonly outputs: readonly Float32Array[];
   /** At least [rows] float32: V(observation). */
   readonly values: Float32Array;
-  /** Decides on the first `rows` rows of `batch`. */
+  /** At least [rows, stateSize] float32: the recurrent state after these observations. Empty without one. */
+  readonly states: Float32Array;
+  /** Decides on the first `rows` rows of `batch`, whose states it does not change. */
   run(batch: ObservationBatch, rows: number): Promise<void>;
 }
 
-/** Every action equally likely, every value 0: the controller of the uncounted warm-up (rule P7). */
+/** Every allowed action equally likely, every value 0: the controller of the uncounted warm-up (rule P7). */
 export class RandomPolicy implements Policy {
   readonly policyId: string;
   readonly policyVersion: number;
-  readonly logits: Float32Array;
+  readonly isRandom = true;
+  readonly outputs: readonly Float32Array[] = [];
   readonly values: Float32Array;
+  readonly states: Float32Array;
   readonly #done = Promise.resolve();
 
-  constructor(policyId: string, policyVersion: number, rows: number, numActions: number) {
+  constructor(policyId: string, policyVersion: number, rows: number, stateSize = 0) {
     this.policyId = policyId;
     this.policyVersion = policyVersion;
-    this.logits = new Float32Array(rows * numActions);
     this.values = new Float32Array(rows);
+    this.states = new Float32Array(rows * stateSize);
   }
 
   run(): Promise<void> {

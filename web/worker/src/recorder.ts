@@ -1,4 +1,4 @@
-/** One segment of every slot of a worker, time-major in preallocated arrays (rules E1, E4, E8, S2). */
+/** One segment of every slot of a worker, time-major in preallocated arrays (rules E1, E4, E8, E9, S2, S3). */
 
 import type { EpisodeResult } from "@attract/schema";
 import type { BoxView } from "attract/contract";
@@ -6,10 +6,23 @@ import type { Instance } from "attract/instance";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
 import { FinalObservationStore } from "./final-observations.ts";
-import type { ObservationBatch } from "./observation-batch.ts";
+import type { BatchSizes, ObservationBatch } from "./observation-batch.ts";
+import type { ActionSampler } from "./sampler.ts";
 
 /** What a game instance tells of its last step. */
-export type Outcome = Pick<Instance, "rewards" | "terminated" | "executedTicks">;
+export type Outcome = Pick<Instance, "rewards" | "terminated" | "valid" | "executedTicks">;
+
+/** What was decided for all slots: arrays of at least [slots, numComponents] and [slots]. */
+export type Decisions = Pick<ActionSampler, "actions" | "logProbs">;
+
+/** How an action lies in memory. */
+export type ActionLayout = Pick<ActionSampler, "actions" | "numComponents" | "shape">;
+
+export interface RecorderSizes extends BatchSizes {
+  horizon: number;
+  slotIds: readonly number[];
+  action: ActionLayout;
+}
 
 /** Owned by one rollout loop; allocates nothing per step. Column c is slot `slotIds[c]`. */
 export class SegmentRecorder {
@@ -18,8 +31,15 @@ export class SegmentRecorder {
   readonly entries: readonly ObservationEntry[];
   /** Per entry, [horizon, slots, size]. */
   readonly observations: readonly BoxView[];
+  /** [horizon, slots, numComponents]. */
+  readonly actions: Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+  readonly numComponents: number;
+  /** Of one action on the wire. */
+  readonly actionShape: readonly number[];
+  readonly maskSize: number;
+  /** [horizon, slots, maskSize], as they were when the actions were drawn. */
+  readonly masks: Uint8Array<ArrayBuffer>;
   /** All [horizon, slots]. */
-  readonly actions: Int32Array<ArrayBuffer>;
   readonly logProbs: Float32Array<ArrayBuffer>;
   readonly values: Float32Array<ArrayBuffer>;
   readonly rewards: Float32Array<ArrayBuffer>;
@@ -31,20 +51,30 @@ export class SegmentRecorder {
   readonly slotIds: Int32Array<ArrayBuffer>;
   readonly firstSteps: Int32Array<ArrayBuffer>;
   readonly bootstrapValues: Float32Array<ArrayBuffer>;
+  readonly stateSize: number;
+  /** [slots, stateSize], before the segment's first step (rule S3). */
+  readonly states: Float32Array<ArrayBuffer>;
   readonly finals: FinalObservationStore;
-  /** Episodes that ended in this segment, and the column each ended in. */
+  /** Episodes that ended in this segment, and the column each is told in. */
   readonly episodes: EpisodeResult[] = [];
   readonly episodeColumns: number[] = [];
 
-  constructor(space: ObservationSpace, horizon: number, slotIds: readonly number[]) {
+  constructor(space: ObservationSpace, sizes: RecorderSizes) {
+    const { horizon, slotIds, action, maskSize = 0, stateSize = 0 } = sizes;
     const numSlots = slotIds.length;
     const numSteps = horizon * numSlots;
     this.horizon = horizon;
     this.numSlots = numSlots;
-    this.finals = new FinalObservationStore(space, numSlots);
+    this.finals = new FinalObservationStore(space, numSlots, stateSize);
     this.entries = this.finals.entries;
     this.observations = this.entries.map((entry) => allocateEntry(entry, numSteps));
-    this.actions = new Int32Array(numSteps);
+    this.numComponents = action.numComponents;
+    this.actionShape = action.shape;
+    const isReal = action.actions instanceof Float32Array;
+    const numNumbers = numSteps * action.numComponents;
+    this.actions = isReal ? new Float32Array(numNumbers) : new Int32Array(numNumbers);
+    this.maskSize = maskSize;
+    this.masks = new Uint8Array(numSteps * maskSize);
     this.logProbs = new Float32Array(numSteps);
     this.values = new Float32Array(numSteps);
     this.rewards = new Float32Array(numSteps);
@@ -55,47 +85,59 @@ export class SegmentRecorder {
     this.slotIds = Int32Array.from(slotIds);
     this.firstSteps = new Int32Array(numSlots);
     this.bootstrapValues = new Float32Array(numSlots);
+    this.stateSize = stateSize;
+    this.states = new Float32Array(numSlots * stateSize);
   }
 
   /** Starts over; `firstStep` is every slot's own counter at the segment's first step. */
-  begin(firstStep: number): void {
+  begin(firstStep: number, batch: ObservationBatch): void {
     this.firstSteps.fill(firstStep);
+    this.states.set(batch.states);
     this.finals.clear();
     this.episodes.length = 0;
     this.episodeColumns.length = 0;
   }
 
-  /** Keeps what all slots see before step `step`. */
+  /** Keeps what all slots see, and may do, before step `step`. */
   recordObservations(step: number, batch: ObservationBatch): void {
     for (let e = 0; e < this.observations.length; e++) {
       this.observations[e].set(batch.arrays[e], step * this.numSlots * this.entries[e].size);
     }
+    this.masks.set(batch.masks, step * this.numSlots * this.maskSize);
   }
 
-  /** What the policy decided for all slots: arrays of at least [slots]. */
-  recordDecisions(step: number, actions: Int32Array, logProbs: Float64Array, values: Float32Array): void {
-    const { numSlots } = this;
+  /** What was decided for all slots, and their values: [slots]. */
+  recordDecisions(step: number, decisions: Decisions, values: Float32Array): void {
+    const { numSlots, numComponents } = this;
+    const { actions, logProbs } = decisions;
+    let to = step * numSlots * numComponents;
+    for (let i = 0; i < numSlots * numComponents; i++, to++) this.actions[to] = actions[i];
     let at = step * numSlots;
     for (let column = 0; column < numSlots; column++, at++) {
-      this.actions[at] = actions[column];
       this.logProbs[at] = logProbs[column];
       this.values[at] = values[column];
     }
   }
 
-  /** What the step brought to the agent of a single-agent game; `truncated` is 0 or 1 and also says of a cut. */
-  recordOutcome(step: number, column: number, outcome: Outcome, truncated: number): void {
+  /** What the step brought to agent `agent` of a game; `truncated` is 0 or 1 and also says of a cut. */
+  recordOutcome(step: number, column: number, outcome: Outcome, agent: number, truncated: number): void {
     const at = step * this.numSlots + column;
-    this.rewards[at] = outcome.rewards[0];
-    this.terminated[at] = outcome.terminated[0];
+    const valid = outcome.valid[agent];
+    this.rewards[at] = outcome.rewards[agent];
+    this.terminated[at] = outcome.terminated[agent];
     this.truncated[at] = truncated;
-    this.valid[at] = 1;
-    this.executedTicks[at] = outcome.executedTicks;
+    this.valid[at] = valid;
+    this.executedTicks[at] = valid === 1 ? outcome.executedTicks : 0;
+    // No action was drawn: what a game left in the mask of someone who does not play means nothing.
+    if (valid === 0) this.masks.fill(1, at * this.maskSize, (at + 1) * this.maskSize);
   }
 
-  /** Keeps the observation before the reset: row `column` of the batch, while it still stands there (rule E2). */
+  /**
+   * Keeps the observation before the reset, row `column` of the batch, while it still stands there (rule E2), and the state
+   * after the step.
+   */
   recordFinal(step: number, column: number, batch: ObservationBatch): void {
-    this.finals.add(step, column, batch.arrays, column);
+    this.finals.add(step, column, batch.arrays, column, batch.states);
   }
 
   recordEpisode(column: number, result: EpisodeResult): void {
@@ -106,8 +148,9 @@ export class SegmentRecorder {
   /**
    * Makes step `step` of `column` one that counts nowhere (S5): the game failed in it. The step before, if it is of the same
    * segment and episode, is truncated at the observation that the failed step began with, so that nothing is read across.
+   * `states` are those before the failed step.
    */
-  recordFailure(step: number, column: number): void {
+  recordFailure(step: number, column: number, states: Float32Array): void {
     const at = step * this.numSlots + column;
     this.rewards[at] = 0;
     this.terminated[at] = 0;
@@ -118,7 +161,7 @@ export class SegmentRecorder {
     const before = at - this.numSlots;
     if (this.terminated[before] === 1 || this.truncated[before] === 1 || this.valid[before] === 0) return;
     this.truncated[before] = 1;
-    this.finals.add(step - 1, column, this.observations, at);
+    this.finals.add(step - 1, column, this.observations, at, states);
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Plays a worker's training games as one batch under a lease and hands out finished blocks (rules T1-T4, E1-E5, E7, E8, C5). */
+/** Plays a worker's training games as one batch under a lease and hands out finished blocks (rules T1-T4, E1-E9, S3, S4, C5). */
 
 import {
   type EndReason,
@@ -9,16 +9,17 @@ import {
   type WelcomeWorker,
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
-import { GameInstance } from "attract/instance";
+import { createInstance } from "attract/group-instance";
+import type { Instance } from "attract/instance";
 import { ParameterSampler } from "attract/parameters";
-import { ActionRandom, philox4x32 } from "attract/random";
+import { philox4x32 } from "attract/random";
 import { type BlockFrame, BlockWriter } from "./block-writer.ts";
 import { episodeResult } from "./episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
-import { ObservationBatch } from "./observation-batch.ts";
+import type { ObservationBatch } from "./observation-batch.ts";
 import type { Policy } from "./policy.ts";
 import { SegmentRecorder } from "./recorder.ts";
-import { DiscreteSampler } from "./sampler.ts";
+import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 
 /** Stream of the numbers that spread the first episodes (rule E7); the SDK's streams are 1 to 5. */
@@ -29,7 +30,7 @@ const CHUNK_MS = 0.5;
 
 export interface LoopOptions {
   definition: GameDefinition;
-  seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes">;
+  seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size">;
   /** Gives the event loop its turn and waits for other users of the inference engine; asked every 5 ms. */
   yieldTurn(): Promise<void>;
   /** Monotonic, in milliseconds. */
@@ -54,18 +55,20 @@ export class RolloutLoop {
   /** All agent steps played, for the display. */
   agentSteps = 0;
   readonly #options: LoopOptions;
-  readonly #instances: GameInstance[] = [];
+  readonly #instances: Instance[] = [];
   readonly #instanceIds: readonly number[];
+  readonly #numAgents: number;
+  readonly #seats: Seats;
   readonly #recorder: SegmentRecorder;
   readonly #writer: BlockWriter;
-  readonly #sampler: DiscreteSampler;
-  readonly #random: ActionRandom;
   /** Of the current lease: its distributions take effect at each next start (C6). */
   #parameters = new ParameterSampler({});
   readonly #failures = new FailureLimit();
   /** Step of the first episode at which it is cut; 0 = not. */
   readonly #cutSteps: Int32Array;
   #lease: Lease | null = null;
+  /** The first agent whose segments are sent: results of episodes travel with them. */
+  #tellingAgent = 0;
   /** Every slot's own step counter (S2). */
   #step = 0;
   #isVoid = false;
@@ -77,20 +80,23 @@ export class RolloutLoop {
 
   constructor(options: LoopOptions) {
     const { definition, seat } = options;
-    const numSlots = seat.instance_ids.length;
-    if (definition.action.kind !== "discrete" || definition.actionMask === true) {
-      throw new Error(`expected a discrete action space without a mask, got ${definition.action.kind}`);
-    }
+    const { instance_ids: instanceIds, state_size: stateSize } = seat;
     this.#options = options;
     this.announce = options.announce;
-    this.#instanceIds = seat.instance_ids;
-    this.batch = new ObservationBatch(definition.observation, numSlots);
-    // With one agent per game an instance's slot has its number.
-    this.#recorder = new SegmentRecorder(definition.observation, seat.horizon, seat.instance_ids);
-    this.#writer = new BlockWriter(this.#recorder, this.batch, seat.max_frame_bytes, seat.run_id);
-    this.#sampler = new DiscreteSampler(definition.action.n, numSlots);
-    this.#random = new ActionRandom(numSlots, 1);
-    this.#cutSteps = new Int32Array(numSlots);
+    this.#instanceIds = instanceIds;
+    this.#seats = new Seats(definition, instanceIds.length, stateSize);
+    const { batch, numAgents, sampler } = this.#seats;
+    this.batch = batch;
+    this.#numAgents = numAgents;
+    this.#recorder = new SegmentRecorder(definition.observation, {
+      horizon: seat.horizon,
+      slotIds: instanceIds.flatMap((id) => Array.from({ length: numAgents }, (_, a) => id * numAgents + a)),
+      action: sampler,
+      maskSize: batch.maskSize,
+      stateSize,
+    });
+    this.#writer = new BlockWriter(this.#recorder, batch, seat.max_frame_bytes, seat.run_id);
+    this.#cutSteps = new Int32Array(instanceIds.length);
   }
 
   /** Drops what is left of this lease; its games stay where they are (rule E5). */
@@ -101,46 +107,68 @@ export class RolloutLoop {
   /**
    * Plays `lease` to its end and returns its close, or null if it was voided. Purpose `train` or `record`.
    *
-   * @throws FatalGameError when the game fails again and again; whatever the policy throws.
+   * @param policies one per seat, the same object for seats that share one; or one for all.
+   * @throws FatalGameError when the game fails again and again; Error for seats that do not fit the game; whatever a policy throws.
    */
-  async play(lease: Lease, policy: Policy): Promise<RolloutClose | null> {
+  async play(lease: Lease, ...policies: Policy[]): Promise<RolloutClose | null> {
+    this.#seats.assign(lease, policies);
+    const sendings = this.#sendingsOf(lease);
     const started = this.#begin(lease);
-    const { horizon } = this.#recorder;
+    const { controllers, values } = this.#seats;
+    const { horizon, finals } = this.#recorder;
     let numBlocks = 0;
-    await policy.run(this.batch, this.batch.capacity);
+    await controllers.run();
     for (let segment = 0; segment < lease.num_segments && !this.#isVoid; segment++) {
-      this.#recorder.begin(this.#step);
+      this.#recorder.begin(this.#step, this.batch);
       for (let t = 0; t < horizon && !this.#isVoid; t++) {
         if (t > 0) {
           const before = this.#options.now();
-          await policy.run(this.batch, this.batch.capacity);
+          await controllers.run();
           if (this.#isTurnDue(before)) await this.#yield();
         }
-        this.#decide(t, policy, lease.seats[0].deterministic);
+        this.#decide(t);
         for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next))
           await this.#yield();
         this.#step++;
         this.leaseSteps++;
       }
       if (this.#isVoid) break;
-      await this.#recorder.finals.evaluate(policy);
-      // These values are the segment's bootstrap values and, with the logits, the next segment's first decision.
+      if (finals.count > 0) {
+        for (let g = 0; g < controllers.groups.length; g++)
+          await finals.evaluate(controllers.groups[g].policy, g, controllers.owners);
+      }
+      // These values are the segment's bootstrap values and, with the outputs, the next segment's first decision.
       const before = this.#options.now();
-      await policy.run(this.batch, this.batch.capacity);
+      await controllers.run();
       if (this.#isTurnDue(before)) await this.#yield();
-      this.#recorder.setBootstrapValues(policy.values);
-      const identity = {
-        runId: lease.run_id,
-        leaseId: lease.lease_id,
-        segmentIndex: segment,
-        policyId: policy.policyId,
-        policyVersion: policy.policyVersion,
-      };
-      numBlocks = this.#writer.write(identity, numBlocks, this.#options.emit);
+      controllers.readValues(values);
+      this.#recorder.setBootstrapValues(values);
+      for (const { columns, policy } of sendings) {
+        const identity = {
+          runId: lease.run_id,
+          leaseId: lease.lease_id,
+          segmentIndex: segment,
+          policyId: policy.policyId,
+          policyVersion: policy.policyVersion,
+        };
+        numBlocks = this.#writer.write(identity, numBlocks, this.#options.emit, columns);
+      }
       const gate = this.#options.gate();
       if (gate !== null) await gate;
     }
-    return this.#end(lease, numBlocks, started);
+    return this.#end(lease, numBlocks, started, sendings);
+  }
+
+  /** What is sent under each policy: the columns of its seats that learn; in a warm-up all of them. */
+  #sendingsOf(lease: Lease): Sending[] {
+    const isSent = lease.seats.map((seat) => seat.learns || lease.purpose === "record");
+    this.#tellingAgent = Math.max(0, isSent.indexOf(true));
+    return this.#seats.controllers.groups
+      .map(({ policy, slots }) => ({
+        policy,
+        columns: slots.filter((slot) => isSent[slot % this.#numAgents]),
+      }))
+      .filter(({ columns }) => columns.length > 0);
   }
 
   #begin(lease: Lease): number {
@@ -161,7 +189,7 @@ export class RolloutLoop {
     return started;
   }
 
-  #end(lease: Lease, numBlocks: number, started: number): RolloutClose | null {
+  #end(lease: Lease, numBlocks: number, started: number, sendings: readonly Sending[]): RolloutClose | null {
     const ended = this.#options.now();
     const waited = this.#lastEnd === null ? 0 : started - this.#lastEnd;
     this.#lastEnd = ended;
@@ -170,16 +198,20 @@ export class RolloutLoop {
       // The warm-up is not part of training: its games begin again with episode 0 at the next lease.
       this.#instances.length = 0;
       this.#step = 0;
+      this.batch.states.fill(0);
     }
     if (this.#isVoid) return null;
-    const { slotIds, bootstrapValues, numSlots } = this.#recorder;
+    const { slotIds, bootstrapValues } = this.#recorder;
+    const columns = sendings.flatMap((sending) => [...sending.columns]).sort((a, b) => a - b);
+    const sentSlots = Int32Array.from(columns, (column) => slotIds[column]);
+    const sentValues = Float32Array.from(columns, (column) => bootstrapValues[column]);
     return {
       type: "rollout_close",
       run_id: lease.run_id,
       lease_id: lease.lease_id,
       num_blocks: numBlocks,
-      slot_id: tensorOf(slotIds.slice(), [numSlots]),
-      bootstrap_value: tensorOf(bootstrapValues.slice(), [numSlots]),
+      slot_id: tensorOf(sentSlots, [columns.length]),
+      bootstrap_value: tensorOf(sentValues, [columns.length]),
       play_seconds: (ended - started) / 1000,
       inference_seconds: this.#inferenceMs / 1000,
       game_seconds: this.#gameMs / 1000,
@@ -199,27 +231,11 @@ export class RolloutLoop {
     this.#lastYield = this.#options.now();
   }
 
-  #decide(t: number, policy: Policy, deterministic: boolean): void {
-    const { logits, values } = policy;
-    const sampler = this.#sampler;
-    const numInstances = this.#instances.length;
+  #decide(t: number): void {
+    const seats = this.#seats;
     this.#recorder.recordObservations(t, this.batch);
-    if (deterministic) {
-      sampler.argmaxRows(logits, numInstances);
-    } else {
-      const { uniforms } = sampler;
-      for (let i = 0; i < numInstances; i++) {
-        uniforms[i] = this.#random.uniform(i, this.#instances[i].episodeSteps, 0);
-      }
-      sampler.sampleRows(logits, numInstances);
-    }
-    const { actions, logProbs } = sampler;
-    for (let i = 0; i < numInstances; i++) {
-      if (!(logProbs[i] <= 0) || values[i] - values[i] !== 0) {
-        throw new Error(`version ${policy.policyVersion} of the policy gave a number that is not finite`);
-      }
-    }
-    this.#recorder.recordDecisions(t, actions, logProbs, values);
+    seats.decide(this.#instances);
+    this.#recorder.recordDecisions(t, seats.sampler, seats.values);
   }
 
   /**
@@ -231,7 +247,9 @@ export class RolloutLoop {
     let before = this.#options.now();
     for (let start = from; start < numInstances; ) {
       const end = Math.min(start + this.#chunk, numInstances);
-      for (let i = start; i < end; i++) this.#stepGame(t, i);
+      let agentSteps = 0;
+      for (let i = start; i < end; i++) agentSteps += this.#stepGame(t, i);
+      this.agentSteps += agentSteps;
       const after = this.#options.now();
       this.#gameMs += after - before;
       this.#chunk =
@@ -240,45 +258,76 @@ export class RolloutLoop {
       before = after;
       start = end;
     }
-    this.agentSteps += numInstances;
     return -1;
   }
 
-  #stepGame(t: number, i: number): void {
+  /** Returns how many agents took part. */
+  #stepGame(t: number, i: number): number {
     const game = this.#instances[i];
     this.announce?.(game.instanceId);
     try {
-      game.step(this.#sampler.actions[i]);
+      game.step(this.#seats.action(i) as never);
     } catch (error) {
-      this.#fail(i, error, game.episodeTicks + 1);
-      this.#recorder.recordFailure(t, i);
-      // Its last good step, if that is of this segment.
-      if (t > 0 && game.episodeSteps > 0) this.#recorder.recordEpisode(i, episodeResult(game, "cut", t - 1));
-      this.#replaceGame(i);
-      return;
+      this.#failed(t, i, error);
+      return 0;
     }
     const isCut = !game.episodeOver && game.episode === 0 && game.episodeSteps === this.#cutSteps[i];
-    const truncated = isCut ? 1 : game.truncated[0];
-    this.#recorder.recordOutcome(t, i, game, truncated);
-    if (!isCut && !game.episodeOver) return;
-    if (truncated === 1) this.#recorder.recordFinal(t, i, this.batch);
+    let agentSteps = 0;
+    for (let agent = 0; agent < this.#numAgents; agent++) agentSteps += this.#takeIn(t, i, agent, isCut);
+    if (!isCut && !game.episodeOver) return agentSteps;
     const reason = isCut ? "cut" : (game.endReason as EndReason);
-    this.#recorder.recordEpisode(i, episodeResult(game, reason, t));
+    this.#recorder.recordEpisode(this.#tellingColumn(i), episodeResult(game, reason, t));
     this.#startEpisode(i, game.episode + 1);
+    return agentSteps;
+  }
+
+  /** What the step brought to one agent; returns 1 if it took part. */
+  #takeIn(t: number, i: number, agent: number, isCut: boolean): number {
+    const game = this.#instances[i];
+    const slot = i * this.#numAgents + agent;
+    const terminated = game.terminated[agent];
+    const isPlaying = game.valid[agent] === 1 && terminated === 0;
+    const truncated = isCut && isPlaying ? 1 : game.truncated[agent];
+    this.#recorder.recordOutcome(t, slot, game, agent, truncated);
+    if (game.valid[agent] === 0) return 0;
+    this.#seats.advance(slot);
+    if (truncated === 1) this.#recorder.recordFinal(t, slot, this.batch);
+    if (terminated === 1 || truncated === 1) this.#seats.forget(slot);
+    return 1;
+  }
+
+  /** The game broke in this step: the step counts for nobody, and another copy goes on. */
+  #failed(t: number, i: number, error: unknown): void {
+    const game = this.#instances[i];
+    this.#fail(i, error, game.episodeTicks + 1);
+    const first = i * this.#numAgents;
+    for (let slot = first; slot < first + this.#numAgents; slot++) {
+      this.#recorder.recordFailure(t, slot, this.batch.states);
+      this.#seats.forget(slot);
+    }
+    // Its last good step, if that is of this segment.
+    if (t > 0 && game.episodeSteps > 0) {
+      this.#recorder.recordEpisode(this.#tellingColumn(i), episodeResult(game, "cut", t - 1));
+    }
+    this.#replaceGame(i);
+  }
+
+  #tellingColumn(i: number): number {
+    return i * this.#numAgents + this.#tellingAgent;
   }
 
   /** Starts `episode` of instance `i`, or the first later one that starts at all. */
   #startEpisode(i: number, episode: number): void {
-    const { low, high } = this.#lease!.seed;
+    const { seed } = this.#lease!;
     const instanceId = this.#instanceIds[i];
     for (let next = episode; ; next++) {
       try {
-        this.#instances[i] ??= new GameInstance(this.#options.definition, { views: [this.batch.views[i]] });
+        this.#instances[i] ??= createInstance(this.#options.definition, this.#seats.memory(i));
         const game = this.#instances[i];
         this.announce?.(instanceId);
-        game.setStream(low, high, instanceId);
-        game.start(next, this.#parameters.sample(low, high, next, instanceId));
-        this.#random.setEpisode(i, low, high, instanceId, next);
+        game.setStream(seed.low, seed.high, instanceId);
+        game.start(next, this.#parameters.sample(seed.low, seed.high, next, instanceId));
+        this.#seats.setEpisode(i, seed, instanceId, next);
         return;
       } catch (error) {
         this.#fail(i, error, 0, next);
@@ -290,7 +339,7 @@ export class RolloutLoop {
   #replaceGame(i: number): void {
     const episode = this.#instances[i].episode + 1;
     try {
-      this.#instances[i] = new GameInstance(this.#options.definition, { views: [this.batch.views[i]] });
+      this.#instances[i] = createInstance(this.#options.definition, this.#seats.memory(i));
     } catch (error) {
       this.#fail(i, error, 0, episode);
     }
@@ -301,7 +350,7 @@ export class RolloutLoop {
     if (!isGameError(error)) throw error;
     const report = reportOf(error, {
       lease_id: this.#lease!.lease_id,
-      slot_id: this.#instanceIds[i],
+      slot_id: this.#instanceIds[i] * this.#numAgents,
       instance_id: this.#instanceIds[i],
       episode: episode ?? this.#instances[i].episode,
       tick,
@@ -310,6 +359,13 @@ export class RolloutLoop {
     this.#options.failed(report);
     this.#failures.count(report, this.agentSteps);
   }
+}
+
+/** The columns that are sent under one policy. */
+interface Sending {
+  policy: Policy;
+  /** In ascending order. */
+  columns: Int32Array;
 }
 
 /** The step at which instance `instanceId`'s first episode is cut, 0 for never (rule E7). */

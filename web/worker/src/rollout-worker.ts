@@ -14,11 +14,11 @@ import {
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { type Effect, policyKey, WorkerConnection } from "./connection.ts";
-import { evaluate } from "./evaluate.ts";
+import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
 import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "./failures.ts";
 import { loadGame } from "./load-game.ts";
 import { type Policy, RandomPolicy } from "./policy.ts";
-import { createPolicySession, numDiscreteActions, type PolicySession } from "./policy-session.ts";
+import { createPolicySession, type PolicySession } from "./policy-session.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
 import { Socket, socketUrl } from "./socket.ts";
 import type { HostIdentity, RolloutToSupervisor } from "./worker-messages.ts";
@@ -31,7 +31,6 @@ const GATE_MS = 4;
 const MAX_SESSIONS = 2;
 /** How long a careful worker is careful: each turn costs it about 10 microseconds. */
 const CAREFUL_MS = 60_000;
-const MAX_EVALUATION_ROWS = 128;
 
 export interface RolloutWorkerOptions {
   identity: HostIdentity;
@@ -195,11 +194,12 @@ export class RolloutWorker {
     if (welcome === null || this.#isOver) return;
     let failure: string | null = null;
     try {
-      const maxBatch = welcome.instance_ids.length;
-      const session = await createPolicySession(onnx, welcome.description, {
+      const { description, instance_ids: instanceIds, state_size: stateSize } = welcome;
+      const session = await createPolicySession(onnx, description, {
         policyId,
         policyVersion,
-        maxBatch,
+        stateSize,
+        maxBatch: instanceIds.length * description.num_agents,
       });
       this.#sessions.set(policyKey(policyId, policyVersion), session);
     } catch (error) {
@@ -239,10 +239,11 @@ export class RolloutWorker {
   }
 
   async #playLease(lease: Lease): Promise<RolloutClose | EvaluationResult | null> {
-    const policy = this.#policyOf(lease);
-    if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, policy);
-    return evaluate(lease, policy, {
+    const policies = this.#policiesOf(lease);
+    if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, ...policies);
+    return evaluate(lease, policies, {
       definition: this.#definition!,
+      stateSize: this.#welcome!.state_size,
       yieldTurn: () => this.#yieldTurn(),
       now: () => performance.now(),
       failed: (report) => this.#gameFailed(report),
@@ -253,21 +254,22 @@ export class RolloutWorker {
     });
   }
 
-  /** Raises Error if the lease needs a policy that was never sent or could not be made. */
-  #policyOf(lease: Lease): Policy {
-    const { policy_id: policyId, policy_version: policyVersion, script } = lease.seats[0];
-    const welcome = this.#welcome!;
-    if (script === "random") {
-      const rows = Math.max(welcome.instance_ids.length, MAX_EVALUATION_ROWS);
-      return new RandomPolicy(policyId, policyVersion, rows, numDiscreteActions(welcome.description));
-    }
-    const session = this.#sessions.get(policyKey(policyId, policyVersion));
-    if (session === undefined) {
-      throw new Error(
-        `lease ${lease.lease_id} needs ${policyKey(policyId, policyVersion)}, which is not here`,
-      );
-    }
-    return session;
+  /** One per seat, the same object where seats share one. Raises Error for a policy that was never sent or could not be made. */
+  #policiesOf(lease: Lease): Policy[] {
+    const { description, instance_ids: instanceIds, state_size: stateSize } = this.#welcome!;
+    const rows = Math.max(instanceIds.length, MAX_EVALUATION_GAMES) * description.num_agents;
+    const scripts = new Map<string, Policy>();
+    return lease.seats.map(({ policy_id: policyId, policy_version: policyVersion, script }) => {
+      const key = policyKey(policyId, policyVersion);
+      if (script === "random") {
+        const policy = scripts.get(key) ?? new RandomPolicy(policyId, policyVersion, rows, stateSize);
+        scripts.set(key, policy);
+        return policy;
+      }
+      const session = this.#sessions.get(key);
+      if (session === undefined) throw new Error(`lease ${lease.lease_id} needs ${key}, which is not here`);
+      return session;
+    });
   }
 
   async #yieldTurn(): Promise<void> {

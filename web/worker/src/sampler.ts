@@ -1,92 +1,56 @@
-/** Discrete actions from logits: sampled with the seeded stream (rule C5) or the most probable one. */
+/** Actions from a policy's outputs: drawn with the seeded stream (rule C5), or the most probable ones. */
+
+import type { Action } from "attract/contract";
+import type { ActionSpace } from "attract/spaces";
+import { BinarySampler } from "./binary-sampler.ts";
+import { CategoricalSampler } from "./categorical-sampler.ts";
+import { GaussianSampler } from "./gaussian-sampler.ts";
 
 /**
- * Works in float64 on float32 logits; owned by one loop, allocates nothing after creation. Numbers go in and out through
+ * Works in float64 on float32 outputs; owned by one loop, allocates nothing after creation. Numbers go in and out through
  * typed arrays: a float64 that crosses a call which the engine does not inline is a new object each time.
+ *
+ * The arrays have one row per slot; `row` below is a row of the policy's outputs, which another policy's slots may share.
  */
-export class DiscreteSampler {
-  readonly numActions: number;
-  /** [capacity], in [0, 1): what `sampleRows` draws with; the caller fills it. */
+export interface ActionSampler {
+  /** Names in the ONNX graph, in the order in which `outputs` holds them. */
+  readonly outputNames: readonly string[];
+  /** Numbers per row of each output. */
+  readonly outputSize: number;
+  /** Numbers that make one action. */
+  readonly numComponents: number;
+  /** Uniforms that one action takes. */
+  readonly numDraws: number;
+  /** Shape of one action on the wire: empty for a single number. */
+  readonly shape: readonly number[];
+  /** [slots, numDraws], in [0, 1): what `sample` draws with; the caller fills it. */
   readonly uniforms: Float64Array;
-  /** [capacity], of the last call. */
-  readonly actions: Int32Array;
-  /** [capacity], natural log-probability of each action of the last call. */
+  /** [slots, numComponents], as they travel: box actions in unit space, unclipped (rule P6). */
+  readonly actions: Int32Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+  /** [slots], natural logarithm of each action's joint probability or density, summed over components in order. */
   readonly logProbs: Float64Array;
-  readonly #weights: Float64Array;
+  /** Draws slot `slot`'s action. `masks` is [slots, mask size], 1 = allowed, or empty for none. */
+  sample(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): void;
+  /** Takes the most probable action, the smallest of equals. */
+  choose(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): void;
+  /** Draws uniformly over what is allowed. */
+  sampleUniform(masks: Uint8Array, slot: number): void;
+  /** No action is drawn: zeros, with log-probability 0. */
+  rest(slot: number): void;
+  /** Slot `slot`'s action as its game takes it: clipped, and in the game's units. Holds until the slot's next action. */
+  gameAction(slot: number): Action;
+}
 
-  constructor(numActions: number, capacity = 1) {
-    this.numActions = numActions;
-    this.uniforms = new Float64Array(capacity);
-    this.actions = new Int32Array(capacity);
-    this.logProbs = new Float64Array(capacity);
-    this.#weights = new Float64Array(numActions);
-  }
-
-  /** Of the single action chosen last, by `sample` or `argmax`. */
-  get logProb(): number {
-    return this.logProbs[0];
-  }
-
-  /** For each of the first `rows` rows of [*, n] `logits`: the smallest action whose cumulative softmax exceeds its uniform. */
-  sampleRows(logits: Float32Array, rows: number): void {
-    for (let row = 0; row < rows; row++) this.#sampleRow(logits, row, row);
-  }
-
-  /** For each of the first `rows` rows: the most probable action, the smallest of equals. */
-  argmaxRows(logits: Float32Array, rows: number): void {
-    for (let row = 0; row < rows; row++) this.#argmaxRow(logits, row, row);
-  }
-
-  /** `sampleRows` for row `row` alone. */
-  sample(logits: Float32Array, row: number, uniform: number): number {
-    this.uniforms[0] = uniform;
-    this.#sampleRow(logits, row, 0);
-    return this.actions[0];
-  }
-
-  /** `argmaxRows` for row `row` alone. */
-  argmax(logits: Float32Array, row: number): number {
-    this.#argmaxRow(logits, row, 0);
-    return this.actions[0];
-  }
-
-  #sampleRow(logits: Float32Array, row: number, at: number): void {
-    const n = this.numActions;
-    const weights = this.#weights;
-    const offset = row * n;
-    let highest = logits[offset];
-    for (let a = 1; a < n; a++) {
-      if (logits[offset + a] > highest) highest = logits[offset + a];
-    }
-    let sum = 0;
-    for (let a = 0; a < n; a++) {
-      weights[a] = Math.exp(logits[offset + a] - highest);
-      sum += weights[a];
-    }
-    const threshold = this.uniforms[at] * sum;
-    let cumulative = 0;
-    // Rounding can leave the last sum at the threshold: then the last action that is possible at all is taken.
-    let action = n - 1;
-    for (let a = 0; a < n; a++) {
-      if (weights[a] === 0) continue;
-      action = a;
-      cumulative += weights[a];
-      if (cumulative > threshold) break;
-    }
-    this.actions[at] = action;
-    this.logProbs[at] = logits[offset + action] - highest - Math.log(sum);
-  }
-
-  #argmaxRow(logits: Float32Array, row: number, at: number): void {
-    const n = this.numActions;
-    const offset = row * n;
-    let action = 0;
-    for (let a = 1; a < n; a++) {
-      if (logits[offset + a] > logits[offset + action]) action = a;
-    }
-    let sum = 0;
-    for (let a = 0; a < n; a++) sum += Math.exp(logits[offset + a] - logits[offset + action]);
-    this.actions[at] = action;
-    this.logProbs[at] = -Math.log(sum);
+/** The sampler of an action space, for `capacity` slots. */
+export function createSampler(space: ActionSpace, capacity: number): ActionSampler {
+  switch (space.kind) {
+    case "discrete":
+      return new CategoricalSampler([space.n], capacity, true);
+    case "multi_discrete":
+      return new CategoricalSampler(space.nvec, capacity, false);
+    case "multi_binary":
+      return new BinarySampler(space.n, capacity);
+    case "box":
+      return new GaussianSampler(space, capacity);
   }
 }

@@ -75,8 +75,11 @@ export function countingGame(options: CountingOptions = {}): GameDefinition {
 export class FakePolicy implements Policy {
   readonly policyId = "main";
   readonly policyVersion: number;
+  readonly isRandom = false;
   readonly logits: Float32Array;
+  readonly outputs: readonly Float32Array[];
   readonly values: Float32Array;
+  readonly states = new Float32Array(0);
   readonly runs: number[] = [];
   offset = 0.5;
   /** What a step since the episode's start adds: other than 0 it tells a final observation from the next first one. */
@@ -86,6 +89,7 @@ export class FakePolicy implements Policy {
   constructor(rows: number, numActions = 2, policyVersion = 3) {
     this.policyVersion = policyVersion;
     this.logits = new Float32Array(rows * numActions);
+    this.outputs = [this.logits];
     this.values = new Float32Array(rows);
   }
 
@@ -94,7 +98,8 @@ export class FakePolicy implements Policy {
     const { size } = batch.entries[0];
     const [array] = batch.arrays;
     for (let row = 0; row < rows; row++) {
-      this.values[row] = array[row * size] + this.offset + this.perStep * array[row * size + 1];
+      const steps = size > 1 ? array[row * size + 1] : 0;
+      this.values[row] = array[row * size] + this.offset + this.perStep * steps;
     }
     return this.#done;
   }
@@ -122,10 +127,14 @@ export function lease(fields: Partial<Lease> = {}): Lease {
   };
 }
 
-export type Seat = Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes">;
+export type Seat = Pick<
+  WelcomeWorker,
+  "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size"
+>;
 
 export function seat(fields: Partial<Seat> = {}): Seat {
-  return { run_id: "run", instance_ids: [0, 1, 2], horizon: 4, max_frame_bytes: 256 * 1024, ...fields };
+  const room = { max_frame_bytes: 256 * 1024, state_size: 0 };
+  return { run_id: "run", instance_ids: [0, 1, 2], horizon: 4, ...room, ...fields };
 }
 
 /** A loop whose clock stands still unless told otherwise. */

@@ -7,6 +7,7 @@ import golden from "../../../contract/golden/policy.json";
 export const CARTPOLE_LIKE: PolicyGame = {
   observation: { kind: "box", dtype: "float32", shape: [4], low: null, high: null },
   action: { kind: "discrete", n: 2, labels: null },
+  action_mask: false,
 };
 
 export function goldenOnnx(): Uint8Array<ArrayBuffer> {

@@ -1,4 +1,4 @@
-/** Actions of a person or of chance, from what a game says of its keys and its action space. */
+/** Actions of a person, from what a game says of its keys and its action space. */
 
 import type { ActionSpace, GameDescription } from "@attract/schema";
 
@@ -49,31 +49,6 @@ export function touchKeys(description: Pick<GameDescription, "keys" | "action">)
 /** "ArrowLeft" is "←", "KeyA" is "A", "Space" is "Space". */
 export function nameOfKey(code: string): string {
   return ARROWS[code] ?? code.replace(/^(Key|Digit|Numpad)/, "");
-}
-
-/** A uniformly random action; an unbounded box component is drawn from [-1, 1]. `random` is in [0, 1). */
-export function randomAction(space: ActionSpace, random: () => number): ActionValue {
-  const below = (n: number) => Math.min(n - 1, Math.floor(random() * n));
-  switch (space.kind) {
-    case "discrete":
-      return below(space.n);
-    case "multi_discrete":
-      return space.nvec.map(below);
-    case "multi_binary":
-      return Array.from({ length: space.n }, () => below(2));
-    case "box": {
-      const size = space.shape.reduce((product, extent) => product * extent, 1);
-      return Array.from({ length: size }, (_, i) => {
-        const low = bound(space.low, i) ?? -1;
-        const high = bound(space.high, i) ?? 1;
-        return low + (high - low) * random();
-      });
-    }
-  }
-}
-
-function bound(limit: number | readonly (number | null)[] | null, i: number): number | null {
-  return typeof limit === "object" && limit !== null ? limit[i] : limit;
 }
 
 function labelOf(space: ActionSpace, action: ActionValue): string | null {

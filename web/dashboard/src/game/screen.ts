@@ -1,6 +1,6 @@
 /** A canvas as games want it: sized in CSS pixels, sharp on any screen. */
 
-import type { GameInstance } from "attract/instance";
+import type { Instance } from "attract/instance";
 import type { PlayerOptions } from "attract/page/play";
 
 /** More would cost a phone's battery for nothing anyone sees. */
@@ -32,7 +32,7 @@ export function screenOf(canvas: HTMLCanvasElement): PlayerOptions["canvas"] {
 }
 
 /** Draws a game that does not move, such as before its start. */
-export function drawStill(canvas: HTMLCanvasElement, instance: GameInstance): void {
+export function drawStill(canvas: HTMLCanvasElement, instance: Instance): void {
   const screen = screenOf(canvas);
   const context = screen.getContext("2d");
   if (context === null || screen.width === 0) return;

@@ -51,11 +51,6 @@ export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
           text={error === null ? "Loading the game" : "No picture"}
           detail={error === null ? null : describeError(error).text}
         />
-      ) : (definition.numAgents ?? 1) > 1 ? (
-        <Empty
-          text="No picture"
-          detail="A game for several players cannot be shown here yet; it trains all the same."
-        />
       ) : stage === "watch" ? (
         <Watch key="watch" runId={run.run_id} definition={definition} version={version} />
       ) : (

@@ -1,11 +1,11 @@
 /** A small live picture of a game under random play, for its card; it rests while out of sight. */
 
 import type { GameReference } from "@attract/schema";
-import { describe } from "attract";
+import { drawActions } from "attract/cost";
 import { createPlayer, type Player } from "attract/page/play";
+import { RandomPlayer } from "attract/random-play";
 import { useEffect, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
-import { randomAction } from "../game/actions.ts";
 import { loadGame } from "../game/load-game.ts";
 import { drawStill, screenOf } from "../game/screen.ts";
 
@@ -25,12 +25,13 @@ export function GamePreview({ reference }: { reference: GameReference }) {
       .then((definition) => {
         const element = canvas.current;
         if (isGone || element === null) return;
-        const { action } = describe(definition);
+        const seed = Math.floor(Math.random() * 2 ** 32);
+        const chance = new RandomPlayer(definition.action, seed);
         player = createPlayer({
           definition,
           canvas: screenOf(element),
-          controller: { choose: () => randomAction(action as never, Math.random) },
-          seed: Math.floor(Math.random() * 2 ** 32),
+          controller: { choose: (instance) => drawActions(instance, chance) },
+          seed,
           onError: setError,
         });
         drawStill(element, player.instance);

@@ -2,8 +2,11 @@
 
 import { Button } from "@mantine/core";
 import { describe, type GameDefinition } from "attract";
+import { drawActions } from "attract/cost";
+import type { Instance } from "attract/instance";
 import { createKeyboard } from "attract/page/keyboard";
-import { createPlayer, type Player } from "attract/page/play";
+import { beside, createPlayer, type Player } from "attract/page/play";
+import { RandomPlayer } from "attract/random-play";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
@@ -31,11 +34,14 @@ export function Play({ definition }: { definition: GameDefinition }) {
     let isGone = false;
     const element = canvas.current as HTMLCanvasElement;
     const keyboard = createKeyboard(description, keys);
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    const chance = new RandomPlayer(definition.action, seed);
+    const others = { choose: (instance: Instance) => drawActions(instance, chance) };
     const made = createPlayer({
       definition,
       canvas: screenOf(element),
-      controller: keyboard,
-      seed: Math.floor(Math.random() * 2 ** 32),
+      controller: description.num_agents === 1 ? keyboard : beside(keyboard, others),
+      seed,
       onEpisodeEnd: (instance) => {
         made.stop();
         keys.releaseAll();

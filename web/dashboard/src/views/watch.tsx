@@ -6,7 +6,7 @@ import type { EndReason } from "attract/instance";
 import { createPlayer, type Player } from "attract/page/play";
 import { useEffect, useRef, useState } from "react";
 import { ApiError, describeError } from "../api/client.ts";
-import { PolicyActor } from "../game/policy-actor.ts";
+import { NewestPolicy } from "../game/newest-policy.ts";
 import { drawStill, screenOf } from "../game/screen.ts";
 import { Hud, Item, useScore } from "./hud.tsx";
 
@@ -38,7 +38,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
     let isGone = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const element = canvas.current as HTMLCanvasElement;
-    const actor = new PolicyActor(runId, describe(definition) as never);
+    const actor = new NewestPolicy(runId, describe(definition) as never);
     const renew = async () => {
       await actor.use(newest.current ?? 0);
       if (!isGone) setShown(actor.version);
@@ -53,7 +53,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
     const made = createPlayer({
       definition,
       canvas: screenOf(element),
-      controller: { choose: (instance) => actor.act(instance) },
+      controller: { choose: (instance, begins) => actor.act(instance, begins) },
       seed: Math.floor(Math.random() * 2 ** 32),
       onEpisodeEnd: (instance) => {
         made.stop();

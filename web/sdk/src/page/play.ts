@@ -2,11 +2,35 @@
 
 import type { Action, GameDefinition } from "../contract.ts";
 import { maxSteps, ticksPerStep } from "../define-game.ts";
-import { GameInstance } from "../instance.ts";
+import { createInstance } from "../group-instance.ts";
+import type { Instance } from "../instance.ts";
+
+/** An action, or in a game of several agents one for each. */
+export type Choice = Action | ArrayLike<Action>;
 
 /** Chooses actions; a promise makes the game wait for it, as a policy in a worker or an ONNX session does. */
 export interface Controller {
-  choose(instance: GameInstance): Action | Promise<Action>;
+  /**
+   * @param begins per agent, 1 when a new trajectory of it begins with this decision: a policy with a memory forgets. To be
+   * read before anything is awaited.
+   */
+  choose(instance: Instance, begins: Uint8Array): Choice | Promise<Choice>;
+}
+
+/** `first` plays agent 0, `others` the rest; what `others` chooses for agent 0 is not used. */
+export function beside(first: Controller, others: Controller): Controller {
+  const combine = (own: Choice, rest: Choice): Choice => [
+    own as Action,
+    ...Array.from(rest as ArrayLike<Action>).slice(1),
+  ];
+  return {
+    choose(instance, begins) {
+      const own = first.choose(instance, begins);
+      const rest = others.choose(instance, begins);
+      if (!isPromise(own) && !isPromise(rest)) return combine(own, rest);
+      return Promise.all([own, rest]).then(([mine, theirs]) => combine(mine, theirs));
+    },
+  };
 }
 
 export interface PlayerOptions {
@@ -17,7 +41,7 @@ export interface PlayerOptions {
   seed?: number;
   parameters?: Readonly<Record<string, number>>;
   /** Called at each episode's end; the next one begins with the following frame. */
-  onEpisodeEnd?: (instance: GameInstance) => void;
+  onEpisodeEnd?: (instance: Instance) => void;
   /** The game or the controller failed; the player has stopped. */
   onError: (error: unknown) => void;
   /** Default: the page's own. The callback gets milliseconds. */
@@ -26,7 +50,7 @@ export interface PlayerOptions {
 }
 
 export interface Player {
-  readonly instance: GameInstance;
+  readonly instance: Instance;
   /** Simulated seconds per real second; default 1. */
   speed: number;
   start(): void;
@@ -44,7 +68,7 @@ export function createPlayer(options: PlayerOptions): Player {
 }
 
 class FramePlayer implements Player {
-  readonly instance: GameInstance;
+  readonly instance: Instance;
   speed = 1;
   readonly #options: PlayerOptions;
   readonly #ticksPerStep: number;
@@ -54,7 +78,9 @@ class FramePlayer implements Player {
   #handle: number | null = null;
   #lastNow: number | null = null;
   #owedMs = 0;
-  #action: Action = 0;
+  #action: Choice = 0;
+  /** See `Controller.choose`. */
+  readonly #begins: Uint8Array;
   /** Ticks left of the current step; 0 means that an action is to be chosen. */
   #ticksLeft = 0;
   #isWaiting = false;
@@ -69,7 +95,8 @@ class FramePlayer implements Player {
     this.#request = options.requestFrame ?? ((callback) => requestAnimationFrame(callback));
     this.#cancel = options.cancelFrame ?? ((handle) => cancelAnimationFrame(handle));
     // Stepped tick by tick, so that what is seen moves smoothly; the player itself holds each action for a whole step.
-    this.instance = new GameInstance(tickByTick(definition), { seedLow: options.seed ?? 0 });
+    this.instance = createInstance(tickByTick(definition), { seedLow: options.seed ?? 0 });
+    this.#begins = new Uint8Array(this.instance.numAgents);
     this.#begin(0);
   }
 
@@ -107,6 +134,7 @@ class FramePlayer implements Player {
     while (this.#owedMs >= this.#tickMs && !this.instance.episodeOver) {
       if (this.#ticksLeft === 0 && !this.#choose()) return;
       this.instance.step(this.#action);
+      this.#noteEnds();
       this.#ticksLeft--;
       this.#owedMs -= this.#tickMs;
     }
@@ -117,7 +145,8 @@ class FramePlayer implements Player {
 
   /** Takes the controller's choice; false while it is still thinking. */
   #choose(): boolean {
-    const choice = this.#options.controller.choose(this.instance);
+    const choice = this.#options.controller.choose(this.instance, this.#begins);
+    this.#begins.fill(0);
     if (!isPromise(choice)) {
       this.#hold(choice);
       return true;
@@ -144,7 +173,14 @@ class FramePlayer implements Player {
     }
   }
 
-  #hold(action: Action): void {
+  #noteEnds(): void {
+    const { terminated, truncated } = this.instance;
+    for (let agent = 0; agent < this.#begins.length; agent++) {
+      if (terminated[agent] === 1 || truncated[agent] === 1) this.#begins[agent] = 1;
+    }
+  }
+
+  #hold(action: Choice): void {
     this.#action = action;
     this.#ticksLeft = this.#ticksPerStep;
   }
@@ -152,6 +188,7 @@ class FramePlayer implements Player {
   #begin(episode: number): void {
     this.#episode = episode;
     this.#ticksLeft = 0;
+    this.#begins.fill(1);
     this.instance.start(episode, this.#options.parameters);
   }
 
@@ -178,6 +215,6 @@ function tickByTick(definition: GameDefinition): GameDefinition {
   return timed;
 }
 
-function isPromise(choice: Action | Promise<Action>): choice is Promise<Action> {
+function isPromise(choice: Choice | Promise<Choice>): choice is Promise<Choice> {
   return typeof choice === "object" && "then" in choice;
 }

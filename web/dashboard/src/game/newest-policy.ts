@@ -1,19 +1,22 @@
-/** The policy at work on the page: one session at a time, exchanged for a newer version between episodes. */
+/** The newest policy at work on the page: one session at a time, exchanged for a newer version between episodes. */
 
 import type { GameDescription } from "@attract/schema";
+import type { PolicyActor } from "@attract/worker/policy-actor";
 import type { PolicySession } from "@attract/worker/policy-session";
-import type { GameInstance } from "attract/instance";
+import type { Instance } from "attract/instance";
+import type { Choice } from "attract/page/play";
 import { fetchBytes, policyPath } from "../api/client.ts";
 
 /** Owned by the component that watches; `close` frees the session's memory. */
-export class PolicyActor {
+export class NewestPolicy {
   readonly #runId: string;
-  readonly #game: Pick<GameDescription, "observation" | "action">;
+  readonly #game: GameDescription;
   #session: PolicySession | null = null;
+  #actor: PolicyActor | null = null;
   #version = -1;
   #isClosed = false;
 
-  constructor(runId: string, game: Pick<GameDescription, "observation" | "action">) {
+  constructor(runId: string, game: GameDescription) {
     this.#runId = runId;
     this.#game = game;
   }
@@ -27,8 +30,9 @@ export class PolicyActor {
   async use(version: number): Promise<void> {
     if (version === this.#version || this.#isClosed) return;
     const onnx = await fetchBytes(policyPath(this.#runId, version));
-    const { createPolicySession } = await import("@attract/worker/policy-session");
-    const session = await createPolicySession(onnx, this.#game, { maxBatch: 1, policyVersion: version });
+    const { createPolicySession, PolicyActor } = await import("@attract/worker/policy-actor");
+    const maxBatch = this.#game.num_agents;
+    const session = await createPolicySession(onnx, this.#game, { maxBatch, policyVersion: version });
     const old = this.#session;
     if (this.#isClosed) {
       await session.release();
@@ -36,25 +40,22 @@ export class PolicyActor {
     }
     this.#session = session;
     this.#version = version;
+    if (this.#actor === null) this.#actor = new PolicyActor(session, this.#game);
+    else this.#actor.session = session;
     await old?.release();
   }
 
-  /** The most probable action for the instance's current observation. */
-  async act(instance: GameInstance): Promise<number> {
-    const session = this.#session;
-    if (session === null) throw new Error("expected use() before act()");
-    const view = instance.views[0];
-    const parts = ArrayBuffer.isView(view) ? [view] : session.batch.entries.map((entry) => view[entry.name]);
-    parts.forEach((part, i) => {
-      session.batch.arrays[i].set(part as ArrayLike<number>);
-    });
-    return session.act({ deterministic: true });
+  /** The most probable actions for the instance's current observations; `begins` as `Controller.choose` has it. */
+  act(instance: Instance, begins: Uint8Array): Promise<Choice> {
+    if (this.#actor === null) throw new Error("expected use() before act()");
+    return this.#actor.act(instance, begins);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     const session = this.#session;
     this.#session = null;
+    this.#actor = null;
     await session?.release();
   }
 }

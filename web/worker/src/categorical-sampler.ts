@@ -1,0 +1,103 @@
+/** One choice among n, or several independent choices at once, from logits. */
+
+import type { ActionSampler } from "./sampler.ts";
+
+/** Of `discrete` and `multi_discrete` actions; see `ActionSampler`. */
+export class CategoricalSampler implements ActionSampler {
+  readonly outputNames = ["logits"];
+  readonly outputSize: number;
+  readonly numComponents: number;
+  readonly numDraws: number;
+  readonly shape: readonly number[];
+  readonly uniforms: Float64Array;
+  readonly actions: Int32Array<ArrayBuffer>;
+  readonly logProbs: Float64Array;
+  readonly #nvec: Int32Array;
+  /** Of one component: exp(logit - highest), 0 where forbidden. */
+  readonly #weights: Float64Array;
+  /** [1, outputSize] of zeros: every allowed choice equally likely. */
+  readonly #even: readonly Float32Array[];
+  /** Per slot, what its game is given; null when an action is a single number. */
+  readonly #views: readonly Int32Array[] | null;
+
+  /** @param isScalar whether an action is one number instead of an array of one. */
+  constructor(nvec: readonly number[], capacity: number, isScalar: boolean) {
+    this.#nvec = Int32Array.from(nvec);
+    this.outputSize = nvec.reduce((sum, n) => sum + n, 0);
+    this.numComponents = nvec.length;
+    this.numDraws = nvec.length;
+    this.shape = isScalar ? [] : [nvec.length];
+    this.uniforms = new Float64Array(capacity * nvec.length);
+    this.actions = new Int32Array(capacity * nvec.length);
+    this.logProbs = new Float64Array(capacity);
+    this.#weights = new Float64Array(Math.max(...nvec));
+    this.#even = [new Float32Array(this.outputSize)];
+    const viewOf = (slot: number) => this.actions.subarray(slot * nvec.length, (slot + 1) * nvec.length);
+    this.#views = isScalar ? null : Array.from({ length: capacity }, (_, slot) => viewOf(slot));
+  }
+
+  sample(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): void {
+    this.#fill(outputs[0], row, masks, slot, true);
+  }
+
+  choose(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): void {
+    this.#fill(outputs[0], row, masks, slot, false);
+  }
+
+  sampleUniform(masks: Uint8Array, slot: number): void {
+    this.#fill(this.#even[0], 0, masks, slot, true);
+  }
+
+  rest(slot: number): void {
+    this.actions.fill(0, slot * this.numComponents, (slot + 1) * this.numComponents);
+    this.logProbs[slot] = 0;
+  }
+
+  gameAction(slot: number): number | Int32Array {
+    return this.#views === null ? this.actions[slot] : this.#views[slot];
+  }
+
+  #fill(logits: Float32Array, row: number, masks: Uint8Array, slot: number, isDrawn: boolean): void {
+    const weights = this.#weights;
+    const nvec = this.#nvec;
+    let offset = row * this.outputSize;
+    let maskAt = masks.length === 0 ? -1 : slot * this.outputSize;
+    let at = slot * nvec.length;
+    let logProb = 0;
+    for (let c = 0; c < nvec.length; c++, at++) {
+      const n = nvec[c];
+      let highest = Number.NEGATIVE_INFINITY;
+      let likeliest = 0;
+      for (let a = 0; a < n; a++) {
+        const isAllowed = maskAt < 0 || masks[maskAt + a] === 1;
+        if (isAllowed && logits[offset + a] > highest) {
+          highest = logits[offset + a];
+          likeliest = a;
+        }
+      }
+      let sum = 0;
+      for (let a = 0; a < n; a++) {
+        const isAllowed = maskAt < 0 || masks[maskAt + a] === 1;
+        weights[a] = isAllowed ? Math.exp(logits[offset + a] - highest) : 0;
+        sum += weights[a];
+      }
+      let action = likeliest;
+      if (isDrawn) {
+        const threshold = this.uniforms[at] * sum;
+        let cumulative = 0;
+        // Rounding can leave the last sum at the threshold: then the last action that is possible at all is taken.
+        for (let a = 0; a < n; a++) {
+          if (weights[a] === 0) continue;
+          action = a;
+          cumulative += weights[a];
+          if (cumulative > threshold) break;
+        }
+      }
+      this.actions[at] = action;
+      logProb += logits[offset + action] - highest - Math.log(sum);
+      offset += n;
+      if (maskAt >= 0) maskAt += n;
+    }
+    this.logProbs[slot] = logProb;
+  }
+}

@@ -1,0 +1,102 @@
+/** Continuous actions from a diagonal Gaussian in unit space, where [-1, 1] stands for the game's [low, high] (rule P6). */
+
+import { type BoxSpace, boxLimit, boxSize } from "attract/spaces";
+import type { ActionSampler } from "./sampler.ts";
+
+const HALF_LOG_2_PI = 0.5 * Math.log(2 * Math.PI);
+
+/** Of `box` actions, which take no mask; see `ActionSampler`. Component c takes the uniforms 2c and 2c + 1. */
+export class GaussianSampler implements ActionSampler {
+  readonly outputNames = ["mean", "log_std"];
+  readonly outputSize: number;
+  readonly numComponents: number;
+  readonly numDraws: number;
+  readonly shape: readonly number[];
+  readonly uniforms: Float64Array;
+  readonly actions: Float32Array<ArrayBuffer>;
+  readonly logProbs: Float64Array;
+  /** [slots, components], in the game's units. */
+  readonly #scaled: Float32Array;
+  readonly #views: readonly Float32Array[];
+  readonly #lows: Float64Array;
+  readonly #ranges: Float64Array;
+
+  constructor(space: BoxSpace, capacity: number) {
+    const size = boxSize(space);
+    this.outputSize = size;
+    this.numComponents = size;
+    this.numDraws = 2 * size;
+    this.shape = [size];
+    this.uniforms = new Float64Array(capacity * 2 * size);
+    this.actions = new Float32Array(capacity * size);
+    this.logProbs = new Float64Array(capacity);
+    this.#scaled = new Float32Array(capacity * size);
+    this.#views = Array.from({ length: capacity }, (_, slot) =>
+      this.#scaled.subarray(slot * size, (slot + 1) * size),
+    );
+    this.#lows = Float64Array.from({ length: size }, (_, c) => boxLimit(space.low, c, -1));
+    this.#ranges = Float64Array.from(
+      { length: size },
+      (_, c) => boxLimit(space.high, c, 1) - boxLimit(space.low, c, -1),
+    );
+  }
+
+  sample(outputs: readonly Float32Array[], row: number, _masks: Uint8Array, slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) {
+      const draw = 2 * (slot * n + c);
+      // Box-Muller; 1 - u is never 0.
+      const radius = Math.sqrt(-2 * Math.log(1 - this.uniforms[draw]));
+      const z = radius * Math.cos(2 * Math.PI * this.uniforms[draw + 1]);
+      this.actions[slot * n + c] = outputs[0][row * n + c] + Math.exp(outputs[1][row * n + c]) * z;
+    }
+    this.#finish(outputs, row, slot);
+  }
+
+  choose(outputs: readonly Float32Array[], row: number, _masks: Uint8Array, slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) this.actions[slot * n + c] = outputs[0][row * n + c];
+    this.#finish(outputs, row, slot);
+  }
+
+  /** Uniform over [-1, 1], whose density is 1/2 per component. */
+  sampleUniform(_masks: Uint8Array, slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) this.actions[slot * n + c] = 2 * this.uniforms[2 * (slot * n + c)] - 1;
+    this.logProbs[slot] = -n * Math.LN2;
+    this.#scale(slot);
+  }
+
+  /** The middle of the box. */
+  rest(slot: number): void {
+    this.actions.fill(0, slot * this.numComponents, (slot + 1) * this.numComponents);
+    this.logProbs[slot] = 0;
+    this.#scale(slot);
+  }
+
+  gameAction(slot: number): Float32Array {
+    return this.#views[slot];
+  }
+
+  /** The density is that of the number which travels, so it is computed after rounding. */
+  #finish(outputs: readonly Float32Array[], row: number, slot: number): void {
+    const n = this.numComponents;
+    let logProb = 0;
+    for (let c = 0; c < n; c++) {
+      const logStd = outputs[1][row * n + c];
+      const z = (this.actions[slot * n + c] - outputs[0][row * n + c]) / Math.exp(logStd);
+      logProb += -0.5 * z * z - logStd - HALF_LOG_2_PI;
+    }
+    this.logProbs[slot] = logProb;
+    this.#scale(slot);
+  }
+
+  #scale(slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) {
+      const at = slot * n + c;
+      const clipped = Math.max(-1, Math.min(1, this.actions[at]));
+      this.#scaled[at] = this.#lows[c] + ((clipped + 1) / 2) * this.#ranges[c];
+    }
+  }
+}
