@@ -1,4 +1,4 @@
-/** Lander conforms, can be landed, and pays what its README says. */
+/** Lander conforms, can be landed, and pays what its README says; its flight is checked against Gymnasium's in tests/contract. */
 
 import { expect, test } from "vitest";
 import definition from "../../../web/games/lander/game.ts";
@@ -35,7 +35,7 @@ function fly(choose: (observation: Float32Array) => number, episodes: number) {
 
 test("a careful pilot lands nearly always, for more than 200", () => {
   const { returns, landed } = fly(pilot, 40);
-  expect(landed).toBeGreaterThanOrEqual(36);
+  expect(landed).toBeGreaterThanOrEqual(34);
   expect(returns).toBeGreaterThan(200);
 });
 
@@ -57,8 +57,8 @@ test("fuel costs 0.3 per tick of the main engine and 0.03 of a side engine", () 
   ]) {
     instance.start(0);
     instance.step(action);
-    expect(instance.executedTicks).toBe(2);
-    expect(instance.rewards[0]).toBeCloseTo(instance.totals.termSums[0] - 2 * cost, 9);
+    expect(instance.executedTicks).toBe(1);
+    expect(instance.rewards[0]).toBeCloseTo(instance.totals.termSums[0] - cost, 9);
   }
 });
 
@@ -66,7 +66,7 @@ test("the engines push where they should", () => {
   const after = (action: number) => {
     const instance = new GameInstance(definition, { seedLow: 13 });
     instance.start(0);
-    for (let step = 0; step < 5; step++) instance.step(action);
+    for (let step = 0; step < 10; step++) instance.step(action);
     const [, , velocityX, velocityY, angle] = instance.views[0] as Float32Array;
     return { velocityX, velocityY, angle };
   };
@@ -79,7 +79,7 @@ test("the engines push where they should", () => {
   expect(after(RIGHT).angle).toBeLessThan(-0.01);
 });
 
-test("E1: hovering is truncated after 500 steps", () => {
+test("E1: hovering is truncated after 1,000 steps", () => {
   const hover = (observation: Float32Array): number => {
     const target = observation.slice();
     // Pretends that the pad lies higher than it does.
@@ -89,7 +89,7 @@ test("E1: hovering is truncated after 500 steps", () => {
   const { instance } = fly(hover, 1);
   expect([instance.endReason, instance.episodeSteps, instance.episodeTicks]).toEqual([
     "time_limit",
-    500,
+    1000,
     1000,
   ]);
 });

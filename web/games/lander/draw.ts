@@ -1,7 +1,7 @@
 /** How the lander looks: a night sky, the ground with its pad, the craft and its flames. */
 
 import type { Context2D } from "attract";
-import { HALF_WIDTH, NUM_GROUND_POINTS, type Vessel } from "./vessel.ts";
+import { HALF_WIDTH, LEG_HALF_LENGTH, LEG_HALF_WIDTH, NUM_GROUND_POINTS, type Vessel } from "./vessel.ts";
 
 const SKY_TOP = "#0d1226";
 const SKY_BOTTOM = "#283058";
@@ -13,8 +13,8 @@ const WINDOW = "#4cc9f0";
 const LEG = "#aeb6d9";
 const FLAME = "#ff9f43";
 /** Height in metres that is visible above and below the pad. */
-const VISIBLE_ABOVE = 12.5;
-const VISIBLE_BELOW = 2.5;
+const VISIBLE_ABOVE = 10.5;
+const VISIBLE_BELOW = 3.4;
 const PAD_HALF_WIDTH = 2;
 const NUM_STARS = 60;
 
@@ -98,8 +98,7 @@ function drawLeg(context: Context2D, position: { x: number; y: number }, angle: 
   context.translate(position.x, position.y);
   context.rotate(angle);
   context.fillStyle = LEG;
-  context.fillRect(-0.05, -0.35, 0.1, 0.7);
-  context.fillRect(-0.15, -0.37, 0.3, 0.08);
+  context.fillRect(-LEG_HALF_WIDTH, -LEG_HALF_LENGTH, 2 * LEG_HALF_WIDTH, 2 * LEG_HALF_LENGTH);
   context.restore();
 }
 

@@ -1,4 +1,4 @@
-/** Lander: bring a craft with one main and two side engines down gently on its pad. */
+/** Lander: bring a craft with one main and two side engines down gently on its pad, by the rules of LunarLander-v3. */
 
 import {
   box,
@@ -10,70 +10,66 @@ import {
   type UpdateResult,
 } from "attract";
 import { drawLander } from "./draw.ts";
-import { HALF_WIDTH, NUM_GROUND_POINTS, REST_HEIGHT, Vessel } from "./vessel.ts";
+import { HALF_WIDTH, HEIGHT, NUM_GROUND_POINTS, PAD_HEIGHT, REST_HEIGHT, Vessel } from "./vessel.ts";
 
-const START_HEIGHT = 10;
-/** Each component of the starting velocity is uniform in plus or minus this, in metres a second. */
-const START_SPEED = 4;
-const CEILING = 16;
-/** Hills before smoothing, in metres above or below the pad. */
-const HILL = 3.3;
+const START_HEIGHT = HEIGHT - PAD_HEIGHT;
+/** Each component of the push at the start is uniform in plus or minus this, in newtons, for one tick. */
+const START_FORCE = 1000;
 /** Ground points this far from the middle one are level with the pad. */
 const PAD_POINTS = 2;
-/** The lander has landed when both legs stand and it has been this slow for this many ticks. */
-const REST_SPEED = 0.05;
-const REST_TICKS = 15;
+/** Weight of each of three neighbouring heights in the ground's. */
+const SMOOTHING = 0.33;
 // Scales that bring the observation near one; heights and speeds in the proportions of the visible world.
-const SCALE_HEIGHT = 20 / 3;
-const SCALE_VELOCITY_X = 0.2;
-const SCALE_VELOCITY_Y = 2 / 15;
-const SCALE_SPIN = 0.4;
+const SCALE_HEIGHT = HEIGHT / 2;
+const TICK_SECONDS = 1 / 50;
+const SCALE_VELOCITY_X = HALF_WIDTH * TICK_SECONDS;
+const SCALE_VELOCITY_Y = SCALE_HEIGHT * TICK_SECONDS;
+const SCALE_SPIN = 20 * TICK_SECONDS;
 
+const NOTHING = 0;
 const MAIN = 2;
 /** Push of the side engines per action: nothing, left, main, right. */
 const PUSHES = [0, -1, 0, 1];
 
-/** One flight. Reward terms after LunarLander: potential-based approach, fuel, and the outcome. */
+/** One flight. Reward terms: the approach as differences of a potential, fuel, and in the last tick only the outcome. */
 export class Lander {
   readonly #ground = new Float64Array(NUM_GROUND_POINTS);
-  readonly #hills = new Float64Array(NUM_GROUND_POINTS);
+  readonly #hills = new Float64Array(NUM_GROUND_POINTS + 1);
+  /** What is observed, before it is rounded to float32. */
+  readonly #state = new Float64Array(8);
   #vessel: Vessel | undefined;
-  #restTicks = 0;
+  #random: StartContext["random"] | undefined;
   #potential = 0;
-  #action = 0;
+  #action = NOTHING;
   /** One set of objects for all ticks. */
   readonly #terms = { approach: 0, main_fuel: 0, side_fuel: 0, outcome: 0 };
   readonly #info = { landed: 0 };
   readonly #result = { terminated: false, rewardTerms: this.#terms, info: this.#info };
 
   start({ random, out }: StartContext<Float32Array>): void {
+    this.#random = random;
     this.#shapeGround(random);
-    const velocityX = START_SPEED * (2 * random() - 1);
-    const velocityY = START_SPEED * (2 * random() - 1);
-    this.#vessel = new Vessel(this.#ground, 0, START_HEIGHT, velocityX, velocityY);
-    this.#restTicks = 0;
-    this.#action = 0;
-    this.#observe(out.observation);
-    this.#potential = potentialOf(out.observation);
+    const forceX = START_FORCE * (2 * random() - 1);
+    const forceY = START_FORCE * (2 * random() - 1);
+    this.#vessel = new Vessel(this.#ground, START_HEIGHT, forceX, forceY);
+    this.#advance(TICK_SECONDS, NOTHING, out);
+    this.#potential = potentialOf(this.#state);
   }
 
   update(deltaTime: number, action: number, out: Out<Float32Array>): UpdateResult {
+    this.#advance(deltaTime, action, out);
     const vessel = this.#vessel!;
-    this.#action = action;
-    vessel.step(deltaTime, action === MAIN, PUSHES[action]);
-    this.#observe(out.observation);
-    const potential = potentialOf(out.observation);
-    const { x, y } = vessel.hull.getPosition();
-    const isLost = vessel.isCrashed || Math.abs(x) >= HALF_WIDTH || y >= CEILING;
-    this.#restTicks = this.#isSlow() ? this.#restTicks + 1 : 0;
-    const isLanded = !isLost && this.#restTicks >= REST_TICKS;
-    this.#terms.approach = potential - this.#potential;
-    this.#terms.main_fuel = action === MAIN ? 1 : 0;
-    this.#terms.side_fuel = PUSHES[action] === 0 ? 0 : 1;
-    this.#terms.outcome = isLost ? -1 : isLanded ? 1 : 0;
+    const potential = potentialOf(this.#state);
+    const isLanded = vessel.isAtRest;
+    const isLost = !isLanded && (vessel.isCrashed || Math.abs(this.#state[0]) >= 1);
+    const isOver = isLanded || isLost;
+    this.#terms.approach = isOver ? 0 : potential - this.#potential;
+    this.#terms.main_fuel = !isOver && action === MAIN ? 1 : 0;
+    this.#terms.side_fuel = !isOver && PUSHES[action] !== 0 ? 1 : 0;
+    this.#terms.outcome = isLanded ? 1 : isLost ? -1 : 0;
     this.#info.landed = isLanded ? 1 : 0;
     this.#potential = potential;
-    this.#result.terminated = isLost || isLanded;
+    this.#result.terminated = isOver;
     return this.#result;
   }
 
@@ -90,61 +86,59 @@ export class Lander {
     );
   }
 
-  #isSlow(): boolean {
+  #advance(deltaTime: number, action: number, out: Out<Float32Array>): void {
     const vessel = this.#vessel!;
-    if (!vessel.isStanding(0) || !vessel.isStanding(1)) return false;
-    const { x, y } = vessel.hull.getLinearVelocity();
-    return (
-      Math.abs(x) < REST_SPEED &&
-      Math.abs(y) < REST_SPEED &&
-      Math.abs(vessel.hull.getAngularVelocity()) < REST_SPEED
-    );
-  }
-
-  #observe(observation: Float32Array): void {
-    const vessel = this.#vessel!;
+    const random = this.#random!;
+    this.#action = action;
+    const along = 2 * random() - 1;
+    const across = 2 * random() - 1;
+    vessel.step(deltaTime, action === MAIN, PUSHES[action], along, across);
     const position = vessel.hull.getPosition();
     const velocity = vessel.hull.getLinearVelocity();
-    observation[0] = position.x / HALF_WIDTH;
-    observation[1] = (position.y - REST_HEIGHT) / SCALE_HEIGHT;
-    observation[2] = velocity.x * SCALE_VELOCITY_X;
-    observation[3] = velocity.y * SCALE_VELOCITY_Y;
-    observation[4] = vessel.hull.getAngle();
-    observation[5] = vessel.hull.getAngularVelocity() * SCALE_SPIN;
-    observation[6] = vessel.isStanding(0) ? 1 : 0;
-    observation[7] = vessel.isStanding(1) ? 1 : 0;
+    const state = this.#state;
+    state[0] = position.x / HALF_WIDTH;
+    state[1] = (position.y - REST_HEIGHT) / SCALE_HEIGHT;
+    state[2] = velocity.x * SCALE_VELOCITY_X;
+    state[3] = velocity.y * SCALE_VELOCITY_Y;
+    state[4] = vessel.hull.getAngle();
+    state[5] = vessel.hull.getAngularVelocity() * SCALE_SPIN;
+    state[6] = vessel.isStanding(0) ? 1 : 0;
+    state[7] = vessel.isStanding(1) ? 1 : 0;
+    out.observation.set(state);
   }
 
-  /** Random hills, smoothed over three points, with a level stretch around the pad. */
+  /** Random hills, smoothed over three points (the first and the last hill are neighbours), level around the pad. */
   #shapeGround(random: StartContext["random"]): void {
-    for (let i = 0; i < NUM_GROUND_POINTS; i++) this.#hills[i] = HILL * (2 * random() - 1);
+    const hills = this.#hills;
     const middle = (NUM_GROUND_POINTS - 1) / 2;
+    for (let i = 0; i < hills.length; i++) {
+      const height = (HEIGHT / 2) * random();
+      hills[i] = Math.abs(i - middle) <= PAD_POINTS ? PAD_HEIGHT : height;
+    }
     for (let i = 0; i < NUM_GROUND_POINTS; i++) {
-      const before = this.#hills[Math.max(i - 1, 0)];
-      const after = this.#hills[Math.min(i + 1, NUM_GROUND_POINTS - 1)];
-      this.#ground[i] = Math.abs(i - middle) <= PAD_POINTS ? 0 : (before + this.#hills[i] + after) / 3;
+      const before = hills[i === 0 ? hills.length - 1 : i - 1];
+      this.#ground[i] = SMOOTHING * (before + hills[i] + hills[i + 1]) - PAD_HEIGHT;
     }
   }
 }
 
 /** Nearer, slower, upright and standing is worth more; differences of it sum to what the whole approach was worth. */
-function potentialOf(observation: Float32Array): number {
-  const distance = Math.hypot(observation[0], observation[1]);
-  const speed = Math.hypot(observation[2], observation[3]);
-  return -100 * (distance + speed + Math.abs(observation[4])) + 10 * (observation[6] + observation[7]);
+function potentialOf(state: Float64Array): number {
+  const distance = Math.hypot(state[0], state[1]);
+  const speed = Math.hypot(state[2], state[3]);
+  return -100 * (distance + speed + Math.abs(state[4])) + 10 * (state[6] + state[7]);
 }
 
 const ANY = Number.POSITIVE_INFINITY;
 
 export default defineGame({
-  id: "Lander-v1",
-  tickSeconds: 1 / 50,
-  secondsPerStep: 2 / 50,
+  id: "Lander-v2",
+  tickSeconds: TICK_SECONDS,
   maxSeconds: 20,
   observation: box({
     shape: [8],
-    low: [-1.5, -1.5, -ANY, -ANY, -ANY, -ANY, 0, 0],
-    high: [1.5, 3, ANY, ANY, ANY, ANY, 1, 1],
+    low: [-1.5, -ANY, -ANY, -ANY, -ANY, -ANY, 0, 0],
+    high: [1.5, ANY, ANY, ANY, ANY, ANY, 1, 1],
   }),
   action: discrete(["nothing", "left", "main", "right"]),
   keys: { ArrowLeft: "left", ArrowUp: "main", ArrowRight: "right" },
