@@ -13,7 +13,8 @@ from attract.settings import ServerSettings
 def create_app() -> FastAPI:
     """The app. Its admin token goes to stderr, for the address's fragment: `http://host:port/#token=...`.
 
-    Start it with `--ws websockets-sansio --ws-max-size 4259840 --no-ws-per-message-deflate` (see docs).
+    Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws websockets-sansio
+    --ws-max-size 4259840 --ws-per-message-deflate false`: the limits that the gateway relies on.
 
     Raises: ConfigurationError: for a variable whose value cannot work.
     """

@@ -19,6 +19,15 @@ async def test_uvicorn_serves_the_factory_with_settings_from_the_environment(tmp
         str(port),
         "--log-level",
         "warning",
+        # As the factory's docstring has it.
+        "--http",
+        "attract.server.serving:HeaderDeadlineProtocol",
+        "--ws",
+        "websockets-sansio",
+        "--ws-max-size",
+        "4259840",
+        "--ws-per-message-deflate",
+        "false",
     ]
     environment = {
         **os.environ,

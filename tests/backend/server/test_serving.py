@@ -1,0 +1,91 @@
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+import websockets
+from fastapi import FastAPI, WebSocket
+
+from attract.settings import ServerSettings
+from running_server import running_server
+
+DEADLINE_SECONDS = 0.25
+PATIENCE_SECONDS = 10.0
+
+
+@contextlib.asynccontextmanager
+async def slow_app() -> AsyncIterator[tuple[int, asyncio.Event]]:
+    """A server with a short deadline; `/slow` and the websocket answer once the event is set."""
+    app, answer = FastAPI(), asyncio.Event()
+
+    @app.get("/")
+    async def at_once() -> str:
+        return "now"
+
+    @app.get("/slow")
+    async def later() -> str:
+        await answer.wait()
+        return "later"
+
+    @app.websocket("/ws")
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await answer.wait()
+        await websocket.send_text("later")
+
+    async with running_server(app, ServerSettings(request_seconds=DEADLINE_SECONDS)) as port:
+        yield port, answer
+
+
+async def drip(writer: asyncio.StreamWriter, first: bytes) -> None:
+    """A request whose headers never end, a line every 20 ms, until the server hangs up."""
+    with contextlib.suppress(ConnectionError):
+        writer.write(first)
+        while not writer.is_closing():
+            writer.write(b"x-more: 1\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+
+async def hung_up(reader: asyncio.StreamReader) -> bytes:
+    """What still came before the server closed the connection."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with contextlib.suppress(ConnectionError):
+            return await reader.read()
+    return b""
+
+
+@pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nhost: a\r\n"], ids=["silent", "slow-loris"])
+async def test_a_connection_whose_headers_do_not_end_is_closed(first: bytes):
+    async with slow_app() as (port, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        began = asyncio.get_running_loop().time()
+        dripping = asyncio.create_task(drip(writer, first)) if first else None
+        assert await hung_up(reader) == b""
+        assert asyncio.get_running_loop().time() - began >= 0.9 * DEADLINE_SECONDS
+        writer.close()
+        if dripping is not None:
+            await dripping
+
+
+async def test_a_second_request_on_the_same_connection_has_the_deadline_too():
+    async with slow_app() as (port, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+        dripping = asyncio.create_task(drip(writer, b"GET / HTTP/1.1\r\nhost: a\r\n"))
+        assert (await hung_up(reader)).count(b"HTTP/1.1") == 0
+        writer.close()
+        await dripping
+
+
+async def test_an_answer_and_a_websocket_may_take_longer_than_the_deadline():
+    async with slow_app() as (port, answer):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /slow HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        async with websockets.connect(f"ws://127.0.0.1:{port}/ws", compression=None) as socket:
+            await asyncio.sleep(2 * DEADLINE_SECONDS)
+            answer.set()
+            assert await socket.recv() == "later"
+            assert b'"later"' in await hung_up(reader)
+        writer.close()
