@@ -100,6 +100,22 @@ class EvaluationView(WireModel):
     return_std: float
     length_mean: float
     deterministic: bool
+    agent_return_means: list[float] = []
+    """Mean return of each agent, for games of several; `return_mean` is over all of them."""
+
+
+class LessonView(WireModel):
+    """Server-sent event `lesson`: the lesson changed, or, in a run's view, the one that is played."""
+
+    name: Name
+    number: Annotated[int, Field(ge=1)]
+    """Its place among the lessons, from 1; charted as `curriculum/lesson`."""
+    num_lessons: Count
+    agent_steps: Count = 0
+    global_episode_index: Count = 0
+    """Of the episode after which it changed."""
+    reason: Text | None = None
+    """Why it changed; None where it did not."""
 
 
 class RunView(WireModel):
@@ -124,6 +140,8 @@ class RunView(WireModel):
     error: Text | None = None
     reports: list[GameReport] = []
     evaluation: EvaluationView | None = None
+    lesson: LessonView | None = None
+    """None without lessons."""
     description: GameDescription | None = None
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}

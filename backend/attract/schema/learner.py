@@ -46,6 +46,8 @@ class Begin(WireModel):
     """Go on from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
+    federated: dict[str, Any] | None = None
+    """FederatedSettings as a mapping; None: this trainer is alone."""
 
 
 class Warmup(WireModel):
@@ -68,6 +70,8 @@ class Train(WireModel):
     counters: Counters
     """As they stand once this batch is committed."""
     curriculum: dict[str, Any] = {}
+    federated_rounds: list[Count] = []
+    """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""
 
 
 class Export(WireModel):

@@ -145,6 +145,8 @@ class EpisodeResult(FiniteModel):
     end_reason: EndReason
     metrics: dict[str, float] = {}
     reward_terms: dict[str, float] = {}
+    lesson_id: Annotated[str, Field(max_length=64)] | None = None
+    """Lesson of the lease under which it was started (rule C6); None without lessons."""
 
 
 class FinalObservations(FiniteModel):

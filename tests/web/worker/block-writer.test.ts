@@ -56,6 +56,8 @@ function record(
         end_reason: "time_limit",
         metrics: { food: 2.5 },
         reward_terms: {},
+        lesson_id: "small",
+        lesson_id: null,
       });
     }
   }
@@ -97,6 +99,7 @@ describe("E8: a block", () => {
       const value = [0.5, 3, -70_000, 2 ** 40][i % 4];
       episode.metrics = Object.fromEntries(names.map((name) => [name, value]));
       episode.returns = [value, value, value];
+      episode.lesson_id = i % 2 === 0 ? null : "Stufe drei über alles";
     }
     for (const maxBytes of [20_000, 60_000]) {
       const frames = write(recorder, batch, maxBytes);

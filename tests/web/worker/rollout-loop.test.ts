@@ -2,9 +2,9 @@
 
 import { type Block, decodeFromBrowser, float32View, int32View, uint16View } from "@attract/schema";
 import type { BlockFrame } from "@attract/worker/block-writer";
+import { cutStep } from "@attract/worker/desync";
 import type { FailureReport } from "@attract/worker/failures";
 import { RandomPolicy } from "@attract/worker/policy";
-import { cutStep } from "@attract/worker/rollout-loop";
 import { philox4x32 } from "attract/random";
 import { describe, expect, test } from "vitest";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "./support/counting-game.ts";
@@ -216,7 +216,7 @@ describe("across leases", () => {
   });
 });
 
-test("C6: a lease's parameters take effect at each instance's next start", async () => {
+test("C6: a lease's lesson and parameters take effect at each instance's next start", async () => {
   const sizes: number[] = [];
   const game = countingGame({ terminateAt: 3 });
   const definition = {
@@ -233,12 +233,18 @@ test("C6: a lease's parameters take effect at each instance's next start", async
       };
     },
   };
-  const loop = createLoop(definition, { seat: seat({ instance_ids: [0] }) });
+  const seen = collect();
+  const loop = createLoop(definition, { ...seen, seat: seat({ instance_ids: [0] }) });
   const policy = new FakePolicy(1);
   await loop.play(lease(), policy);
-  await loop.play(lease({ lease_id: 2, parameters: { size: { kind: "constant", values: [8] } } }), policy);
-  // Starts at steps 0 and 3 under the first lease, at 6 under the second.
-  expect(sizes).toEqual([5, 5, 8]);
+  const large = { parameters: { size: { kind: "constant" as const, values: [8] } }, lesson_id: "large" };
+  await loop.play(lease({ lease_id: 2, ...large }), policy);
+  await loop.play(lease({ lease_id: 3, ...large }), policy);
+  // Starts at steps 0 and 3 under the first lease, at 6 under the second, at 9 and 12 under the third.
+  expect(sizes).toEqual([5, 5, 8, 8, 8]);
+  // The episode of steps 3 to 5 ends under the second lease and says under which lesson it began.
+  const episodes = seen.blocks().flatMap((block) => block.episodes);
+  expect(episodes.map((episode) => episode.lesson_id)).toEqual([null, null, "large", "large"]);
 });
 
 describe("E7: desync", () => {

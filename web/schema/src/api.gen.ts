@@ -11,6 +11,10 @@ export interface EvaluationView {
   return_std: number;
   length_mean: number;
   deterministic: boolean;
+  /**
+   * Mean return of each agent, for games of several; `return_mean` is over all of them.
+   */
+  agent_return_means: number[];
 }
 /**
  * The fleet now.
@@ -106,6 +110,26 @@ export interface JoinRequest {
   tier: "local" | "invited";
 }
 /**
+ * Server-sent event `lesson`: the lesson changed, or, in a run's view, the one that is played.
+ */
+export interface LessonView {
+  name: string;
+  /**
+   * Its place among the lessons, from 1; charted as `curriculum/lesson`.
+   */
+  number: number;
+  num_lessons: number;
+  agent_steps: number;
+  /**
+   * Of the episode after which it changed.
+   */
+  global_episode_index: number;
+  /**
+   * Why it changed; None where it did not.
+   */
+  reason: string | null;
+}
+/**
  * One metric, downsampled at the server to at most `max_points`.
  */
 export interface MetricSeries {
@@ -187,6 +211,10 @@ export interface RunView {
   error: string | null;
   reports: GameReport[];
   evaluation: EvaluationView | null;
+  /**
+   * None without lessons.
+   */
+  lesson: LessonView | null;
   description: GameDescription | null;
   game_reference: GameReference | null;
   settings: {

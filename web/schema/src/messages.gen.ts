@@ -207,6 +207,10 @@ export interface EpisodeResult {
   reward_terms: {
     [k: string]: number;
   };
+  /**
+   * Lesson of the lease under which it was started (rule C6); None without lessons.
+   */
+  lesson_id: string | null;
 }
 /**
  * A block was dealt with: committed, or thrown away for a reason (rule C1).

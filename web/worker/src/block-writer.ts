@@ -45,6 +45,7 @@ const EPISODE_BYTES = encodeMessage({
   end_reason: "" as "cut",
   metrics: {},
   reward_terms: {},
+  lesson_id: null,
 } satisfies EpisodeResult as never).byteLength;
 
 /** Owned by one rollout loop. Its scratch memory is made once. */
@@ -271,6 +272,7 @@ function resultBytes(result: EpisodeResult): number {
   let bytes = EPISODE_BYTES + result.end_reason.length + result.returns.length - 1 + 3 * 2;
   bytes += numberBytes(result.instance_id) + numberBytes(result.episode) + numberBytes(result.step);
   bytes += numberBytes(result.length_steps) + numberBytes(result.length_ticks);
+  if (result.lesson_id !== null) bytes += nameBytes(result.lesson_id);
   for (const value of result.returns) bytes += numberBytes(value);
   for (const name in result.metrics) bytes += nameBytes(name) + numberBytes(result.metrics[name]);
   for (const name in result.reward_terms) bytes += nameBytes(name) + numberBytes(result.reward_terms[name]);

@@ -3,8 +3,18 @@
 import type { EndReason, EpisodeResult } from "@attract/schema";
 import type { Instance } from "attract/instance";
 
-/** @param step step in the segment at which it ended. Metrics that the game never reported are left out. */
-export function episodeResult(game: Instance, reason: EndReason, step: number): EpisodeResult {
+/**
+ * Metrics that the game never reported are left out.
+ *
+ * @param step step in the segment at which it ended.
+ * @param lessonId lesson of the lease under which it was started.
+ */
+export function episodeResult(
+  game: Instance,
+  reason: EndReason,
+  step: number,
+  lessonId: string | null = null,
+): EpisodeResult {
   const { totals } = game;
   return {
     instance_id: game.instanceId,
@@ -16,6 +26,7 @@ export function episodeResult(game: Instance, reason: EndReason, step: number): 
     end_reason: reason,
     metrics: named(totals.metricNames, totals.metricValues),
     reward_terms: named(totals.termNames, totals.termSums),
+    lesson_id: lessonId,
   };
 }
 

@@ -2,9 +2,9 @@
 
 import {
   type EndReason,
+  type EpisodeResult,
   type Lease,
   type RolloutClose,
-  type Seed,
   tensorOf,
   type WelcomeWorker,
 } from "@attract/schema";
@@ -12,8 +12,8 @@ import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { ParameterSampler } from "attract/parameters";
-import { philox4x32 } from "attract/random";
 import { type BlockFrame, BlockWriter } from "./block-writer.ts";
+import { cutStep } from "./desync.ts";
 import { episodeResult } from "./episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
 import type { ObservationBatch } from "./observation-batch.ts";
@@ -22,8 +22,6 @@ import { SegmentRecorder } from "./recorder.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 
-/** Stream of the numbers that spread the first episodes (rule E7); the SDK's streams are 1 to 5. */
-export const DESYNC_STREAM = 6;
 /** Most instances stepped between two looks at the clock; fewer where these take longer than `CHUNK_MS`. */
 const LARGEST_CHUNK = 16;
 const CHUNK_MS = 0.5;
@@ -63,6 +61,8 @@ export class RolloutLoop {
   readonly #writer: BlockWriter;
   /** Of the current lease: its distributions take effect at each next start (C6). */
   #parameters = new ParameterSampler({});
+  /** Per instance, the lesson under which its episode was started (C6). */
+  readonly #lessons: (string | null)[] = [];
   readonly #failures = new FailureLimit();
   /** Step of the first episode at which it is cut; 0 = not. */
   readonly #cutSteps: Int32Array;
@@ -276,7 +276,7 @@ export class RolloutLoop {
     for (let agent = 0; agent < this.#numAgents; agent++) agentSteps += this.#takeIn(t, i, agent, isCut);
     if (!isCut && !game.episodeOver) return agentSteps;
     const reason = isCut ? "cut" : (game.endReason as EndReason);
-    this.#recorder.recordEpisode(this.#tellingColumn(i), episodeResult(game, reason, t));
+    this.#tellEpisode(i, reason, t);
     this.#startEpisode(i, game.episode + 1);
     return agentSteps;
   }
@@ -306,14 +306,14 @@ export class RolloutLoop {
       this.#seats.forget(slot);
     }
     // Its last good step, if that is of this segment.
-    if (t > 0 && game.episodeSteps > 0) {
-      this.#recorder.recordEpisode(this.#tellingColumn(i), episodeResult(game, "cut", t - 1));
-    }
+    if (t > 0 && game.episodeSteps > 0) this.#tellEpisode(i, "cut", t - 1);
     this.#replaceGame(i);
   }
 
-  #tellingColumn(i: number): number {
-    return i * this.#numAgents + this.#tellingAgent;
+  /** Its result travels in the block of its first agent whose segments are sent. */
+  #tellEpisode(i: number, reason: EpisodeResult["end_reason"], t: number): void {
+    const result = episodeResult(this.#instances[i], reason, t, this.#lessons[i]);
+    this.#recorder.recordEpisode(i * this.#numAgents + this.#tellingAgent, result);
   }
 
   /** Starts `episode` of instance `i`, or the first later one that starts at all. */
@@ -327,6 +327,7 @@ export class RolloutLoop {
         this.announce?.(instanceId);
         game.setStream(seed.low, seed.high, instanceId);
         game.start(next, this.#parameters.sample(seed.low, seed.high, next, instanceId));
+        this.#lessons[i] = this.#lease!.lesson_id;
         this.#seats.setEpisode(i, seed, instanceId, next);
         return;
       } catch (error) {
@@ -366,12 +367,4 @@ interface Sending {
   policy: Policy;
   /** In ascending order. */
   columns: Int32Array;
-}
-
-/** The step at which instance `instanceId`'s first episode is cut, 0 for never (rule E7). */
-export function cutStep(seed: Seed, instanceId: number, desyncSteps: number): number {
-  if (desyncSteps === 0) return 0;
-  const words = new Uint32Array(4);
-  philox4x32(0, 0, instanceId, (DESYNC_STREAM << 24) >>> 0, seed.low, seed.high, words, 0);
-  return 1 + Math.floor((words[0] >>> 8) * 2 ** -24 * desyncSteps);
 }

@@ -17,10 +17,10 @@ import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import type { ParameterSampler } from "attract/parameters";
 import { actionMaskSize } from "attract/spaces";
+import { cutStep } from "./desync.ts";
 import { episodeResult } from "./episode-result.ts";
 import { GameActions } from "./game-actions.ts";
 import { entryKey, ObservationBatch } from "./observation-batch.ts";
-import { cutStep } from "./rollout-loop.ts";
 
 /** What a group tells its owner. */
 export interface StepGroupOwner {
@@ -55,6 +55,8 @@ export class StepGroup {
   #episodes: EpisodeResult[] = [];
   #lease!: Lease;
   #parameters!: ParameterSampler;
+  /** Per instance, the lesson under which its episode was started (C6). */
+  readonly #lessons: (string | null)[] = [];
   /** Every slot's own step counter (S2). */
   #step = 0;
 
@@ -147,7 +149,7 @@ export class StepGroup {
         tick: game.episodeTicks + 1,
       });
       this.#recordFailure(first);
-      if (game.episodeSteps > 0) this.#episodes.push(episodeResult(game, "cut", 0));
+      if (game.episodeSteps > 0) this.#episodes.push(episodeResult(game, "cut", 0, this.#lessons[i]));
       delete this.#instances[i];
       this.#start(i, game.episode + 1);
       return;
@@ -156,7 +158,9 @@ export class StepGroup {
     for (let agent = 0; agent < this.#numAgents; agent++)
       this.#recordOutcome(first + agent, game, agent, isCut);
     if (isCut || game.episodeOver) {
-      this.#episodes.push(episodeResult(game, isCut ? "cut" : (game.endReason as EndReason), 0));
+      this.#episodes.push(
+        episodeResult(game, isCut ? "cut" : (game.endReason as EndReason), 0, this.#lessons[i]),
+      );
       this.#start(i, game.episode + 1);
     } else {
       this.#episodeSteps[i] = game.episodeSteps;
@@ -210,6 +214,7 @@ export class StepGroup {
         this.#owner.announce?.(instanceId);
         game.setStream(low, high, instanceId);
         game.start(next, this.#parameters.sample(low, high, next, instanceId));
+        this.#lessons[i] = this.#lease.lesson_id;
         this.#episodeNumbers[i] = next;
         this.#episodeSteps[i] = 0;
         for (let agent = 0; agent < this.#numAgents; agent++)
