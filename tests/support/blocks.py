@@ -14,10 +14,11 @@ def seated_worker(
     first_instance: int = 0,
     episode_steps: int = 7,
     description: GameDescription | None = None,
+    breaks: bool = False,
 ) -> FakeWorker:
     """A worker that was welcomed, with version 0 at hand."""
     description = description or counting_description()
-    worker = FakeWorker("run-1", episode_steps=episode_steps)
+    worker = FakeWorker("run-1", episode_steps=episode_steps, breaks=breaks)
     worker.deliver(
         WelcomeWorker(
             run_id="run-1",
@@ -58,6 +59,7 @@ def played_block(
     episode_steps: int = 7,
     first_instance: int = 0,
     description: GameDescription | None = None,
+    breaks: bool = False,
 ) -> Block:
     """One block holding that segment of all slots."""
     worker = seated_worker(
@@ -66,6 +68,7 @@ def played_block(
         first_instance=first_instance,
         episode_steps=episode_steps,
         description=description,
+        breaks=breaks,
     )
     lease = train_lease(lease_id, version=version, num_segments=segment + 1)
     (block,) = worker.segment_blocks(lease, segment, first_step)

@@ -83,6 +83,8 @@ class FakeWorker:
     build: str = "test"
     slots_per_block: int = 1_000_000
     episode_steps: int = 7
+    breaks: bool = False
+    """Whether agents but the first end after 3 steps of each episode, and come back after 2 more (rule E9)."""
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
@@ -226,6 +228,18 @@ class FakeWorker:
         agents = description.num_agents
         zeros = np.zeros((horizon, len(slots)), np.float32)
         constants = constant_tensors(horizon, len(slots), description.action.n, description.ticks_per_step)
+        rewards = np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)
+        if self.breaks:
+            phase = np.broadcast_to((steps[:-1] % self.episode_steps)[:, None], zeros.shape)
+            mortal = np.array(slots) % agents > 0
+            valid = ~(mortal & (phase >= 3) & (phase < 5))
+            rewards = rewards * valid
+            constants = constants | {
+                "terminated": from_numpy(mortal & (phase == 2)),
+                "valid": from_numpy(valid),
+                "executed_ticks": from_numpy((valid * description.ticks_per_step).astype(np.uint16)),
+                "log_prob": from_numpy((valid * -np.log(description.action.n)).astype(np.float32)),
+            }
         finals = None
         if len(end_step):
             finals = FinalObservations(
@@ -246,7 +260,7 @@ class FakeWorker:
             action=from_numpy(
                 np.broadcast_to(steps[:-1, None] % description.action.n, zeros.shape).astype(np.int32)
             ),
-            reward=from_numpy(np.broadcast_to(steps[:-1, None], zeros.shape).astype(np.float32)),
+            reward=from_numpy(rewards),
             truncated=from_numpy(ends.copy()),
             bootstrap_observation={"obs": from_numpy(observation[-1])},
             final_observations=finals,

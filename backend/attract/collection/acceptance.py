@@ -116,10 +116,18 @@ class Acceptance:
         return lease_id in self._record_leases
 
     def num_ticks(self, block: Block) -> int:
-        """Executed ticks of the block's games: those of the first agent, which all agents of a game share."""
+        """Executed ticks of the games whose first agent is in the block: all agents share them.
+
+        An agent that takes no part (rule E9) shows none, so each game's is the largest of its agents'.
+        """
         ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(block.executed_ticks.shape)
-        first_agents = _int64(block.slot_id.data) % self._num_agents == 0
-        return int(ticks[:, first_agents].sum(dtype=np.int64))
+        if self._num_agents > 1:
+            slots = _int64(block.slot_id.data)
+            games, game_of_column = np.unique(slots // self._num_agents, return_inverse=True)
+            of_games = np.zeros((len(ticks), len(games)), ticks.dtype)
+            np.maximum.at(of_games, (slice(None), game_of_column), ticks)
+            ticks = of_games[:, np.isin(games * self._num_agents, slots)]
+        return int(ticks.sum(dtype=np.int64))
 
     def _columns(self, lease: Lease, block: Block) -> NDArray[np.int64]:
         slots = _int64(block.slot_id.data)

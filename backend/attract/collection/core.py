@@ -426,6 +426,9 @@ class CollectionCore:
         evaluation = self._state.evaluation_of(lease)
         if evaluation is None:
             return
+        agents = self._require_described().description.num_agents
+        if any(len(one.returns) != agents for one in message.episodes):
+            raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
         evaluation.complete(lease.lease_id, message.episodes)
         self._state.end_lease(lease, now)
         done = evaluation.done()

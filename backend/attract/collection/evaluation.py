@@ -64,7 +64,8 @@ class Evaluation:
         if len(self._results) < self.num_episodes:
             return None
         results = tuple(self._results[index] for index in range(self.num_episodes))
-        returns = np.array([np.mean(one.returns) for one in results], np.float64)
+        by_agent = np.array([one.returns for one in results], np.float64)
+        returns = by_agent.mean(axis=1)
         view = EvaluationView(
             policy_version=self.version,
             episodes=self.num_episodes,
@@ -72,5 +73,6 @@ class Evaluation:
             return_std=float(returns.std()),
             length_mean=float(np.mean([one.length_steps for one in results])),
             deterministic=self.deterministic,
+            agent_return_means=by_agent.mean(axis=0).tolist() if by_agent.shape[1] > 1 else [],
         )
         return EvaluationDone(view, results)

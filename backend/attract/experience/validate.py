@@ -18,7 +18,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     """A block's tensors as arrays for `SegmentStore.write_block`, once every one of them is usable.
 
     Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; actions lie in their range; no
-    log-probability of a discrete action is positive; valid steps executed 1 to `ticks_per_step` ticks; final
+    log-probability of a discrete action is positive; valid steps executed 1 to `ticks_per_step` ticks;
+    invalid ones have no reward and no flag, and follow an end or another invalid step (rule E9); final
     observations point at truncated steps, at each one that is not terminated, and at none twice (rules E1,
     E2, E8); episode results end within the segment. Slots, lease and version are judged by the core.
 
@@ -49,6 +50,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     truncated = to_flags(block.truncated, "block.truncated", steps)
     valid = to_flags(block.valid, "block.valid", steps)
     arrays |= {"terminated": terminated, "truncated": truncated, "valid": valid}
+    _check_invalid_steps(arrays["reward"], terminated | truncated, valid)
     arrays["bootstrap_value"] = to_numpy(
         block.bootstrap_value, "block.bootstrap_value", "float32", (columns,)
     )
@@ -79,6 +81,23 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
         "policy_version": block.policy_version,
     }
     return arrays
+
+
+def _check_invalid_steps(reward: NDArray[Any], ended: NDArray[np.bool_], valid: NDArray[np.bool_]) -> None:
+    if bool(valid.all()):
+        return
+    if bool((reward[~valid] != 0).any()):
+        raise malformed("block.reward: of an invalid step", fix="rule E9: an invalid step has no reward")
+    if bool((ended & ~valid).any()):
+        raise malformed(
+            "block.terminated, block.truncated: set at an invalid step",
+            fix="rule E9: a trajectory ends at its last valid step",
+        )
+    if bool((~valid[1:] & valid[:-1] & ~ended[:-1]).any()):
+        raise malformed(
+            "block.valid: a trajectory stops without an end",
+            fix="rule E9: the step before an invalid one is invalid, terminated or truncated",
+        )
 
 
 def _columns(block: Block) -> int:

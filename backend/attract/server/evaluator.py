@@ -87,5 +87,7 @@ class Evaluator:
             "eval/std_reward": view.return_std,
             "eval/mean_ep_length": view.length_mean,
         }
+        for agent, mean in enumerate(view.agent_return_means):
+            values[f"eval/mean_reward/agent_{agent}"] = mean
         counters = self._progress.counters
         await self._record.add_evaluation(counters.updates, counters.agent_steps, values)

@@ -22,6 +22,7 @@ class Goal:
         self.total_steps = total_steps
         self.reached = False
         self._returns: deque[float] = deque(maxlen=WINDOW)
+        self._agent_returns: deque[list[float]] = deque(maxlen=WINDOW)
         self._lengths: deque[int] = deque(maxlen=WINDOW)
         self._back_off = 1
         self._not_before = 0
@@ -31,12 +32,20 @@ class Goal:
         for episode in episodes:
             if episode.end_reason != "cut":
                 self._returns.append(sum(episode.returns) / len(episode.returns))
+                self._agent_returns.append(episode.returns)
                 self._lengths.append(episode.length_steps)
 
     @property
     def return_mean(self) -> float | None:
-        """Mean return of the last 100 reportable episodes, None before the first."""
+        """Mean return of the last 100 reportable episodes and all their agents, None before the first."""
         return sum(self._returns) / len(self._returns) if self._returns else None
+
+    @property
+    def agent_return_means(self) -> list[float]:
+        """The same for each agent of a game of several; empty for a game of one."""
+        if not self._agent_returns or len(self._agent_returns[0]) < 2:
+            return []
+        return [sum(own) / len(own) for own in zip(*self._agent_returns, strict=True)]
 
     @property
     def length_mean(self) -> float | None:

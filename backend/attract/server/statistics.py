@@ -50,6 +50,8 @@ class Statistics:
         if goal.return_mean is not None and goal.length_mean is not None:
             values["rollout/ep_rew_mean"] = goal.return_mean
             values["rollout/ep_len_mean"] = goal.length_mean
+        for agent, mean in enumerate(goal.agent_return_means):
+            values[f"rollout/ep_rew_mean/agent_{agent}"] = mean
         values["rollout/episodes"] = float(self._episodes)
         values["time/total_timesteps"] = float(counters.agent_steps)
         values["time/collected_steps"] = float(counters.collected_steps)

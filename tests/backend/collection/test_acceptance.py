@@ -3,11 +3,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from attract.collection.acceptance import Fresh
+from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
+from attract.collection.leases import LeaseBook
 from attract.schema.messages import Block, FromBrowser
+from attract.schema.tensor import from_numpy
 from blocks import played_block
-from driven_core import DrivenCore
+from driven_core import DrivenCore, small_config
+from fake_worker import counting_description
 
 CONNECTIONS = st.sampled_from([10, 11])
 
@@ -23,6 +26,41 @@ def test_C1_half_a_block_is_never_accepted() -> None:
     assert driven.block(10, played_block(num_slots=3, lease_id=lease_id)).reason == "duplicate"
     rest = played_block(num_slots=1, first_instance=2, lease_id=lease_id)
     assert driven.block(10, rest).accepted
+
+
+def test_S5_T4_E9_only_valid_steps_are_counted_but_every_tick_of_a_game() -> None:
+    description = counting_description(num_agents=3)
+    driven = DrivenCore(small_config(num_workers=1, instances_per_worker=2, horizon=7), description)
+    driven.host()
+    driven.join(10)
+    driven.workers[10].breaks = True
+    driven.ready()
+    driven.play(10)
+    # Per game and episode of 7 steps: agent 0 takes part in 7, agents 1 and 2 in 5 each. Ticks: 2 a step.
+    counters = driven.core.counters
+    assert (counters.collected_steps, counters.ticks) == (2 * (7 + 5 + 5), 2 * 7 * 2)
+    assert driven.trains[0].counters.agent_steps == 34
+    driven.publish()
+    assert driven.core.counters.agent_steps == 34
+
+
+def test_E9_ticks_go_on_while_the_first_agent_takes_no_part() -> None:
+    block = played_block(horizon=7, description=counting_description(num_agents=3), breaks=True)
+    # The second agent's column as the first's: it misses steps 3 and 4, the third agent too.
+    ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(7, 3).copy()
+    for others, expected in ((2, 14), (0, 10)):
+        ticks[:, 0] = [2, 2, 2, 0, 0, 2, 2]
+        ticks[3:5, 1:] = others
+        changed = block.model_copy(update={"executed_ticks": from_numpy(ticks)})
+        assert Acceptance(LeaseBook(), 3, 4).num_ticks(changed) == expected
+    # Of a game whose first agent is in another block, that block tells.
+    rest = block.model_copy(
+        update={
+            "slot_id": from_numpy(np.array([1, 2], np.int32)),
+            "executed_ticks": from_numpy(ticks[:, 1:].copy()),
+        }
+    )
+    assert Acceptance(LeaseBook(), 3, 4).num_ticks(rest) == 0
 
 
 class Faults(RuleBasedStateMachine):

@@ -1,8 +1,11 @@
 import pytest
 
+from attract.collection.effects import EvaluationDone
 from attract.collection.evaluation import Evaluation
 from attract.errors import ProtocolError
-from attract.schema.messages import EpisodeResult, Seed
+from attract.schema.messages import EpisodeResult, EvaluationResult, Seed
+from driven_core import DrivenCore, small_config
+from fake_worker import counting_description
 
 
 def result(value: float) -> EpisodeResult:
@@ -33,6 +36,34 @@ def test_results_come_back_by_index_whichever_lease_is_first() -> None:
     assert done.view.return_mean == 2.0
     assert done.view.return_std == pytest.approx(2.0**0.5)  # (4 + 1 + 0 + 1 + 4) / 5 = 2
     assert (done.view.policy_version, done.view.length_mean) == (3, 10.0)
+
+
+def test_E9_every_agent_has_its_mean_and_the_return_of_an_episode_is_over_all() -> None:
+    evaluation = Evaluation(2, True, Seed(low=1, high=2), 3)
+    evaluation.lease(1, evaluation.next_share(1))
+    both = [result(0.0).model_copy(update={"returns": returns}) for returns in ([1.0, 5.0], [3.0, 3.0])]
+    evaluation.complete(1, both)
+    done = evaluation.done()
+    assert done is not None
+    assert (done.view.return_mean, done.view.return_std) == (3.0, 0.0)  # each episode's mean is 3
+    assert done.view.agent_return_means == [2.0, 4.0]
+
+
+def test_E9_an_evaluation_result_without_a_return_for_every_agent_is_refused() -> None:
+    driven = DrivenCore(small_config(num_workers=1), counting_description(num_agents=2))
+    driven.host()
+    driven.join(10)
+    driven.ready()
+    driven.do(driven.core.pause(0.0))
+    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
+    driven.play(10, 2)
+    (answer,) = driven.workers[10].play()
+    assert isinstance(answer, EvaluationResult)
+    short = answer.episodes[1].model_copy(update={"returns": [1.0]})
+    with pytest.raises(ProtocolError, match="returns"):
+        driven.say(10, answer.model_copy(update={"episodes": [answer.episodes[0], short]}))
+    driven.say(10, answer)
+    assert len(driven.wanted(EvaluationDone)) == 1
 
 
 def test_C3_lapsed_episodes_wait_again() -> None:

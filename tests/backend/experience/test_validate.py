@@ -110,8 +110,51 @@ def test_S5_invalid_steps_may_hold_no_ticks_and_any_log_prob() -> None:
     valid = changed(BLOCK.valid, (0, 0), 0)
     ticks = changed(BLOCK.executed_ticks, (0, 0), 0)
     log_prob = changed(BLOCK.log_prob, (0, 0), 3.0)
-    block = BLOCK.model_copy(update={"valid": valid, "executed_ticks": ticks, "log_prob": log_prob})
+    reward = changed(BLOCK.reward, (0, 0), 0.0)
+    block = BLOCK.model_copy(
+        update={"valid": valid, "executed_ticks": ticks, "log_prob": log_prob, "reward": reward}
+    )
     assert not check_block(block, LAYOUT)["valid"][0, 0]
+
+
+THREE = counting_description(num_agents=3)
+BROKEN_TEAM = played_block(first_step=0, horizon=8, description=THREE, breaks=True)
+"""One game of three agents; agents 1 and 2 end at step 2 and come back at step 5, all are cut off at 6."""
+TEAM_LAYOUT = StoreLayout.for_run(THREE, PolicyLayout(), 8, 8)
+
+
+def test_E9_agents_that_end_and_come_back_pass() -> None:
+    arrays = check_block(BROKEN_TEAM, TEAM_LAYOUT)
+    assert arrays["valid"].T.astype(int).tolist() == [
+        [1, 1, 1, 1, 1, 1, 1, 1],
+        [1, 1, 1, 0, 0, 1, 1, 1],
+        [1, 1, 1, 0, 0, 1, 1, 1],
+    ]
+    assert arrays["terminated"].T.astype(int).tolist()[1:] == [[0, 0, 1, 0, 0, 0, 0, 0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value", "named"),
+    [
+        ("reward", (3, 1), 0.5, "block.reward"),
+        ("terminated", (4, 1), 1, "set at an invalid step"),
+        ("truncated", (3, 2), 1, "set at an invalid step"),
+        ("terminated", (2, 2), 0, "stops without an end"),
+    ],
+)
+def test_E9_what_an_invalid_step_cannot_be_is_refused(
+    field: str, place: tuple[int, int], value: float, named: str
+) -> None:
+    with pytest.raises(ProtocolError, match=named):
+        changed_block = BROKEN_TEAM.model_copy(
+            update={field: changed(getattr(BROKEN_TEAM, field), place, value)}
+        )
+        check_block(changed_block, TEAM_LAYOUT)
+
+
+def test_E9_a_segment_may_begin_with_an_agent_that_takes_no_part() -> None:
+    block = played_block(first_step=3, horizon=8, description=THREE, breaks=True)
+    assert check_block(block, TEAM_LAYOUT)["valid"][0].tolist() == [True, False, False]
 
 
 def test_E1_a_step_both_terminated_and_truncated_needs_no_final_observation() -> None:

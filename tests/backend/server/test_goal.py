@@ -72,5 +72,12 @@ def test_total_steps_end_the_run_without_a_goal_reached():
 def test_the_return_of_several_agents_is_their_mean():
     goal = Goal(None, None)
     one = episodes(1, 0.0)[0].model_copy(update={"returns": [1.0, 2.0, 6.0]})
-    goal.count([one])
-    assert (goal.return_mean, goal.length_mean) == (3.0, 10.0)
+    goal.count([one, one.model_copy(update={"returns": [3.0, 0.0, 0.0]})])
+    assert (goal.return_mean, goal.length_mean) == (2.0, 10.0)  # (3 + 1) / 2
+    assert goal.agent_return_means == [2.0, 1.0, 3.0]
+
+
+def test_a_game_of_one_agent_has_no_mean_of_each() -> None:
+    goal = Goal(None, None)
+    goal.count(episodes(3, 5.0))
+    assert goal.agent_return_means == []

@@ -84,3 +84,15 @@ def test_E1_cut_episodes_are_in_no_mean():
     statistics.count([episode(1000.0, "cut"), episode(1.0)])
     row = statistics.row({}, Counters(), 1.0, goal, FLEET)
     assert (row["rollout/episodes"], row["reward/food"]) == (1.0, 1.0)
+
+
+def test_E9_several_agents_each_have_their_own_mean_return():
+    statistics, goal = Statistics({}), Goal(None, None)
+    goal.count([episode(0.0).model_copy(update={"returns": [1.0, 5.0]})])
+    row = statistics.row({}, Counters(), 1.0, goal, FLEET)
+    assert row["rollout/ep_rew_mean"] == 3.0
+    assert (row["rollout/ep_rew_mean/agent_0"], row["rollout/ep_rew_mean/agent_1"]) == (1.0, 5.0)
+    goal = Goal(None, None)
+    goal.count([episode(1.0)])
+    row = statistics.row({}, Counters(), 2.0, goal, FLEET)
+    assert not any(name.startswith("rollout/ep_rew_mean/") for name in row)
