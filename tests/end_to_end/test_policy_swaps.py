@@ -1,8 +1,7 @@
-"""Hundreds of policy swaps (ATTRACT_TEST_SWAPS for more): old sessions and models are given back."""
+"""Two thousand policy swaps: old sessions and models are given back."""
 
 import asyncio
 import contextlib
-import os
 import secrets
 import statistics
 import sys
@@ -18,13 +17,13 @@ from attract.server.learner_link import LearnerLink, spawn_learner
 from attract.settings import ServerSettings
 
 PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"
-SWAPS = int(os.environ.get("ATTRACT_TEST_SWAPS", "400"))
-SETTLED = SWAPS // 4
+SWAPS = 2000
+SETTLED = 500
 WORKERS, INSTANCES = 8, 64
 LIMIT_SECONDS = 180.0
-BROWSER_BYTES_PER_SWAP = 256 * 1024
-"""Eight workers; one session that is not released takes half a megabyte in each."""
-SERVER_BYTES_PER_SWAP = 16 * 1024
+BROWSER_BYTES_PER_SWAP = 2 * 1024
+"""All eight workers together; one session that is not released takes half a megabyte in each."""
+SERVER_BYTES_PER_SWAP = 512
 
 
 async def _start_publisher() -> LearnerLink:

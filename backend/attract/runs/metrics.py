@@ -278,4 +278,6 @@ def _configure(connection: Any, _record: Any) -> None:
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA busy_timeout=5000")
+    # KiB per connection; the system's own cache has the rest, and a long run's server does not grow.
+    cursor.execute("PRAGMA cache_size=-64")
     cursor.close()
