@@ -5,6 +5,7 @@
  *   games/<name>.train.yaml                settings that suit it
  *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
+ *   fleet/fleet.mjs                        the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets
  *   build.json                             {"build": hash of the web sources}; written last, so its presence means "complete"
  *
@@ -119,6 +120,19 @@ async function buildSdk(folder) {
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+async function buildFleet(folder) {
+  await mkdir(folder, { recursive: true });
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "fleet", "main.ts")],
+    outfile: path.join(folder, "fleet.mjs"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    logLevel: "warning",
+  });
+}
+
 async function copyBundler(folder) {
   await mkdir(folder, { recursive: true });
   const platform = `${process.platform}-${process.arch}`;
@@ -136,7 +150,13 @@ async function buildDashboard(folder, build) {
   });
 }
 
-const PARTS = { games: buildGames, sdk: buildSdk, bin: copyBundler, dashboard: buildDashboard };
+const PARTS = {
+  games: buildGames,
+  sdk: buildSdk,
+  bin: copyBundler,
+  fleet: buildFleet,
+  dashboard: buildDashboard,
+};
 
 /** Waits until no other build runs; a lock whose process is gone is taken over. */
 async function lock() {

@@ -1,6 +1,7 @@
 """A worker under central inference as it should behave, with numbers that name themselves."""
 
 import numpy as np
+
 from attract.schema.messages import EpisodeResult, Observe, StepOutcome
 from attract.schema.tensor import from_numpy
 

@@ -90,6 +90,10 @@ class VectorCore:
             return self._started and all(group.is_complete for group in self._groups)
         return self._recvs < self._sends and self._groups[self._recvs % self.num_groups].is_complete
 
+    def is_complete(self, group: int) -> bool:
+        """Whether nothing of that group is awaited."""
+        return self._groups[group].is_complete
+
     def start(self, now: float) -> list[Order]:
         """Ask every worker what its games see; `reset` gives the answers once `is_ready`."""
         if self._started:

@@ -1,0 +1,234 @@
+"""The games in Node worker threads: started as one process, spoken to over a socket per thread."""
+
+import contextlib
+import json
+import selectors
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from attract.errors import ConfigurationError, GameError, ProtocolError
+from attract.schema.base import WireModel
+from attract.schema.frames import decode_from_browser, encode
+from attract.schema.game import GameDescription
+from attract.schema.messages import FromBrowser, GameDescribed, GameFailed
+from attract.server.games import PACKAGE_DIR, GameModule
+
+LENGTH: Final = struct.Struct("<I")
+READ_BYTES: Final = 1 << 20
+MAX_FRAME_BYTES: Final = 1 << 30
+START_SECONDS: Final = 30.0
+
+
+class _Channel:
+    """One thread's socket: frames in order, never waiting for the other side."""
+
+    def __init__(self, worker_id: int, sock: socket.socket) -> None:
+        self.worker_id = worker_id
+        self.sock = sock
+        self.inbound = bytearray()
+        self.outbound: deque[memoryview] = deque()
+
+    def take_frames(self) -> list[bytes]:
+        frames: list[bytes] = []
+        at = 0
+        while len(self.inbound) - at >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(self.inbound, at)
+            if length > MAX_FRAME_BYTES:
+                raise ProtocolError(f"the fleet announced a frame of {length} bytes")
+            end = at + LENGTH.size + length
+            if len(self.inbound) < end:
+                break
+            frames.append(bytes(memoryview(self.inbound)[at + LENGTH.size : end]))
+            at = end
+        del self.inbound[:at]
+        return frames
+
+
+class NodeFleet:
+    """Owned by one environment, used from one thread. Its process ends with `close`, or with this one."""
+
+    def __init__(
+        self, module: GameModule, num_workers: int, *, run_id: str, web_dir: Path | None = None
+    ) -> None:
+        """Start the process; `describe` waits until its threads have loaded the game.
+
+        Raises: ConfigurationError: there is no Node, or the web side was not built.
+        """
+        self.run_id = run_id
+        self._folder = tempfile.TemporaryDirectory(prefix="attract-fleet-")
+        game = Path(self._folder.name) / "game.mjs"
+        game.write_bytes(module.code)
+        self._selector = selectors.DefaultSelector()
+        self._channels: dict[int, _Channel] = {}
+        theirs: list[socket.socket] = []
+        try:
+            command = [find_node(), str(find_fleet(web_dir))]
+            for worker_id in range(num_workers):
+                ours, other = socket.socketpair()
+                ours.setblocking(False)
+                theirs.append(other)
+                channel = _Channel(worker_id, ours)
+                self._channels[worker_id] = channel
+                self._selector.register(ours, selectors.EVENT_READ, channel)
+            fds = [sock.fileno() for sock in theirs]
+            order = {
+                "module": str(game),
+                "sha256": module.reference.sha256,
+                "run_id": run_id,
+                "fds": fds,
+            }
+            # A session of its own: Ctrl-C reaches the process group, and this process alone decides.
+            self._process = subprocess.Popen(
+                [*command, json.dumps(order)],
+                stdin=subprocess.PIPE,
+                stdout=sys.stderr.fileno(),
+                pass_fds=fds,
+                start_new_session=True,
+            )
+        except BaseException:
+            for channel in self._channels.values():
+                channel.sock.close()
+            self._selector.close()
+            self._folder.cleanup()
+            raise
+        finally:
+            for sock in theirs:
+                sock.close()
+
+    @property
+    def num_workers(self) -> int:
+        """How many threads there were at the start."""
+        return len(self._channels)
+
+    def describe(self) -> GameDescription:
+        """What the game says of itself, once every thread has loaded it.
+
+        Raises: GameError: it could not be loaded. ProtocolError: the process ended or is not ready in time.
+        """
+        described: dict[int, GameDescription] = {}
+        deadline = time.monotonic() + START_SECONDS
+        while len(described) < self.num_workers:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ProtocolError(f"the fleet did not load the game within {START_SECONDS:g} s")
+            for worker_id, message in self.poll(left):
+                match message:
+                    case GameDescribed():
+                        described[worker_id] = message.description
+                    case GameFailed():
+                        raise game_error(message)
+                    case None:
+                        raise ProtocolError("the fleet's process ended before it had loaded the game")
+                    case _:
+                        raise ProtocolError(f"the fleet said {message.type} before it was asked")
+        return described[0]
+
+    def send(self, worker_id: int, message: WireModel) -> None:
+        """Queue a message for a thread; one that is gone is no error, `poll` tells of it."""
+        channel = self._channels[worker_id]
+        if channel.sock.fileno() < 0:
+            return
+        data = encode(message)
+        channel.outbound.append(memoryview(LENGTH.pack(len(data)) + data))
+        self._flush(channel)
+
+    def poll(self, timeout: float) -> list[tuple[int, FromBrowser | None]]:
+        """Messages that have come, as (worker, message); None for one whose socket is closed.
+
+        Waits at most `timeout` seconds for anything to come, which may be a part of a message.
+
+        Raises: ProtocolError: for what is no message.
+        """
+        heard: list[tuple[int, FromBrowser | None]] = []
+        for key, events in self._selector.select(timeout):
+            channel: _Channel = key.data
+            if events & selectors.EVENT_WRITE:
+                self._flush(channel)
+            if events & selectors.EVENT_READ:
+                open_still = self._read(channel)
+                heard += [(channel.worker_id, decode_from_browser(one)) for one in channel.take_frames()]
+                if not open_still:
+                    heard.append((channel.worker_id, None))
+        return heard
+
+    def close(self) -> None:
+        """End the process and wait for it; may be called again."""
+        for channel in self._channels.values():
+            self._drop(channel)
+        self._selector.close()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()
+
+    def _read(self, channel: _Channel) -> bool:
+        while True:
+            try:
+                data = channel.sock.recv(READ_BYTES)
+            except BlockingIOError:
+                return True
+            except ConnectionError:
+                data = b""
+            if not data:
+                self._drop(channel)
+                return False
+            channel.inbound += data
+
+    def _flush(self, channel: _Channel) -> None:
+        while channel.outbound:
+            try:
+                sent = channel.sock.send(channel.outbound[0])
+            except BlockingIOError:
+                break
+            except ConnectionError:
+                channel.outbound.clear()
+                break
+            if sent == len(channel.outbound[0]):
+                channel.outbound.popleft()
+            else:
+                channel.outbound[0] = channel.outbound[0][sent:]
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.outbound else 0)
+        if self._selector.get_key(channel.sock).events != wanted:
+            self._selector.modify(channel.sock, wanted, channel)
+
+    def _drop(self, channel: _Channel) -> None:
+        if channel.sock.fileno() >= 0:
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(channel.sock)
+            channel.sock.close()
+
+
+def find_node() -> str:
+    """Node's program. Raises: ConfigurationError: when there is none."""
+    node = shutil.which("node")
+    if node is None:
+        raise ConfigurationError(
+            "there is no `node` on the PATH, whose threads play the games",
+            fix="install Node 20 or newer",
+        )
+    return node
+
+
+def find_fleet(web_dir: Path | None = None) -> Path:
+    """The built program that the threads run. Raises: ConfigurationError: when it was not built."""
+    path = (web_dir or PACKAGE_DIR / "web") / "fleet" / "fleet.mjs"
+    if not path.is_file():
+        raise ConfigurationError(f"{path} is missing", fix="npm run build")
+    return path
+
+
+def game_error(report: GameFailed) -> GameError:
+    """A worker's report as the error of ours that it is."""
+    return GameError(report.kind, report.text, name=report.name, stack=report.stack or "")
