@@ -11,24 +11,28 @@ from typing import Any
 import torch
 
 from attract.policy.export import OnnxPatcher
-from attract.policy.mlp import MlpPolicy
+from attract.policy.network import Policy, build_policy
+from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.settings import PolicySettings
 
 PATH = Path(__file__).parent / "golden" / "policy.json"
 NUM_OBSERVATIONS = 64
+GAME = GameDescription(
+    id="Golden-v1",
+    tick_seconds=0.1,
+    seconds_per_step=0.1,
+    ticks_per_step=1,
+    max_seconds=None,
+    max_steps=None,
+    observation=BoxSpace(shape=[4]),
+    action=DiscreteSpace(n=2),
+)
 
 
-def build() -> MlpPolicy:
+def build() -> Policy:
     """MLP 4-64-64, shared trunk; weights that give lopsided logits, statistics that are not the identity."""
-    policy = MlpPolicy(
-        (4,),
-        "float32",
-        2,
-        hidden_sizes=(64, 64),
-        activation="tanh",
-        shared_trunk=True,
-        normalize_observations=True,
-        generator=torch.Generator().manual_seed(7),
-    )
+    policy = build_policy(PolicySettings(), GAME, seed=7)
     state = policy.state_dict()
     with torch.no_grad():
         for name, tensor in state.items():
@@ -49,7 +53,7 @@ def golden() -> dict[str, Any]:
     policy = build()
     seen = observations()
     with torch.no_grad():
-        logits, value = policy(seen)
+        logits, value = policy({"obs": seen})
     return {
         "onnx": base64.b64encode(OnnxPatcher(policy).patched(policy.state_dict())).decode(),
         "observations": seen.tolist(),

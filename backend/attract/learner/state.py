@@ -21,7 +21,7 @@ from attract.schema.learner import Counters
 from attract.schema.philox import derive_seed
 from attract.settings import PolicySettings, PpoSettings
 
-_STATISTICS = "observation_statistics."
+_STATISTICS = "observation_statistics"
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -33,8 +33,8 @@ class TrainingState:
     optimizer: torch.optim.Adam
     generator: torch.Generator
     """Shuffles minibatches; on the CPU whatever the device."""
-    statistics: RunningMoments
-    """Of the observations seen so far (rule P7); the policy holds what the current version uses of them."""
+    statistics: Mapping[str, RunningMoments]
+    """Of each entry that is normalised, seen so far (rule P7); the policy holds what the current version uses."""
     policy_version: int = 0
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -63,7 +63,10 @@ class TrainingState:
             policy=policy,
             optimizer=create_optimizer(policy, ppo.learning_rate),
             generator=torch.Generator().manual_seed(_number(seed, "shuffle")),
-            statistics=RunningMoments.empty(policy.observation_shape),
+            statistics={
+                key: RunningMoments.empty(tuple(normaliser.mean.shape))
+                for key, normaliser in policy.normalisers.items()
+            },
         )
 
     def weights_sha256(self) -> str:
@@ -72,8 +75,7 @@ class TrainingState:
 
     def apply_statistics(self) -> None:
         """Let the policy normalise by what was gathered; only between versions (rule P7)."""
-        if self.policy.normaliser is not None and self.statistics.count > 0:
-            self.policy.normaliser.set_statistics(self.statistics.mean, self.statistics.inverse_std)
+        self.policy.set_statistics(self.statistics)
 
     def snapshot(self, labels: Mapping[str, Any]) -> Snapshot:
         """The version as a checkpoint; `labels` are JSON values that are kept but never read back.
@@ -81,10 +83,11 @@ class TrainingState:
         Its document holds `weights_sha256`, the hash of the version's weights and normaliser.
         """
         policy = dict(self.policy.state_dict())
-        if self.policy.normaliser is not None:
-            policy[_STATISTICS + "count"] = torch.tensor(self.statistics.count, dtype=torch.float64)
-            policy[_STATISTICS + "mean"] = self.statistics.mean
-            policy[_STATISTICS + "squared_deviations"] = self.statistics.squared_deviations
+        for key, prefix in self._statistics_names().items():
+            moments = self.statistics[key]
+            policy[f"{prefix}.count"] = torch.tensor(moments.count, dtype=torch.float64)
+            policy[f"{prefix}.mean"] = moments.mean
+            policy[f"{prefix}.squared_deviations"] = moments.squared_deviations
         optimizer = {
             f"{name}/{key}": cast("Tensor", self.optimizer.state[parameter][key])
             for name, parameter in self.policy.named_parameters()
@@ -131,12 +134,22 @@ class TrainingState:
         Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
         """
         self.policy.load_state_dict(matching_state(checkpoint, self.policy))
-        if self.policy.normaliser is not None:
-            names = [_STATISTICS + name for name in ("count", "mean", "squared_deviations")]
+        statistics: dict[str, RunningMoments] = {}
+        for key, prefix in self._statistics_names().items():
+            names = [f"{prefix}.{name}" for name in ("count", "mean", "squared_deviations")]
             if not checkpoint.policy.keys() >= set(names):
                 raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
             count, mean, squared = (checkpoint.policy[name] for name in names)
-            self.statistics = RunningMoments(float(count), mean, squared)
+            statistics[key] = RunningMoments(float(count), mean, squared)
+        self.statistics = statistics
+
+    def _statistics_names(self) -> dict[str, str]:
+        """What the names of each entry's statistics in a checkpoint begin with."""
+        return {
+            entry.key: f"{_STATISTICS}{entry.suffix}"
+            for entry in self.policy.entries
+            if entry.key in self.statistics
+        }
 
     def _restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
         saved = self.optimizer.state_dict()

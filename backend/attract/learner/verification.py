@@ -9,7 +9,6 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
-from attract.experience.layout import SINGLE_OBSERVATION
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4
@@ -70,9 +69,10 @@ class VersionHistory:
 
     def _steps(self, batch: Batch) -> tuple[Tensor, Tensor]:
         shape = batch.valid.shape
-        outputs, values = self._judge(batch.observation[SINGLE_OBSERVATION].flatten(0, 1))
+        outputs, values = self._judge({key: array.flatten(0, 1) for key, array in batch.observation.items()})
         # An invalid step may hold any action; 0 exists in every space.
-        actions = torch.where(batch.valid, batch.action, 0).flatten()
+        extra = (1,) * (batch.action.dim() - 2)
+        actions = torch.where(batch.valid.view(*shape, *extra), batch.action, 0).flatten(0, 1)
         mask = None if batch.action_mask is None else batch.action_mask.flatten(0, 1)
         log_probs, _ = self._distribution.log_prob_and_entropy(outputs, actions, mask)
         return log_probs.view(shape), values.view(shape)
@@ -80,13 +80,13 @@ class VersionHistory:
     def _final_values(self, batch: Batch) -> Tensor:
         final_value = batch.final_value.clone()
         if len(batch.final_step):
-            _, values = self._judge(batch.final_observation[SINGLE_OBSERVATION])
+            _, values = self._judge(batch.final_observation)
             final_value[batch.final_step, batch.final_column] = values
         return final_value
 
     def _bootstrap(self, batch: Batch, last_final: Tensor) -> Tensor:
         """Rule E4."""
-        _, after = self._judge(batch.bootstrap_observation[SINGLE_OBSERVATION])
+        _, after = self._judge(batch.bootstrap_observation)
         return torch.where(batch.truncated[-1], last_final, after).masked_fill_(batch.terminated[-1], 0.0)
 
 

@@ -1,38 +1,24 @@
-"""ONNX models of a policy: exported once per network shape, then patched with each version's weights."""
+"""ONNX models of a policy: written once per network shape, then patched with each version's weights."""
 
-import copy
 import json
-import logging
 import os
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import onnx
 import torch
-from onnx import numpy_helper
 from torch import Tensor
 
 from attract.errors import PolicyError
-from attract.policy.graph import mlp_graph
-from attract.policy.mlp import OBSERVATION_CLIP, MlpPolicy
+from attract.policy.entries import UINT8_SCALE, Entry
+from attract.policy.graph import add_action, policy_graph
 from attract.policy.network import Policy
+from attract.policy.normaliser import OBSERVATION_CLIP
 from attract.schema.game import GameDescription
 
-OPSET = 18
-INPUT_NAMES = ("obs",)
-OUTPUT_NAMES = ("logits", "value")
 FORMAT_VERSION = 1
-
-_BLUEPRINT_SEED = 20_261_121
-
-_HAND_WRITTEN: dict[type[Policy], Callable[[Policy], onnx.ModelProto]] = {
-    MlpPolicy: partial(mlp_graph, opset=OPSET)
-}
-"""Networks whose graph needs no tracing; tests compare each with `export_by_torch`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +33,20 @@ class _Place:
 class OnnxPatcher:
     """Serialised model of one network shape, and where each tensor of the state dict lies in it.
 
-    Owned by the learner, one thread. Making one takes milliseconds where the graph is written by hand and
-    seconds where torch exports it; `patched` takes microseconds.
+    Owned by the learner, one thread. Making one takes milliseconds; `patched` takes microseconds.
     """
 
     def __init__(self, policy: Policy) -> None:
-        """Make the graph of `policy`; its weights are neither used nor changed.
+        """Make the graph of `policy`, whose weights do not matter and do not change.
 
-        Raises: PolicyError: when a tensor of the state dict is not found unchanged in the graph.
+        Raises: PolicyError: when a tensor of the state dict is not found in the serialised graph.
         """
-        blueprint = _blueprint(policy)
-        model = _HAND_WRITTEN.get(type(policy), export_by_torch)(blueprint)
-        state = blueprint.state_dict()
-        self._template = _serialise(model, state)
-        self._places = {name: _place(name, tensor, self._template) for name, tensor in state.items()}
+        model = policy_graph(policy)
+        self._template = model.SerializeToString()
+        names = policy.state_dict().keys()
+        self._places = {
+            one.name: _place(one, self._template) for one in model.graph.initializer if one.name in names
+        }
 
     def patched(self, state: Mapping[str, Tensor]) -> bytes:
         """The model with these weights and statistics.
@@ -87,30 +73,17 @@ class OnnxPatcher:
 
 
 def shipped_model(onnx_bytes: bytes, metadata: Mapping[str, Any]) -> bytes:
-    """The model as it ships: with `action` ([batch] int32, the most probable one) as first output.
+    """The model as it ships: with the deterministic `action` as first output (see `graph.add_action`).
 
     Args:
         onnx_bytes: from `OnnxPatcher.patched`.
         metadata: from `policy_metadata`; its keys become `metadata_props`, each value as JSON.
     """
     model = onnx.load_model_from_string(onnx_bytes)
-    model.graph.node.append(
-        onnx.helper.make_node(
-            "ArgMax", ["logits"], ["action_index"], name="action_index", axis=-1, keepdims=0
-        )
-    )
-    # int32, because an int64 output arrives in JavaScript as BigInt.
-    model.graph.node.append(
-        onnx.helper.make_node(
-            "Cast", ["action_index"], ["action"], name="action_cast", to=onnx.TensorProto.INT32
-        )
-    )
-    action = onnx.helper.make_tensor_value_info("action", onnx.TensorProto.INT32, ["batch"])
-    model.graph.output.insert(0, action)
+    add_action(model, metadata["game"]["action"])
     onnx.helper.set_model_props(
         model, {key: json.dumps(value, sort_keys=True) for key, value in metadata.items()}
     )
-    onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString()
 
 
@@ -122,30 +95,90 @@ def policy_metadata(
     Args:
         training: summary of the run (run id, steps, returns, ...), as JSON data.
     """
-    dtype = "uint8" if policy.observation_dtype == torch.uint8 else "float32"
-    normalisation: dict[str, Any] = {"in_graph": True, "kind": "none"}
-    if dtype == "uint8":
-        normalisation |= {"kind": "scale", "scale": 1.0 / 255.0}
-    elif policy.normaliser is not None:
-        normalisation |= {
-            "kind": "standardise",
-            "mean": policy.normaliser.mean.tolist(),
-            "inv_std": policy.normaliser.inv_std.tolist(),
-            "clip": OBSERVATION_CLIP,
-        }
-    return {
+    inputs = {entry.input_name: _input(policy, entry) for entry in policy.entries}
+    width = policy.num_outputs // len(policy.output_names)
+    outputs: dict[str, Any] = {
+        "action": _ACTIONS[game.action.kind],
+        **{
+            name: {
+                "dtype": "float32",
+                "shape": ["batch", width],
+                "meaning": _MEANINGS[game.action.kind][name],
+            }
+            for name in policy.output_names
+        },
+        "value": {"dtype": "float32", "shape": ["batch"], "meaning": "expected discounted future reward"},
+    }
+    action_shape: list[str | int] = ["batch"]
+    if game.action.kind == "multi_discrete":
+        action_shape.append(len(game.action.nvec))
+    elif game.action.kind == "multi_binary":
+        action_shape.append(game.action.n)
+    elif game.action.kind == "box":
+        action_shape.append(game.action.size)
+    outputs["action"] = {**outputs["action"], "shape": action_shape}
+    if policy.state_size:
+        state = {"dtype": "float32", "shape": ["batch", policy.state_size]}
+        inputs["state_ins"] = {**state, "meaning": "zeros at an episode's start, then the last state_outs"}
+        outputs["state_outs"] = {**state, "meaning": "state_ins of the episode's next step"}
+    document: dict[str, Any] = {
         "format": "attract-policy",
         "format_version": FORMAT_VERSION,
         "policy_version": policy_version,
         "game": game.model_dump(mode="json"),
-        "inputs": {"obs": {"dtype": dtype, "shape": ["batch", *policy.observation_shape]}},
-        "outputs": {
-            "action": {"dtype": "int32", "shape": ["batch"], "meaning": "most probable action"},
-            "logits": {"dtype": "float32", "shape": ["batch", policy.num_outputs]},
-            "value": {"dtype": "float32", "shape": ["batch"]},
-        },
-        "normalisation": normalisation,
+        "inputs": inputs,
+        "outputs": outputs,
         "training": dict(training),
+    }
+    if game.action_mask:
+        document["action_mask"] = {
+            "shape": ["batch", width],
+            "meaning": "1 where allowed; not in the graph: lower the logits of forbidden choices before "
+            "choosing. `action` does not know the mask.",
+        }
+    return document
+
+
+_ACTIONS: dict[str, dict[str, Any]] = {
+    "discrete": {"dtype": "int32", "meaning": "most probable action"},
+    "multi_discrete": {"dtype": "int32", "meaning": "most probable choice of each component"},
+    "multi_binary": {"dtype": "int32", "meaning": "1 for each bit that is more probable than not"},
+    "box": {
+        "dtype": "float32",
+        "meaning": "mean in the game's units: low + (clip(mean, -1, 1) + 1) / 2 * (high - low), flat",
+    },
+}
+_MEANINGS: dict[str, dict[str, str]] = {
+    "discrete": {"logits": "logarithms of the actions' weights"},
+    "multi_discrete": {"logits": "logarithms of the choices' weights, component after component"},
+    "multi_binary": {"logits": "log odds of each bit"},
+    "box": {
+        "mean": "in unit space, where -1 and 1 stand for low and high",
+        "log_std": "logarithm of the standard deviation, in unit space",
+    },
+}
+
+
+def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
+    """How one input is fed, and what the graph does to it first."""
+    normaliser = policy.normalisers.get(entry.key)
+    normalisation: dict[str, Any] = {"in_graph": True, "kind": "none"}
+    if entry.kind == "one_hot":
+        normalisation |= {"kind": "one_hot", "choices": list(entry.choices)}
+    elif entry.dtype == torch.uint8 and entry.kind != "bits":
+        normalisation |= {"kind": "scale", "scale": UINT8_SCALE}
+    elif normaliser is not None:
+        normalisation |= {
+            "kind": "standardise",
+            "mean": normaliser.mean.tolist(),
+            "inv_std": normaliser.inv_std.tolist(),
+            "clip": OBSERVATION_CLIP,
+        }
+    return {
+        "key": entry.key,
+        "dtype": str(entry.dtype).removeprefix("torch."),
+        "shape": ["batch", *entry.shape],
+        "normalisation": normalisation,
     }
 
 
@@ -171,79 +204,10 @@ def _replace(path: Path, data: bytes) -> None:
     temporary.replace(path)
 
 
-def _blueprint(policy: Policy) -> Policy:
-    """A copy on the CPU whose tensors are all different random numbers.
-
-    The exporter leaves a bias of zeros out and merges equal tensors; and random bytes are found again.
-    """
-    blueprint = copy.deepcopy(policy).cpu().eval()
-    generator = torch.Generator().manual_seed(_BLUEPRINT_SEED)
-    with torch.no_grad():
-        for tensor in blueprint.state_dict().values():
-            tensor.copy_(torch.rand(tensor.shape, generator=generator) + 0.5)
-    return blueprint
-
-
-def export_by_torch(policy: Policy) -> onnx.ModelProto:
-    """The graph as torch's own exporter traces it: for any network, 1 to 5 seconds."""
-    example = torch.zeros((2, *policy.observation_shape), dtype=policy.observation_dtype)
-    # The exporter warns about torchvision, which is not needed, and about Python's own deprecations.
-    registration = logging.getLogger("torch.onnx._internal.exporter._registration")
-    level = registration.level
-    registration.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
-            program = torch.onnx.export(
-                policy,
-                (example,),
-                dynamo=True,
-                dynamic_shapes={"obs": {0: torch.export.Dim("batch")}},
-                input_names=list(INPUT_NAMES),
-                output_names=list(OUTPUT_NAMES),
-                opset_version=OPSET,
-                external_data=False,
-                verbose=False,
-            )
-    finally:
-        registration.setLevel(level)
-    if program is None:
-        raise PolicyError("the ONNX exporter returned nothing")
-    return program.model_proto
-
-
-def _serialise(model: onnx.ModelProto, state: Mapping[str, Tensor]) -> bytes:
-    """The model's bytes, every initializer as raw data, without traces of the machine that exported it."""
-    for initializer in model.graph.initializer:
-        array = numpy_helper.to_array(initializer)
-        expected = state.get(initializer.name)
-        if expected is not None and not (
-            array.shape == tuple(expected.shape) and (array == expected.numpy()).all()
-        ):
-            raise PolicyError(
-                f"the exporter changed {initializer.name!r}",
-                expected=f"the tensor of shape {tuple(expected.shape)}",
-                got=f"shape {array.shape}",
-            )
-        initializer.CopyFrom(numpy_helper.from_array(array, initializer.name))
-    missing = state.keys() - {initializer.name for initializer in model.graph.initializer}
-    if missing:
-        raise PolicyError(f"the exporter left out {sorted(missing)}")
-    for node in model.graph.node:
-        node.ClearField("metadata_props")
-        node.ClearField("doc_string")
-    for value in (*model.graph.input, *model.graph.output):
-        value.ClearField("metadata_props")
-    model.graph.ClearField("value_info")
-    model.graph.ClearField("metadata_props")
-    model.ClearField("metadata_props")
-    return model.SerializeToString()
-
-
-def _place(name: str, tensor: Tensor, template: bytes) -> _Place:
-    raw = tensor.contiguous().numpy().tobytes()
-    offset = template.find(raw)
-    if offset < 0 or template.find(raw, offset + 1) >= 0:
-        raise PolicyError(f"the bytes of {name!r} are not exactly once in the exported model")
-    return _Place(offset, len(raw), tuple(tensor.shape))
+def _place(initializer: onnx.TensorProto, template: bytes) -> _Place:
+    """Where the initializer's numbers lie: at the end of its own bytes, which its name makes unique."""
+    whole, raw = initializer.SerializeToString(), initializer.raw_data
+    offset = template.find(whole) + len(whole) - len(raw)
+    if whole not in template or template[offset : offset + len(raw)] != raw:
+        raise PolicyError(f"the bytes of {initializer.name!r} are not in the serialised model")
+    return _Place(offset, len(raw), tuple(initializer.dims))

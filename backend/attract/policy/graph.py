@@ -1,55 +1,60 @@
-"""Writes the ONNX graph of a perceptron by hand: a millisecond, where the general exporter takes seconds."""
+"""Writes the ONNX graph of a policy by hand: a millisecond, where a general exporter takes seconds."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import onnx
 import torch
-from onnx import TensorProto, helper, numpy_helper
-from torch import nn
+from onnx import TensorProto, helper
 
-from attract.errors import PolicyError
-from attract.policy.dense import ReluLayer, TanhLayer
-from attract.policy.mlp import OBSERVATION_CLIP, MlpPolicy
+from attract.policy.graph_builder import GraphBuilder
+from attract.policy.graph_layers import write_core, write_entry, write_linear, write_trunk
+from attract.policy.network import Policy
 
+OPSET = 18
 _IR_VERSION = 10
-_UINT8_SCALE = np.float32(1.0 / 255.0)
-_ACTIVATIONS: dict[type[nn.Module], str] = {TanhLayer: "Tanh", ReluLayer: "Relu"}
+_INPUT_TYPES = {
+    torch.float32: TensorProto.FLOAT,
+    torch.uint8: TensorProto.UINT8,
+    torch.int32: TensorProto.INT32,
+}
 
 
-def mlp_graph(policy: MlpPolicy, opset: int) -> onnx.ModelProto:
-    """The model `torch.onnx.export` makes of this network; initializers keep their state dict names.
+def policy_graph(policy: Policy) -> onnx.ModelProto:
+    """One decision of the policy as a model; initializers have their state dict names.
 
-    Returns: input `obs` [batch, ...], outputs `logits` [batch, n] and `value` [batch].
+    Returns: inputs `obs` [batch, ...] (a dictionary: `obs_0` ... in sorted key order) and, when recurrent,
+        `state_ins` [batch, state_size]; outputs `logits` [batch, n], or `mean` and `log_std` [batch, size],
+        then `value` [batch] and, when recurrent, `state_outs` [batch, state_size].
     """
-    graph = _Graph()
+    graph = GraphBuilder()
     for name, tensor in policy.state_dict().items():
         graph.constant(name, tensor.detach().cpu().contiguous().numpy())
-    features = _prepare(graph, policy)
-    trunk = _trunk(graph, "trunk", policy.trunk, features)
-    value_trunk = (
-        trunk if policy.value_trunk is None else _trunk(graph, "value_trunk", policy.value_trunk, features)
+    features = graph.join(
+        [
+            write_entry(
+                graph,
+                entry,
+                is_normalised=entry.key in policy.normalisers,
+                encoder=policy.encoders.get(entry.key),
+            )
+            for entry in policy.entries
+        ]
     )
-    graph.node("Gemm", [trunk, "policy_head.weight", "policy_head.bias"], "logits", transB=1)
-    column = graph.node(
-        "Gemm", [value_trunk, "value_head.weight", "value_head.bias"], "value_column", transB=1
-    )
-    graph.constant("last_axis", np.array([1], np.int64))
-    graph.node("Squeeze", [column, "last_axis"], "value")
-
-    dtype = TensorProto.FLOAT if policy.observation_dtype.is_floating_point else TensorProto.UINT8
+    inputs = [
+        helper.make_tensor_value_info(entry.input_name, _INPUT_TYPES[entry.dtype], ["batch", *entry.shape])
+        for entry in policy.entries
+    ]
+    if policy.core is not None:
+        features = write_core(graph, policy.core, features)
+        inputs.append(_floats("state_ins", policy.state_size))
+    outputs = _write_heads(graph, policy, features)
+    if policy.core is not None:
+        outputs.append(_floats("state_outs", policy.state_size))
     model = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "policy",
-            [helper.make_tensor_value_info("obs", dtype, ["batch", *policy.observation_shape])],
-            [
-                helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", policy.num_outputs]),
-                helper.make_tensor_value_info("value", TensorProto.FLOAT, ["batch"]),
-            ],
-            graph.initializers,
-        ),
-        opset_imports=[helper.make_opsetid("", opset)],
+        helper.make_graph(graph.nodes, "policy", inputs, outputs, graph.initializers),
+        opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=_IR_VERSION,
         producer_name="attract",
     )
@@ -57,45 +62,84 @@ def mlp_graph(policy: MlpPolicy, opset: int) -> onnx.ModelProto:
     return model
 
 
-class _Graph:
-    """Nodes and initializers in the order they were added."""
+def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any]) -> None:
+    """Put the deterministic action before the model's outputs, as the game takes it; masks are not applied.
 
-    def __init__(self) -> None:
-        self.nodes: list[onnx.NodeProto] = []
-        self.initializers: list[onnx.TensorProto] = []
+    Discrete choices [batch] or [batch, components] int32: the most probable each; bits [batch, n] int32: 1
+    where that is more probable; a box [batch, size] float32: the mean, clipped to its bounds and scaled.
 
-    def constant(self, name: str, array: np.ndarray) -> str:
-        self.initializers.append(numpy_helper.from_array(array, name))
-        return name
+    Args:
+        model: from `policy_graph`; changed in place.
+        action_space: of the game, as JSON.
+    """
+    graph = GraphBuilder()
+    kind = action_space["kind"]
+    shape: list[int | str] = ["batch"]
+    element = TensorProto.INT32
+    if kind == "discrete":
+        index = graph.node("ArgMax", ["logits"], "action_index", axis=-1, keepdims=0)
+        # int32, because an int64 output arrives in JavaScript as BigInt.
+        graph.node("Cast", [index], "action", to=int(TensorProto.INT32))
+    elif kind == "multi_discrete":
+        nvec = list(action_space["nvec"])
+        shape.append(len(nvec))
+        # Not `GraphBuilder.split`, whose names are those of the policy's own nodes.
+        parts = [f"action_logits_{index}" for index in range(len(nvec))]
+        sizes = graph.constant("action_sizes", np.array(nvec, np.int64))
+        graph.nodes.append(helper.make_node("Split", ["logits", sizes], parts, name="action_split", axis=1))
+        indices = [
+            graph.node("ArgMax", [part], f"action_index_{place}", axis=1, keepdims=1)
+            for place, part in enumerate(parts)
+        ]
+        graph.node("Cast", [graph.join(indices, "action_indices")], "action", to=int(TensorProto.INT32))
+    elif kind == "multi_binary":
+        shape.append(int(action_space["n"]))
+        likely = graph.node(
+            "Greater", ["logits", graph.constant("action_even", np.float32(0.0))], "action_likely"
+        )
+        graph.node("Cast", [likely], "action", to=int(TensorProto.INT32))
+    else:
+        element = TensorProto.FLOAT
+        low, high = (_bound(action_space, name) for name in ("low", "high"))
+        shape.append(len(low))
+        bounds = [
+            graph.constant(f"action_unit_{name}", np.float32(bound))
+            for name, bound in (("low", -1.0), ("high", 1.0))
+        ]
+        clipped = graph.node("Clip", ["mean", *bounds], "action_clipped")
+        raised = graph.node("Add", [clipped, bounds[1]], "action_raised")
+        half = graph.constant("action_half_range", ((high - low) / 2.0).astype(np.float32))
+        scaled = graph.node("Mul", [raised, half], "action_scaled")
+        graph.node("Add", [scaled, graph.constant("action_low", low.astype(np.float32))], "action")
+    model.graph.node.extend(graph.nodes)
+    model.graph.initializer.extend(graph.initializers)
+    model.graph.output.insert(0, helper.make_tensor_value_info("action", element, shape))
+    onnx.checker.check_model(model, full_check=True)
 
-    def node(self, op: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        self.nodes.append(helper.make_node(op, inputs, [output], name=f"node_{output}", **attributes))
-        return output
+
+def _bound(action_space: Mapping[str, Any], name: str) -> np.ndarray:
+    """[size] float64, one bound per component."""
+    size = int(np.prod(action_space["shape"], dtype=np.int64))
+    return np.broadcast_to(np.asarray(action_space[name], np.float64), (size,))
 
 
-def _prepare(graph: _Graph, policy: MlpPolicy) -> str:
-    """`MlpPolicy.prepare`: scaled or normalised, flat."""
-    name = "obs"
-    if policy.observation_dtype == torch.uint8:
-        name = graph.node("Cast", [name], "float_obs", to=int(TensorProto.FLOAT))
-        name = graph.node("Mul", [name, graph.constant("uint8_scale", np.array(_UINT8_SCALE))], "scaled")
-    elif policy.normaliser is not None:
-        low = graph.constant("clip_low", np.array(-OBSERVATION_CLIP, np.float32))
-        high = graph.constant("clip_high", np.array(OBSERVATION_CLIP, np.float32))
-        name = graph.node("Sub", [name, "normaliser.mean"], "centred")
-        name = graph.node("Mul", [name, "normaliser.inv_std"], "standardised")
-        name = graph.node("Clip", [name, low, high], "clipped")
-    if len(policy.observation_shape) != 1:
-        name = graph.node("Flatten", [name], "flat", axis=1)
-    return name
+def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onnx.ValueInfoProto]:
+    trunk = write_trunk(graph, "trunk", policy.trunk, features)
+    value_trunk = trunk
+    if policy.value_trunk is not None:
+        value_trunk = write_trunk(graph, "value_trunk", policy.value_trunk, features)
+    names = policy.output_names
+    write_linear(graph, "policy_head", trunk, names[0])
+    if policy.action_log_std is not None:
+        graph.node("Expand", ["action_log_std", graph.node("Shape", [names[0]])], names[1])
+    column = write_linear(graph, "value_head", value_trunk)
+    graph.node("Squeeze", [column, graph.integers(1)], "value")
+    width = policy.num_outputs // len(names)
+    return [
+        *(_floats(name, width) for name in names),
+        helper.make_tensor_value_info("value", TensorProto.FLOAT, ["batch"]),
+    ]
 
 
-def _trunk(graph: _Graph, prefix: str, trunk: nn.Sequential, name: str) -> str:
-    for index, layer in enumerate(trunk):
-        activation = _ACTIVATIONS.get(type(layer))
-        if activation is None:
-            raise PolicyError(f"no ONNX operator is known here for a layer of type {type(layer).__name__}")
-        inputs = [name, f"{prefix}.{index}.weight", f"{prefix}.{index}.bias"]
-        linear = graph.node("Gemm", inputs, f"{prefix}_{index}_linear", transB=1)
-        name = graph.node(activation, [linear], f"{prefix}_{index}")
-    return name
+def _floats(name: str, width: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width])

@@ -1,16 +1,175 @@
-"""Builds the network and action distribution that fit a game."""
+"""The network that fits a game: encoders, an optional recurrent core, trunks and heads."""
+
+from collections.abc import Mapping
 
 import torch
+from torch import Tensor, nn
 
-from attract.algorithm.distributions import ActionDistribution, resolve_distribution
-from attract.errors import ConfigurationError
-from attract.policy.mlp import MlpPolicy
+from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian, resolve_distribution
+from attract.algorithm.normalisation import RunningMoments
+from attract.policy.convolution import create_cnn
+from attract.policy.dense import ReluLayer, TanhLayer
+from attract.policy.entries import Observations, Prepared, observation_entries
+from attract.policy.initial import HIDDEN_GAIN, POLICY_HEAD_GAIN, VALUE_HEAD_GAIN, initialised
+from attract.policy.normaliser import ObservationNormaliser
+from attract.policy.recurrent import RecurrentCore, create_core
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace
+from attract.schema.spaces import ObservationSpace
 from attract.settings import PolicySettings
 
-Policy = MlpPolicy
-"""Every network there is; all share `forward`, `prepare`, `forward_prepared`, `normaliser`."""
+
+class Policy(nn.Module):
+    """Action outputs and value from observations; owned by one thread.
+
+    Entries are encoded each by itself (images by a CNN, the rest as vectors) and joined; a recurrent core, if
+    any, follows; then one trunk for both heads or one each. The Gaussian's log standard deviations are
+    parameters that no observation changes.
+
+    Args:
+        observation: of the game.
+        distribution: of the game's actions.
+        settings: which network.
+        normalize_observations: put an `ObservationNormaliser` before each float32 entry (rule P7).
+        generator: draws the initial weights; the same seed gives the same weights.
+    """
+
+    def __init__(
+        self,
+        observation: ObservationSpace,
+        distribution: ActionDistribution,
+        settings: PolicySettings,
+        *,
+        normalize_observations: bool,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        self.entries = observation_entries(observation)
+        self.num_outputs = distribution.num_outputs
+        self.output_names = distribution.output_names
+        self.state_size = settings.state_size
+        # Plain dictionaries beside the registered modules: a module's name may not hold every key.
+        self._normalisers: dict[str, ObservationNormaliser] = {}
+        self._encoders: dict[str, nn.Module] = {}
+        num_features = 0
+        for entry in self.entries:
+            if normalize_observations and entry.dtype.is_floating_point:
+                self._normalisers[entry.key] = ObservationNormaliser(entry.shape)
+                self.add_module(f"normaliser{entry.suffix}", self._normalisers[entry.key])
+            if entry.kind == "image":
+                encoder = create_cnn(settings.cnn, entry.shape, generator)
+                self._encoders[entry.key] = encoder
+                self.add_module(f"encoder{entry.suffix}", encoder)
+                num_features += encoder.num_features
+            else:
+                num_features += entry.num_features
+        self.core: RecurrentCore | None = None
+        if settings.recurrent != "none":
+            self.core = create_core(settings.recurrent, num_features, settings.recurrent_size, generator)
+            num_features = self.core.size
+        self.trunk = _trunk(num_features, settings, generator)
+        self.value_trunk = None if settings.shared_trunk else _trunk(num_features, settings, generator)
+        num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
+        is_gaussian = isinstance(distribution, DiagonalGaussian)
+        num_means = self.num_outputs // 2 if is_gaussian else self.num_outputs
+        self.policy_head = initialised(nn.Linear(num_features, num_means), POLICY_HEAD_GAIN, generator)
+        self.value_head = initialised(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
+        initial = torch.full((num_means,), settings.log_std_init)
+        self.action_log_std = nn.Parameter(initial) if is_gaussian else None
+
+    @property
+    def normalisers(self) -> Mapping[str, ObservationNormaliser]:
+        """By entry key; float32 entries only, empty when observations are not normalised."""
+        return self._normalisers
+
+    @property
+    def encoders(self) -> Mapping[str, nn.Module]:
+        """By entry key; of images only."""
+        return self._encoders
+
+    def set_statistics(self, moments: Mapping[str, RunningMoments]) -> None:
+        """Normalise by these statistics from now on; keys as `normalisers` has them, empty ones are left out."""
+        for key, one in moments.items():
+            if one.count > 0:
+                self._normalisers[key].set_statistics(one.mean, one.inverse_std)
+
+    def forward(self, observations: Observations) -> tuple[Tensor, Tensor]:
+        """[N, num_outputs] action outputs and [N] value from raw observations, [N, ...] each; feed-forward."""
+        return self.forward_prepared(self.prepare(observations))
+
+    def prepare(self, observations: Observations) -> Prepared:
+        """The part without weights: floats normalised, vectors flat, leading dimensions kept.
+
+        Statistics stay fixed during an update, so the learner does this once, not once per epoch. Bytes and
+        integers stay as they are until `forward_prepared`: as floats they take four times the memory and more.
+        """
+        prepared: dict[str, Tensor] = {}
+        for entry in self.entries:
+            array = observations[entry.key]
+            normaliser = self._normalisers.get(entry.key)
+            if normaliser is not None:
+                array = normaliser(array)
+            if entry.kind == "vector" and entry.num_dimensions != 1:
+                leading = array.shape[: array.dim() - entry.num_dimensions]
+                array = array.reshape(*leading, entry.num_features)
+            prepared[entry.key] = array
+        return prepared
+
+    def forward_prepared(self, prepared: Prepared) -> tuple[Tensor, Tensor]:
+        """[N, num_outputs] action outputs and [N] value of a feed-forward policy.
+
+        Raises: RuntimeError: when the policy is recurrent.
+        """
+        if self.core is not None:
+            raise RuntimeError("expected a feed-forward policy, got a recurrent one: use unroll or step")
+        return self._heads(self._features(prepared))
+
+    def step(self, prepared: Prepared, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One decision as the ONNX graph takes it: [N, num_outputs], [N], and [N, state_size] after it."""
+        features = self._features(prepared)
+        if self.core is not None:
+            state = self.core.cell(self.core.inputs(features), state)
+            features = state[:, : self.core.size]
+        return *self._heads(features), state
+
+    def unroll(self, prepared: Prepared, state: Tensor, reset_after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Decisions along whole segments (rules S3, S4); a feed-forward policy's ignore the state.
+
+        Args:
+            prepared: [T, S, ...] each; finite even where a step is invalid, or gradients are not.
+            state: [S, state_size] float32, at the first step.
+            reset_after: [T, S] bool, terminated | truncated | not valid.
+
+        Returns: [T, S, num_outputs] outputs, [T, S] values and [T, S, state_size] states after each step,
+            before zeroing.
+        """
+        horizon, segments = reset_after.shape
+        features = self._features({key: array.flatten(0, 1) for key, array in prepared.items()})
+        states = state.expand(horizon, *state.shape)
+        if self.core is not None:
+            states = self.core.unroll(features.view(horizon, segments, -1), state, reset_after)
+            features = states[..., : self.core.size].flatten(0, 1)
+        outputs, values = self._heads(features)
+        return outputs.view(horizon, segments, -1), values.view(horizon, segments), states
+
+    def values_at(self, prepared: Prepared, state: Tensor) -> Tensor:
+        """[N] values of observations read with the given states, which are not advanced (rule E4)."""
+        return self.step(prepared, state)[1]
+
+    def _features(self, prepared: Prepared) -> Tensor:
+        parts: list[Tensor] = []
+        for entry in self.entries:
+            encoded = entry.encode(prepared[entry.key])
+            encoder = self._encoders.get(entry.key)
+            parts.append(encoded if encoder is None else encoder(encoded))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+    def _heads(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.trunk(inputs)
+        value_features = features if self.value_trunk is None else self.value_trunk(inputs)
+        outputs = self.policy_head(features)
+        if self.action_log_std is not None:
+            outputs = torch.cat((outputs, self.action_log_std.expand_as(outputs)), 1)
+        return outputs, self.value_head(value_features).squeeze(-1)
 
 
 def build_policy(
@@ -18,22 +177,12 @@ def build_policy(
 ) -> Policy:
     """A new network for the game, on the CPU; the same seed gives the same weights.
 
-    Raises: ConfigurationError: when no network is built for the game's spaces.
+    Raises: ConfigurationError: for an action space that cannot be trained.
     """
-    space = game.observation
-    if not isinstance(space, BoxSpace):
-        raise ConfigurationError(
-            f"no network for observations of kind {space.kind!r}",
-            setting="game.observation",
-            fix="kinds that can be trained: 'box'",
-        )
-    return MlpPolicy(
-        space.shape,
-        space.dtype,
-        build_distribution(game).num_outputs,
-        hidden_sizes=settings.hidden_sizes,
-        activation=settings.activation,
-        shared_trunk=settings.shared_trunk,
+    return Policy(
+        game.observation,
+        build_distribution(game),
+        settings,
         normalize_observations=normalize_observations,
         generator=torch.Generator().manual_seed(seed),
     )
@@ -45,3 +194,12 @@ def build_distribution(game: GameDescription) -> ActionDistribution:
     Raises: ConfigurationError: for an action space that cannot be trained.
     """
     return resolve_distribution(game.action.model_dump(mode="json"))
+
+
+def _trunk(num_inputs: int, settings: PolicySettings, generator: torch.Generator) -> nn.Sequential:
+    kind = TanhLayer if settings.activation == "tanh" else ReluLayer
+    layers: list[nn.Module] = []
+    for size in settings.hidden_sizes:
+        layers.append(initialised(kind(num_inputs, size), HIDDEN_GAIN, generator))
+        num_inputs = size
+    return nn.Sequential(*layers)

@@ -1,5 +1,6 @@
 """Compares what torch and ONNX Runtime make of the same observations (rule C9)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,52 +9,82 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
-from attract.policy.export import OUTPUT_NAMES
+from attract.policy.entries import Observations
 from attract.policy.network import Policy
 
 TOLERANCE = 1e-5
-"""Largest |torch - onnx| / max(1, |torch|) that rule C9 allows for logits and values."""
+"""Largest |torch - onnx| / max(1, |torch|) that rule C9 allows for each output."""
+NUM_PROBES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """Largest differences between torch and ONNX Runtime, each as |a - b| / max(1, |a|)."""
+    """Largest differences between torch and ONNX Runtime, by output, each as |a - b| / max(1, |a|)."""
 
-    logits: float
-    value: float
+    differences: Mapping[str, float]
 
     @property
     def is_within_tolerance(self) -> bool:
         """Whether rule C9 holds; False when anything is NaN."""
-        return self.logits <= TOLERANCE and self.value <= TOLERANCE
+        return all(difference <= TOLERANCE for difference in self.differences.values())
 
 
-def check_parity(policy: Policy, onnx_bytes: bytes, observations: Tensor) -> Parity:
-    """Runs both on the same observations and compares.
+def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations | None = None) -> Parity:
+    """Runs both on the same observations, and states where there are any, and compares.
 
     Args:
         policy: on any device.
-        onnx_bytes: model with outputs `logits` and `value`.
-        observations: [N, ...] in the policy's dtype, N >= 1.
+        onnx_bytes: its model, with or without `action`.
+        observations: [N, ...] each, N >= 1; None: `probe(policy)`.
 
     Returns: the largest differences.
     Raises: PolicyError: when rule C9 does not hold.
     """
+    observations = probe(policy) if observations is None else observations
+    count = next(iter(observations.values())).shape[0]
+    state = torch.rand((count, policy.state_size), generator=torch.Generator().manual_seed(0)) * 2 - 1
     with torch.no_grad():
         device = next(policy.parameters()).device
-        expected = [output.cpu().numpy() for output in policy(observations.to(device))]
+        prepared = policy.prepare({key: array.to(device) for key, array in observations.items()})
+        outputs, value, state_outs = policy.step(prepared, state.to(device))
+    expected = dict(zip(policy.output_names, outputs.chunk(len(policy.output_names), -1), strict=True))
+    expected["value"] = value
+    feeds = {entry.input_name: observations[entry.key].cpu().numpy() for entry in policy.entries}
+    if policy.state_size:
+        expected["state_outs"] = state_outs
+        feeds["state_ins"] = state.numpy()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(onnx_bytes, options, providers=["CPUExecutionProvider"])
-    got = session.run(list(OUTPUT_NAMES), {"obs": observations.cpu().numpy()})
-    parity = Parity(*(_largest_difference(a, np.asarray(b)) for a, b in zip(expected, got, strict=True)))
+    got = session.run(list(expected), feeds)
+    parity = Parity(
+        {
+            name: _largest_difference(tensor.cpu().numpy(), np.asarray(array))
+            for (name, tensor), array in zip(expected.items(), got, strict=True)
+        }
+    )
     if not parity.is_within_tolerance:
         raise PolicyError(
             "C9: torch and ONNX Runtime disagree",
             expected=f"at most {TOLERANCE:g}",
-            got=f"logits {parity.logits:g}, value {parity.value:g}",
+            got=", ".join(f"{name} {difference:g}" for name, difference in parity.differences.items()),
         )
     return parity
+
+
+def probe(policy: Policy) -> Observations:
+    """64 observations for the policy: seeded, all bytes and choices, floats over a few deviations."""
+    generator = torch.Generator().manual_seed(0)
+    found: dict[str, Tensor] = {}
+    for entry in policy.entries:
+        shape = (NUM_PROBES, *entry.shape)
+        if entry.dtype.is_floating_point:
+            found[entry.key] = torch.randn(shape, generator=generator) * 3
+        else:
+            limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}
+            limit = limits.get(entry.kind, 256)
+            found[entry.key] = torch.randint(0, limit, shape, dtype=entry.dtype, generator=generator)
+    return found
 
 
 def _largest_difference(a: np.ndarray, b: np.ndarray) -> float:

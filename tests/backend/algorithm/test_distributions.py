@@ -89,11 +89,17 @@ def test_the_learners_one_pass_agrees_with_torch_distributions():
 
 def test_mode_and_sample_of_the_object():
     distribution = resolve_distribution({"kind": "discrete", "n": 3})
-    assert (distribution.num_outputs, distribution.output_name) == (3, "logits")
+    assert (distribution.num_outputs, distribution.output_names, distribution.num_draws) == (
+        3,
+        ("logits",),
+        1,
+    )
     assert distribution.mode(LOGITS).item() == 2
     assert distribution.mode(LOGITS, torch.tensor([True, True, False])).item() == 1
     assert distribution.mode(torch.zeros(4)).item() == 0
-    np.testing.assert_array_equal(distribution.sample(LOGITS.expand(2, 3), torch.tensor([0.1, 0.9])), [0, 2])
+    np.testing.assert_array_equal(
+        distribution.sample(LOGITS.expand(2, 3), torch.tensor([[0.1], [0.9]])), [0, 2]
+    )
 
 
 def test_an_action_space_that_cannot_be_trained_is_refused():

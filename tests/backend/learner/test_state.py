@@ -30,7 +30,7 @@ def create(
 
 def train_a_little(state: TrainingState) -> None:
     for _ in range(3):
-        outputs, value = state.policy(torch.randn(16, 3, generator=state.generator))
+        outputs, value = state.policy({"obs": torch.randn(16, 3, generator=state.generator)})
         state.optimizer.zero_grad()
         (outputs.square().mean() + value.sum()).backward()
         state.optimizer.step()
@@ -48,7 +48,7 @@ def test_C8_the_same_seed_gives_the_same_version_0_and_another_another():
 
 def test_D2_a_restored_state_goes_on_bit_for_bit(tmp_path: Path):
     state = create()
-    state.statistics = RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))
+    state.statistics = {"obs": RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))}
     state.apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1, global_episode_index=9)
@@ -61,8 +61,8 @@ def test_D2_a_restored_state_goes_on_bit_for_bit(tmp_path: Path):
     assert other.policy_version == 1
     assert other.counters == state.counters and other.curriculum == {"lesson": 2}
     assert other.tolerance == Tolerance(12, 3.25e-7)
-    assert other.statistics.count == 50
-    assert torch.equal(other.statistics.squared_deviations, state.statistics.squared_deviations)
+    assert other.statistics["obs"].count == 50
+    assert torch.equal(other.statistics["obs"].squared_deviations, state.statistics["obs"].squared_deviations)
     assert other.weights_sha256() == state.weights_sha256() == checkpoint.document["weights_sha256"]
     # The optimizer's moments and the random state show only in what comes next.
     train_a_little(state)
@@ -81,7 +81,7 @@ def test_D2_a_state_without_optimizer_steps_is_restored_too(tmp_path: Path):
 
 def test_adopting_takes_weights_and_normaliser_and_nothing_else(tmp_path: Path):
     state = create()
-    state.statistics = RunningMoments.of(torch.full((4, 3), 2.0), torch.ones(4, dtype=torch.bool))
+    state.statistics = {"obs": RunningMoments.of(torch.full((4, 3), 2.0), torch.ones(4, dtype=torch.bool))}
     state.apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1)
@@ -89,7 +89,7 @@ def test_adopting_takes_weights_and_normaliser_and_nothing_else(tmp_path: Path):
     random_state = other.generator.get_state()
     other.adopt(saved(state, tmp_path))
     assert other.weights_sha256() == state.weights_sha256()
-    assert other.statistics.count == 4 and other.statistics.mean.tolist() == [2.0, 2.0, 2.0]
+    assert other.statistics["obs"].count == 4 and other.statistics["obs"].mean.tolist() == [2.0, 2.0, 2.0]
     assert other.policy_version == 0 and other.counters == Counters()
     assert len(other.optimizer.state) == 0
     assert torch.equal(other.generator.get_state(), random_state)

@@ -8,48 +8,29 @@ import torch
 from onnx import numpy_helper
 
 from attract.errors import PolicyError
-from attract.policy.export import OnnxPatcher, export_by_torch, policy_metadata, shipped_model, write_export
-from attract.policy.mlp import MlpPolicy
+from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
 from attract.policy.parity import check_parity
-from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from policies import create_policy, describe, observations_for, randomise
 
 
-def build(shape=(4,), dtype="float32", *, activation="tanh", shared_trunk=True, normalize=True):
-    return MlpPolicy(
-        shape,
-        dtype,
-        3,
-        hidden_sizes=(16, 8),
-        activation=activation,
-        shared_trunk=shared_trunk,
-        normalize_observations=normalize,
-        generator=torch.Generator().manual_seed(1),
-    )
+def build(**settings):
+    return create_policy(**{"hidden_sizes": (16, 8), **settings})
 
 
+DICTIONARY = DictSpace(
+    spaces={"view": BoxSpace(shape=[6, 6, 3], dtype="uint8"), "speed": BoxSpace(shape=[2])}
+)
 NETWORKS = {
     "shared": build(),
     "separate": build(shared_trunk=False, activation="relu"),
-    "image": build((2, 3, 3), "uint8"),
+    "bytes": build(observation=BoxSpace(shape=[2, 3], dtype="uint8")),
     "plain": build(normalize=False),
-    "scalar": build(()),
+    "scalar": build(observation=BoxSpace(shape=[])),
+    "everything": build(
+        observation=DICTIONARY, action=BoxSpace(shape=[1], low=0, high=1), recurrent="gru", cnn="impala"
+    ),
 }
-
-
-def randomise(policy, seed):
-    generator = torch.Generator().manual_seed(seed)
-    for tensor in policy.state_dict().values():
-        tensor.copy_(torch.randn(tensor.shape, generator=generator))
-
-
-def observations_for(policy, count=64):
-    generator = torch.Generator().manual_seed(9)
-    if policy.observation_dtype == torch.uint8:
-        return torch.randint(
-            0, 256, (count, *policy.observation_shape), generator=generator, dtype=torch.uint8
-        )
-    return torch.randn(count, *policy.observation_shape, generator=generator)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -58,7 +39,7 @@ def test_C9_a_patched_model_agrees_with_torch(name):
     patcher = OnnxPatcher(policy)
     for seed in range(3):
         randomise(policy, seed)
-        check_parity(policy, patcher.patched(policy.state_dict()), observations_for(policy))
+        check_parity(policy, patcher.patched(policy.state_dict()))
 
 
 def test_every_tensor_of_the_state_dict_is_patched():
@@ -72,14 +53,14 @@ def test_every_tensor_of_the_state_dict_is_patched():
         np.testing.assert_array_equal(found[name], tensor.numpy(), err_msg=name)
 
 
-def test_weights_of_zero_are_patched_too():
-    # The exporter drops a bias that is zero; a fresh network's all are, and must not stay so for ever.
+def test_equal_tensors_are_patched_each_in_its_own_place():
+    # All biases of a fresh network are zero: their bytes alone do not tell them apart.
     policy = build()
     assert not policy.value_head.bias.any()
     patcher = OnnxPatcher(policy)
     with torch.no_grad():
         policy.value_head.bias.fill_(5.0)
-    check_parity(policy, patcher.patched(policy.state_dict()), observations_for(policy))
+    check_parity(policy, patcher.patched(policy.state_dict()))
 
 
 def test_making_a_patcher_changes_nothing():
@@ -113,12 +94,6 @@ def test_nothing_of_the_exporting_machine_is_in_the_model():
     assert b".py" not in model.SerializeToString()
 
 
-def test_the_general_exporter_is_quiet_and_agrees():
-    policy = build().eval()
-    randomise(policy, 4)
-    check_parity(policy, export_by_torch(policy).SerializeToString(), observations_for(policy))
-
-
 def test_a_state_dict_of_another_network_is_refused():
     policy = build()
     patcher = OnnxPatcher(policy)
@@ -131,27 +106,19 @@ def test_a_state_dict_of_another_network_is_refused():
         patcher.patched(state | {"normaliser.mean": torch.zeros(5)})
 
 
-GAME = GameDescription(
-    id="Test-v1",
-    tick_seconds=0.1,
-    seconds_per_step=0.1,
-    ticks_per_step=1,
-    max_seconds=None,
-    max_steps=None,
-    observation=BoxSpace(shape=[4]),
-    action=DiscreteSpace(n=3, labels=["left", "stay", "right"]),
-)
+GAME = describe(action=DiscreteSpace(n=3, labels=["left", "stay", "right"]))
 
 
 def test_the_shipped_model_says_the_most_probable_action():
     policy = build()
     randomise(policy, 3)
     observations = observations_for(policy)
+    metadata = policy_metadata(policy, GAME, 0, {})
     session = onnxruntime.InferenceSession(
-        shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), {})
+        shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), metadata)
     )
     assert [one.name for one in session.get_outputs()] == ["action", "logits", "value"]
-    action, logits, _ = session.run(None, {"obs": observations.numpy()})
+    action, logits, _ = session.run(None, {"obs": observations["obs"].numpy()})
     assert action.dtype == np.int32 and action.shape == (64,)
     expected = policy(observations)[0].argmax(1)
     assert len(expected.unique()) > 1
@@ -161,7 +128,7 @@ def test_the_shipped_model_says_the_most_probable_action():
 
 def test_an_export_is_two_files_that_say_the_same(tmp_path):
     policy = build()
-    policy.normaliser.set_statistics(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.full((4,), 0.5))
+    policy.normalisers["obs"].set_statistics(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.full((4,), 0.5))
     metadata = policy_metadata(policy, GAME, 12, {"run_id": "a-run", "agent_steps": 5000})
     out = tmp_path / "run" / "export"
     model = OnnxPatcher(policy).patched(policy.state_dict())
@@ -171,8 +138,9 @@ def test_an_export_is_two_files_that_say_the_same(tmp_path):
     document = json.loads((out / "policy.json").read_text())
     assert document["policy_version"] == 12
     assert document["game"]["action"]["labels"] == ["left", "stay", "right"]
-    assert document["normalisation"]["mean"] == [1, 2, 3, 4]
-    assert document["inputs"] == {"obs": {"dtype": "float32", "shape": ["batch", 4]}}
+    seen = document["inputs"]["obs"]
+    assert seen["key"] == "obs" and seen["dtype"] == "float32" and seen["shape"] == ["batch", 4]
+    assert seen["normalisation"]["kind"] == "standardise" and seen["normalisation"]["mean"] == [1, 2, 3, 4]
     assert document["training"]["agent_steps"] == 5000
     session = onnxruntime.InferenceSession(out / "policy.onnx")
     props = session.get_modelmeta().custom_metadata_map
@@ -182,3 +150,38 @@ def test_an_export_is_two_files_that_say_the_same(tmp_path):
     assert {one.name: one.type for one in session.get_outputs()} == {
         name: types[output["dtype"]] for name, output in document["outputs"].items()
     }
+
+
+@pytest.mark.parametrize(
+    ("action", "shape", "dtype"),
+    [
+        (DiscreteSpace(n=3), ["batch"], "int32"),
+        (MultiDiscreteSpace(nvec=[2, 3]), ["batch", 2], "int32"),
+        (MultiBinarySpace(n=4), ["batch", 4], "int32"),
+        (BoxSpace(shape=[2], low=-2, high=2), ["batch", 2], "float32"),
+    ],
+)
+def test_policy_json_describes_the_inputs_outputs_state_and_action_of_the_model(action, shape, dtype):
+    policy = create_policy(DICTIONARY, action, recurrent="lstm", recurrent_size=8)
+    metadata = policy_metadata(policy, describe(DICTIONARY, action), 3, {})
+    model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), metadata)
+    session = onnxruntime.InferenceSession(model)
+    types = {"int32": "tensor(int32)", "float32": "tensor(float)", "uint8": "tensor(uint8)"}
+    for described, found in (
+        (metadata["inputs"], session.get_inputs()),
+        (metadata["outputs"], session.get_outputs()),
+    ):
+        assert {one.name: (one.type, one.shape) for one in found} == {
+            name: (types[one["dtype"]], one["shape"]) for name, one in described.items()
+        }
+    assert metadata["outputs"]["action"]["shape"] == shape and metadata["outputs"]["action"]["dtype"] == dtype
+    assert metadata["inputs"]["state_ins"]["shape"] == ["batch", 16]
+    assert metadata["inputs"]["obs_1"]["key"] == "view"
+    assert metadata["inputs"]["obs_1"]["normalisation"]["kind"] == "scale"
+
+
+def test_policy_json_says_that_the_model_knows_no_masks():
+    game = describe(action=MultiDiscreteSpace(nvec=[2, 3]), action_mask=True)
+    document = policy_metadata(create_policy(action=game.action), game, 3, {})
+    assert document["action_mask"]["shape"] == ["batch", 5]
+    assert "action_mask" not in policy_metadata(create_policy(), GAME, 3, {})

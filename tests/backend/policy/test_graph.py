@@ -4,58 +4,132 @@ import onnxruntime
 import pytest
 import torch
 
-from attract.policy.export import OPSET, export_by_torch
-from attract.policy.graph import mlp_graph
-from attract.policy.mlp import MlpPolicy
+from attract.policy.graph import add_action, policy_graph
+from attract.policy.parity import check_parity
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from policies import create_policy, observations_for, randomise
+
+IMAGE = BoxSpace(shape=[12, 9, 3], dtype="uint8")
+DICTIONARY = DictSpace(
+    spaces={
+        "view": BoxSpace(shape=[6, 6, 3], dtype="uint8"),
+        "bytes": BoxSpace(shape=[2, 2], dtype="uint8"),
+        "speed": BoxSpace(shape=[2]),
+        "item": DiscreteSpace(n=4),
+        "doors": MultiBinarySpace(n=3),
+        "cards": MultiDiscreteSpace(nvec=[2, 3]),
+        "one": MultiDiscreteSpace(nvec=[5]),
+    }
+)
+BOX_ACTION = BoxSpace(shape=[2], low=[-2, 0], high=[2, 10])
 
 NETWORKS = {
-    "shared": ([4], "float32", (64, 64), "tanh", True, True),
-    "separate": ([3, 5], "float32", (16,), "relu", False, True),
-    "uint8": ([2, 3], "uint8", (16, 8), "relu", True, True),
-    "linear": ([7], "float32", (), "tanh", True, False),
-    "deep": ([9], "float32", (5, 4, 3), "tanh", False, False),
+    "shared": (None, None, {}),
+    "separate": (BoxSpace(shape=[3, 5]), None, {"activation": "relu", "shared_trunk": False}),
+    "bytes": (BoxSpace(shape=[2, 3], dtype="uint8"), None, {"hidden_sizes": (16, 8), "activation": "relu"}),
+    "linear": (BoxSpace(shape=[7]), None, {"hidden_sizes": (), "normalize": False}),
+    "scalar": (BoxSpace(shape=[]), None, {}),
+    "small_cnn": (IMAGE, None, {}),
+    "small_cnn_floats": (BoxSpace(shape=[30, 17, 1]), None, {}),
+    "impala": (IMAGE, None, {"cnn": "impala"}),
+    "dictionary": (DICTIONARY, None, {}),
+    "dictionary_of_one": (DictSpace(spaces={"it": BoxSpace(shape=[2])}), None, {}),
+    "lstm": (None, None, {"recurrent": "lstm", "recurrent_size": 24}),
+    "gru": (None, None, {"recurrent": "gru", "recurrent_size": 24, "shared_trunk": False}),
+    "everything": (DICTIONARY, BOX_ACTION, {"recurrent": "lstm", "cnn": "impala", "shared_trunk": False}),
+    "multi_discrete": (None, MultiDiscreteSpace(nvec=[2, 5]), {}),
+    "multi_binary": (None, MultiBinarySpace(n=4), {}),
+    "gaussian": (None, BOX_ACTION, {"log_std_init": -1.0}),
 }
 
 
-def build(shape, dtype, hidden_sizes, activation, shared_trunk, normalize_observations):
-    policy = MlpPolicy(
-        shape,
-        dtype,
-        6,
-        hidden_sizes=hidden_sizes,
-        activation=activation,
-        shared_trunk=shared_trunk,
-        normalize_observations=normalize_observations,
-        generator=torch.Generator().manual_seed(1),
-    )
-    # No two tensors alike, none zero: the exporter would merge or drop them.
-    generator = torch.Generator().manual_seed(2)
-    for tensor in policy.state_dict().values():
-        tensor.copy_(torch.rand(tensor.shape, generator=generator) - 0.3)
+def build(name: str, seed: int = 2):
+    observation, action, settings = NETWORKS[name]
+    policy = create_policy(observation, action, **settings)
+    randomise(policy, seed)
     return policy.eval()
 
 
-def outputs(model: onnx.ModelProto, observations: np.ndarray) -> list[np.ndarray]:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
-    return session.run(["logits", "value"], {"obs": observations})
-
-
 @pytest.mark.parametrize("name", NETWORKS)
-def test_C9_the_graph_written_by_hand_gives_the_same_bits_as_the_exported_one(name):
-    policy = build(*NETWORKS[name])
-    random = np.random.default_rng(3)
-    if policy.observation_dtype == torch.uint8:
-        observations = random.integers(0, 256, (33, *policy.observation_shape), dtype=np.uint8)
-    else:
-        # Three deviations of 4 and more: some reach the clip at 10.
-        observations = random.normal(0, 30, (33, *policy.observation_shape)).astype(np.float32)
-    by_hand = mlp_graph(policy, OPSET)
-    ours, theirs = outputs(by_hand, observations), outputs(export_by_torch(policy), observations)
-    assert ours[0].shape == (33, 6) and ours[1].shape == (33,)
-    for mine, exported in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(mine, exported)
-    assert {initializer.name for initializer in by_hand.graph.initializer} >= policy.state_dict().keys()
+def test_C9_the_graph_computes_what_the_network_computes(name):
+    policy = build(name)
+    graph = policy_graph(policy)
+    assert check_parity(policy, graph.SerializeToString()).is_within_tolerance
+    assert {one.name for one in graph.graph.initializer} >= policy.state_dict().keys()
     # ONNX Runtime's web build refuses an initializer that is an input as well.
-    assert [graph_input.name for graph_input in by_hand.graph.input] == ["obs"]
+    inputs = [entry.input_name for entry in policy.entries] + ["state_ins"] * (policy.state_size > 0)
+    assert [one.name for one in graph.graph.input] == inputs
+    outputs = [*policy.output_names, "value"] + ["state_outs"] * (policy.state_size > 0)
+    assert [one.name for one in graph.graph.output] == outputs
+
+
+@pytest.mark.parametrize("name", ["shared", "small_cnn", "gru"])
+def test_C9_the_probes_of_the_comparison_reach_every_part(name):
+    # Each tensor but itself is left as it was; a graph that ignored it would still be within tolerance.
+    policy = build(name)
+    for tensor_name in policy.state_dict():
+        other = build(name)
+        other.state_dict()[tensor_name].add_(0.1)
+        prepared = other.prepare(observations_for(other))
+        state = torch.full((64, other.state_size), 0.5)
+        before, after = (
+            policy.step(policy.prepare(observations_for(policy)), state),
+            other.step(prepared, state),
+        )
+        assert any(not torch.allclose(a, b, atol=1e-5) for a, b in zip(before, after, strict=True)), (
+            tensor_name
+        )
+
+
+def shipped(name: str, action: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The shipped graph's action and its other outputs on the probes."""
+    policy = build(name)
+    model = policy_graph(policy)
+    add_action(model, action)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    feeds = {one.input_name: observations_for(policy)[one.key].numpy() for one in policy.entries}
+    names = [one.name for one in session.get_outputs()]
+    assert names[0] == "action"
+    found = dict(zip(names, session.run(None, feeds), strict=True))
+    return found.pop("action"), found
+
+
+def test_the_action_of_discrete_choices_is_the_most_probable():
+    action, outputs = shipped("shared", {"kind": "discrete", "n": 3})
+    assert action.dtype == np.int32 and action.shape == (64,) and len(set(action)) > 1
+    np.testing.assert_array_equal(action, outputs["logits"].argmax(1))
+
+
+def test_the_action_of_several_choices_is_the_most_probable_of_each():
+    action, outputs = shipped("multi_discrete", {"kind": "multi_discrete", "nvec": [2, 5]})
+    assert action.dtype == np.int32 and action.shape == (64, 2)
+    np.testing.assert_array_equal(action[:, 0], outputs["logits"][:, :2].argmax(1))
+    np.testing.assert_array_equal(action[:, 1], outputs["logits"][:, 2:].argmax(1))
+
+
+def test_the_action_of_bits_is_one_where_that_is_more_probable():
+    action, outputs = shipped("multi_binary", {"kind": "multi_binary", "n": 4})
+    assert action.dtype == np.int32 and 0 < action.sum() < action.size
+    np.testing.assert_array_equal(action, 1 / (1 + np.exp(-outputs["logits"])) > 0.5)
+
+
+def test_P6_the_action_of_a_box_is_the_mean_clipped_and_in_the_games_units():
+    action, outputs = shipped("gaussian", BOX_ACTION.model_dump())
+    assert action.dtype == np.float32 and action.shape == (64, 2)
+    mean = outputs["mean"]
+    assert (np.abs(mean) > 1).any() and (np.abs(mean) < 1).any()
+    # -1 stands for -2 and 0, 1 for 2 and 10.
+    expected = np.stack([2 * np.clip(mean[:, 0], -1, 1), 5 * (np.clip(mean[:, 1], -1, 1) + 1)], 1)
+    np.testing.assert_allclose(action, expected, atol=1e-5)
+    assert (action >= [-2, 0]).all() and (action <= [2, 10]).all() and action[:, 0].max() == 2
+
+
+def test_bounds_may_be_one_number_for_all_components():
+    policy = create_policy(action=BoxSpace(shape=[3], low=-4, high=0))
+    model = policy_graph(policy)
+    add_action(model, {"kind": "box", "shape": [3], "low": -4, "high": 0})
+    onnx.checker.check_model(model, full_check=True)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (action,) = session.run(["action"], {"obs": np.zeros((1, 4), np.float32)})
+    # All biases are zero, so the mean is: the middle of the range.
+    assert action.tolist() == [[-2, -2, -2]]

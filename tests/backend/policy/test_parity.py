@@ -3,50 +3,66 @@ import torch
 
 from attract.errors import PolicyError
 from attract.policy.export import OnnxPatcher
-from attract.policy.mlp import MlpPolicy
-from attract.policy.parity import TOLERANCE, Parity, check_parity
+from attract.policy.parity import TOLERANCE, Parity, check_parity, probe
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace
+from policies import create_policy
+
+ZEROS = {"obs": torch.zeros(3, 4)}
 
 
-def build():
-    return MlpPolicy(
-        (4,),
-        "float32",
-        2,
-        hidden_sizes=(8,),
-        activation="tanh",
-        shared_trunk=True,
-        normalize_observations=True,
-        generator=torch.Generator().manual_seed(1),
-    )
+def patched(policy):
+    return OnnxPatcher(policy).patched(policy.state_dict())
 
 
 def test_C9_equal_weights_are_within_tolerance():
-    policy = build()
-    parity = check_parity(policy, OnnxPatcher(policy).patched(policy.state_dict()), torch.randn(32, 4))
-    assert parity.is_within_tolerance and max(parity.logits, parity.value) < TOLERANCE
+    policy = create_policy()
+    parity = check_parity(policy, patched(policy), {"obs": torch.randn(32, 4)})
+    assert parity.is_within_tolerance and max(parity.differences.values()) < TOLERANCE
+    assert list(parity.differences) == ["logits", "value"]
 
 
 @pytest.mark.parametrize("name", ["policy_head.bias", "value_head.bias"])
 def test_C9_a_difference_above_the_tolerance_is_refused(name):
-    policy = build()
-    model = OnnxPatcher(policy).patched(policy.state_dict())
+    policy = create_policy()
+    model = patched(policy)
     with torch.no_grad():
         policy.state_dict()[name][0] += 1e-4
     with pytest.raises(PolicyError, match="C9"):
-        check_parity(policy, model, torch.zeros(3, 4))
+        check_parity(policy, model, ZEROS)
+
+
+def test_C9_the_state_is_compared_too():
+    policy = create_policy(recurrent="lstm", recurrent_size=4, hidden_sizes=())
+    model = patched(policy)
+    # With heads of zeros nothing but the state can differ.
+    for head in (policy.policy_head, policy.value_head):
+        torch.nn.init.zeros_(head.weight)
+    model = patched(policy)
+    assert check_parity(policy, model).differences["state_outs"] < TOLERANCE
+    with torch.no_grad():
+        policy.core.inputs.bias += 1e-3
+    with pytest.raises(PolicyError, match="C9.*state_outs"):
+        check_parity(policy, model)
 
 
 def test_C9_large_numbers_are_compared_relatively():
-    policy = build()
+    policy = create_policy()
     with torch.no_grad():
         policy.value_head.bias.fill_(1e4)
-    model = OnnxPatcher(policy).patched(policy.state_dict())
+    model = patched(policy)
     with torch.no_grad():
         policy.value_head.bias.fill_(1e4 + 0.05)
     # 0.05 of 10,000 is 5e-6: within 1e-5 max(1, |x|).
-    assert check_parity(policy, model, torch.zeros(3, 4)).value == pytest.approx(5e-6, rel=0.05)
+    assert check_parity(policy, model, ZEROS).differences["value"] == pytest.approx(5e-6, rel=0.05)
 
 
 def test_C9_not_a_number_is_no_agreement():
-    assert not Parity(float("nan"), 0.0).is_within_tolerance
-    assert not Parity(0.0, float("nan")).is_within_tolerance
+    assert not Parity({"logits": float("nan"), "value": 0.0}).is_within_tolerance
+    assert not Parity({"logits": 0.0, "value": float("nan")}).is_within_tolerance
+
+
+def test_probes_fit_every_entry():
+    spaces = {"view": BoxSpace(shape=[3, 2, 1], dtype="uint8"), "item": DiscreteSpace(n=3)}
+    probes = probe(create_policy(DictSpace(spaces=spaces)))
+    assert probes["view"].shape == (64, 3, 2, 1) and probes["view"].max() > 250
+    assert sorted(probes["item"].unique().tolist()) == [0, 1, 2]

@@ -1,0 +1,49 @@
+"""Collects the nodes and initializers of an ONNX graph that is written by hand."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+
+class GraphBuilder:
+    """Nodes and initializers in the order they were added; every output gets a name of its own."""
+
+    def __init__(self) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+
+    def constant(self, name: str, array: NDArray[Any] | np.generic) -> str:
+        """Add an initializer; returns its name. The first of a name stays."""
+        if all(one.name != name for one in self.initializers):
+            self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def integers(self, *numbers: int) -> str:
+        """A constant [n] int64, as axes, sizes and shapes are given."""
+        return self.constant("integers_" + "_".join(map(str, numbers)), np.array(numbers, np.int64))
+
+    def node(self, op: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
+        """Add a node with one output; returns the output's name."""
+        output = output or self._name(op)
+        self.nodes.append(helper.make_node(op, inputs, [output], name=f"node_{output}", **attributes))
+        return output
+
+    def split(self, name: str, sizes: list[int]) -> list[str]:
+        """Parts of these widths along axis 1."""
+        stem = self._name("Split")
+        parts = [f"{stem}_{index}" for index in range(len(sizes))]
+        inputs = [name, self.integers(*sizes)]
+        self.nodes.append(helper.make_node("Split", inputs, parts, name=f"node_{stem}", axis=1))
+        return parts
+
+    def join(self, parts: list[str], output: str | None = None) -> str:
+        """All parts side by side along axis 1."""
+        if len(parts) == 1 and output is None:
+            return parts[0]
+        return self.node("Concat", parts, output, axis=1)
+
+    def _name(self, op: str) -> str:
+        return f"{op.lower()}_{len(self.nodes)}"

@@ -1,0 +1,108 @@
+"""Recurrent cores, LSTM and GRU, whose state is one packed vector per slot."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+RecurrentName = Literal["lstm", "gru"]
+
+KEEPING_BIAS = 1.0
+"""First bias of the gate that keeps the state, so that a fresh network remembers (Jozefowicz et al. 2015,
+"An empirical exploration of recurrent network architectures", section 2.1)."""
+
+
+class RecurrentCore(nn.Module):
+    """One layer of cells; the first `size` numbers of its packed state are its output.
+
+    Weights are those of two linear layers, `inputs` and `hidden`, gates stacked in torch's order.
+    """
+
+    num_gates: int
+    has_hidden_bias: bool
+    state_parts: int
+    """Vectors of `size` numbers in the packed state."""
+
+    def __init__(self, num_inputs: int, size: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.size = size
+        self.inputs = nn.Linear(num_inputs, self.num_gates * size)
+        self.hidden = nn.Linear(size, self.num_gates * size, bias=self.has_hidden_bias)
+        for layer in (self.inputs, self.hidden):
+            for gate in layer.weight.detach().chunk(self.num_gates):
+                nn.init.orthogonal_(gate, generator=generator)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+        self.inputs.bias.detach()[size : 2 * size] = KEEPING_BIAS
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of the packed state."""
+        return self.state_parts * self.size
+
+    def cell(self, gates: Tensor, state: Tensor) -> Tensor:
+        """[N, state_size] after one step, from [N, gates * size] = `inputs(x)` and the state before it."""
+        raise NotImplementedError
+
+    def unroll(self, inputs: Tensor, state: Tensor, reset_after: Tensor) -> Tensor:
+        """States after each step of S segments, the state zeroed between steps where told (rule S4).
+
+        Args:
+            inputs: [T, S, num_inputs] float32; finite, even where a step is invalid.
+            state: [S, state_size] float32, before the first step (rule S3).
+            reset_after: [T, S] bool; where it holds, the next step begins with zeros.
+
+        Returns: [T, S, state_size] float32, each before zeroing.
+        """
+        gates = self.inputs(inputs)
+        states: list[Tensor] = []
+        for step_gates, reset in zip(gates.unbind(0), reset_after.unsqueeze(-1).unbind(0), strict=True):
+            state = self.cell(step_gates, state)
+            states.append(state)
+            state = state.masked_fill(reset, 0.0)
+        return torch.stack(states)
+
+
+class LstmCore(RecurrentCore):
+    """i, f, g, o; packed state [h, c].
+
+    c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). Source: Hochreiter and Schmidhuber 1997
+    with the forget gate of Gers et al. 2000; the weights are `torch.nn.LSTM`'s, its two biases added up.
+    """
+
+    num_gates = 4
+    has_hidden_bias = False
+    state_parts = 2
+
+    def cell(self, gates: Tensor, state: Tensor) -> Tensor:
+        """See `RecurrentCore.cell`."""
+        hidden, cell = state.chunk(2, dim=1)
+        enter, keep, new, leave = torch.addmm(gates, hidden, self.hidden.weight.t()).chunk(4, dim=1)
+        cell = torch.sigmoid(keep) * cell + torch.sigmoid(enter) * torch.tanh(new)
+        return torch.cat((torch.sigmoid(leave) * torch.tanh(cell), cell), dim=1)
+
+
+class GruCore(RecurrentCore):
+    """r, z, n; packed state [h].
+
+    h' = (1 - sigmoid(z)) tanh(n_x + sigmoid(r) n_h) + sigmoid(z) h. Source: Cho et al. 2014
+    (arXiv:1406.1078) in the form of `torch.nn.GRU`, whose weights these are.
+    """
+
+    num_gates = 3
+    has_hidden_bias = True
+    state_parts = 1
+
+    def cell(self, gates: Tensor, state: Tensor) -> Tensor:
+        """See `RecurrentCore.cell`."""
+        reset_in, keep_in, new_in = gates.chunk(3, dim=1)
+        reset_hidden, keep_hidden, new_hidden = self.hidden(state).chunk(3, dim=1)
+        keep = torch.sigmoid(keep_in + keep_hidden)
+        new = torch.tanh(new_in + torch.sigmoid(reset_in + reset_hidden) * new_hidden)
+        return new + keep * (state - new)
+
+
+def create_core(name: RecurrentName, num_inputs: int, size: int, generator: torch.Generator) -> RecurrentCore:
+    """The core of that name."""
+    kind = LstmCore if name == "lstm" else GruCore
+    return kind(num_inputs, size, generator)

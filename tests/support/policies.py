@@ -1,0 +1,61 @@
+"""Policies for tests: any spaces and settings in one line."""
+
+from typing import Any
+
+import torch
+
+from attract.policy.entries import Observations
+from attract.policy.network import Policy, build_policy
+from attract.policy.parity import probe
+from attract.schema.game import GameDescription
+from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, ObservationSpace
+from attract.settings import PolicySettings
+
+
+def describe(
+    observation: ObservationSpace | None = None,
+    action: ActionSpace | None = None,
+    *,
+    action_mask: bool = False,
+) -> GameDescription:
+    """A game of one tick per step; by default four floats and three actions."""
+    return GameDescription(
+        id="Test-v1",
+        tick_seconds=0.1,
+        seconds_per_step=0.1,
+        ticks_per_step=1,
+        max_seconds=None,
+        max_steps=None,
+        observation=observation or BoxSpace(shape=[4]),
+        action=action or DiscreteSpace(n=3),
+        action_mask=action_mask,
+    )
+
+
+def create_policy(
+    observation: ObservationSpace | None = None,
+    action: ActionSpace | None = None,
+    *,
+    normalize: bool = True,
+    seed: int = 1,
+    **settings: Any,
+) -> Policy:
+    """A policy for `describe(observation, action)`; `settings` are those of `PolicySettings`."""
+    return build_policy(
+        PolicySettings(**settings), describe(observation, action), normalize_observations=normalize, seed=seed
+    )
+
+
+def randomise(policy: Policy, seed: int) -> None:
+    """Weights that give lopsided outputs, statistics that are not the identity, no tensor of zeros."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, tensor in policy.state_dict().items():
+        # A wide layer's inputs add up: noise of the size of its weights, so that outputs stay of the order of 1.
+        wide = max(1, tensor[0].numel()) if tensor.dim() > 1 else 4
+        noise = torch.randn(tensor.shape, generator=generator) / wide**0.5
+        tensor.copy_(1.0 + 0.25 * noise.abs() if name.endswith("inv_std") else noise)
+
+
+def observations_for(policy: Policy, count: int | None = None) -> Observations:
+    """Random observations that fit, 64 unless told."""
+    return {key: array[:count] for key, array in probe(policy).items()}
