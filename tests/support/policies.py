@@ -50,7 +50,7 @@ def randomise(policy: Policy, seed: int) -> None:
     """Weights that give lopsided outputs, statistics that are not the identity, no tensor of zeros."""
     generator = torch.Generator().manual_seed(seed)
     for name, tensor in policy.state_dict().items():
-        # A wide layer's inputs add up: noise of the size of its weights, so that outputs stay of the order of 1.
+        # A wide layer's inputs add up: noise that keeps outputs of the order of 1.
         wide = max(1, tensor[0].numel()) if tensor.dim() > 1 else 4
         noise = torch.randn(tensor.shape, generator=generator) / wide**0.5
         tensor.copy_(1.0 + 0.25 * noise.abs() if name.endswith("inv_std") else noise)

@@ -34,7 +34,7 @@ class TrainingState:
     generator: torch.Generator
     """Shuffles minibatches; on the CPU whatever the device."""
     statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy holds what the current version uses."""
+    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
     policy_version: int = 0
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])

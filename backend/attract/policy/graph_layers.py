@@ -41,7 +41,7 @@ def write_trunk(graph: GraphBuilder, prefix: str, trunk: nn.Sequential, name: st
 
 
 def write_linear(graph: GraphBuilder, prefix: str, name: str, output: str | None = None) -> str:
-    """x W^T + b with the initializers `prefix`.weight and `prefix`.bias."""
+    """Writes x W^T + b with the initializers `prefix`.weight and `prefix`.bias."""
     return graph.node("Gemm", [name, f"{prefix}.weight", f"{prefix}.bias"], output, transB=1)
 
 

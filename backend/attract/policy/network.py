@@ -87,20 +87,20 @@ class Policy(nn.Module):
         return self._encoders
 
     def set_statistics(self, moments: Mapping[str, RunningMoments]) -> None:
-        """Normalise by these statistics from now on; keys as `normalisers` has them, empty ones are left out."""
+        """Normalise by these from now on; keys as `normalisers` has them; what is empty changes nothing."""
         for key, one in moments.items():
             if one.count > 0:
                 self._normalisers[key].set_statistics(one.mean, one.inverse_std)
 
     def forward(self, observations: Observations) -> tuple[Tensor, Tensor]:
-        """[N, num_outputs] action outputs and [N] value from raw observations, [N, ...] each; feed-forward."""
+        """[N, num_outputs] action outputs and [N] value from raw observations; feed-forward only."""
         return self.forward_prepared(self.prepare(observations))
 
     def prepare(self, observations: Observations) -> Prepared:
         """The part without weights: floats normalised, vectors flat, leading dimensions kept.
 
         Statistics stay fixed during an update, so the learner does this once, not once per epoch. Bytes and
-        integers stay as they are until `forward_prepared`: as floats they take four times the memory and more.
+        integers stay as they are until `forward_prepared`: as floats they take four times the memory.
         """
         prepared: dict[str, Tensor] = {}
         for entry in self.entries:

@@ -31,9 +31,10 @@ class RecurrentCore(nn.Module):
         for layer in (self.inputs, self.hidden):
             for gate in layer.weight.detach().chunk(self.num_gates):
                 nn.init.orthogonal_(gate, generator=generator)
-            if layer.bias is not None:
-                nn.init.zeros_(layer.bias)
+        nn.init.zeros_(self.inputs.bias)
         self.inputs.bias.detach()[size : 2 * size] = KEEPING_BIAS
+        if self.has_hidden_bias:
+            nn.init.zeros_(self.hidden.bias)
 
     @property
     def state_size(self) -> int:

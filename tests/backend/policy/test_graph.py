@@ -121,7 +121,7 @@ def test_P6_the_action_of_a_box_is_the_mean_clipped_and_in_the_games_units():
     # -1 stands for -2 and 0, 1 for 2 and 10.
     expected = np.stack([2 * np.clip(mean[:, 0], -1, 1), 5 * (np.clip(mean[:, 1], -1, 1) + 1)], 1)
     np.testing.assert_allclose(action, expected, atol=1e-5)
-    assert (action >= [-2, 0]).all() and (action <= [2, 10]).all() and action[:, 0].max() == 2
+    assert (action >= [-2, 0]).all() and (action <= [2, 10]).all() and action[:, 1].max() == 10
 
 
 def test_bounds_may_be_one_number_for_all_components():

@@ -41,7 +41,7 @@ def test_C9_the_state_is_compared_too():
     assert check_parity(policy, model).differences["state_outs"] < TOLERANCE
     with torch.no_grad():
         policy.core.inputs.bias += 1e-3
-    with pytest.raises(PolicyError, match="C9.*state_outs"):
+    with pytest.raises(PolicyError, match=r"C9.*state_outs"):
         check_parity(policy, model)
 
 
