@@ -257,6 +257,10 @@ class ServerSettings(Settings):
     sockets_per_address: Positive = 64
     inbound_blocks: Positive = 8
     """Undealt-with blocks per socket; one more closes it (1013)."""
+    messages_per_second: Positive = 4_000
+    """Of one socket, over time; five seconds' worth may come at once, more closes it (1013)."""
+    bytes_per_second: Positive = 256 * 1024 * 1024
+    """The same for the size of what it sends."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
     worker_token: str | None = Field(default=None, repr=False)

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
-from attract.settings import PolicySettings, PpoSettings, RunSettings
+from attract.settings import CollectionSettings, PolicySettings, PpoSettings, RunSettings
 
 
 def refusal(kind, data):
@@ -52,6 +52,29 @@ def test_S5_a_rollout_is_a_multiple_of_the_horizon():
     assert PpoSettings(horizon=32, rollout_steps=96).rollout_steps == 96
 
 
+def test_S5_a_rollout_is_one_segment_unless_given():
+    assert PpoSettings(horizon=64).rollout_segments == 1
+    assert PpoSettings(horizon=32, rollout_steps=96).rollout_segments == 3
+
+
+def test_S5_P3_whole_segments_are_shuffled_where_they_must_stay_whole():
+    plain = PpoSettings()
+    assert plain.unit_for(is_recurrent=False) == "step"
+    assert plain.unit_for(is_recurrent=True) == "segment"
+    assert PpoSettings(prio_alpha=0.5).unit_for(is_recurrent=False) == "segment"
+    assert PpoSettings(minibatch_unit="segment").unit_for(is_recurrent=False) == "segment"
+    assert "'segment' works" in refusal(PpoSettings, {"prio_alpha": 0.5, "minibatch_unit": "step"})
+    recurrent = {"policy": {"recurrent": "gru"}, "ppo": {"minibatch_unit": "step"}}
+    assert "'segment' works" in refusal(RunSettings, recurrent)
+
+
+def test_S3_a_burn_in_leaves_something_to_learn_from_and_needs_a_state():
+    assert "at most 31" in refusal(PpoSettings, {"horizon": 32, "burn_in_steps": 32})
+    assert "carries no state" in refusal(RunSettings, {"ppo": {"burn_in_steps": 4}})
+    recurrent = RunSettings.from_mapping({"policy": {"recurrent": "lstm"}, "ppo": {"burn_in_steps": 4}})
+    assert recurrent.ppo.burn_in_steps == 4
+
+
 def test_settings_do_not_change():
     with pytest.raises(ValidationError, match="frozen"):
         PpoSettings().gamma = 0.5
@@ -62,3 +85,8 @@ def test_settings_survive_being_written_down():
         {"seed": 7, "ppo": {"num_minibatches": 3}, "policy": {"hidden_sizes": [8]}}
     )
     assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
+
+
+def test_a_lag_that_the_schedule_does_not_have_is_refused():
+    assert "`async` it works" in refusal(CollectionSettings, {"max_policy_lag": 2})
+    assert "`sync` has no lag" in refusal(CollectionSettings, {"schedule": "async", "max_policy_lag": 0})

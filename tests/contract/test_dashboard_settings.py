@@ -11,7 +11,7 @@ from attract.settings import RunSettings
 
 FORM = Path(__file__).resolve().parents[2] / "web/dashboard/src/state/settings-form.ts"
 FIELDS = re.findall(r'path: "([^"]+)".*?usual: "([^"]+)"', FORM.read_text(), re.DOTALL)
-UNSET = {"no goal", "no limit"}
+UNSET = {"no goal", "no limit", "one segment"}
 
 
 def _default(path: str) -> Any:

@@ -11,11 +11,12 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
-from attract.experience.layout import SINGLE_OBSERVATION
 from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
+from attract.learner.report import rates_at
 from attract.learner.state import TrainingState, description_sha256, matching_state
-from attract.learner.update import UpdateBatch, ppo_update, rates_at
+from attract.learner.update import ppo_update
+from attract.learner.update_batch import UpdateBatch
 from attract.learner.verification import VersionHistory, keep_segments, largest_differences
 from attract.learner.writer import CheckpointWriter
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
@@ -160,8 +161,7 @@ class Learner:
     def _start_fresh(self) -> None:
         if self._begin.initialize_from is not None:
             self._state.adopt(load_checkpoint(Path(self._begin.initialize_from)))
-        normaliser = self._state.policy.normaliser
-        self._needs_warmup = normaliser is not None and self._state.statistics.count == 0
+        self._needs_warmup = any(one.count == 0 for one in self._state.statistics.values())
         if not self._needs_warmup:
             self._history.remember(0, self._state.policy.state_dict())
 
@@ -194,7 +194,7 @@ class Learner:
             report = ppo_update(
                 self._state.policy,
                 self._state.optimizer,
-                _update_batch(batch),
+                UpdateBatch.of(batch, self._state.policy_version),
                 self._ppo,
                 self._state.generator,
                 distribution=self._distribution,
@@ -205,9 +205,11 @@ class Learner:
             return
         lag = (self._state.policy_version - batch.policy_version).double().mean()
         self._consecutive_dropped = 0
-        if self._state.policy.normaliser is not None:
-            self._state.statistics = self._state.statistics.merge(self._moments(batch))
-            self._state.apply_statistics()
+        moments = self._moments(batch)
+        self._state.statistics = {
+            key: gathered.merge(moments[key]) for key, gathered in self._state.statistics.items()
+        }
+        self._state.apply_statistics()
         self._state.policy_version += 1
         self._state.counters = self._counted(message, batch, rejected)
         self._state.curriculum = message.curriculum
@@ -275,8 +277,11 @@ class Learner:
 
         self._writer.submit(snapshot, announce)
 
-    def _moments(self, batch: Batch) -> RunningMoments:
-        return RunningMoments.of(batch.observation[SINGLE_OBSERVATION], batch.valid)
+    def _moments(self, batch: Batch) -> dict[str, RunningMoments]:
+        """Of what is normalised (rule P7)."""
+        return {
+            key: RunningMoments.of(batch.observation[key], batch.valid) for key in self._state.statistics
+        }
 
     def _onnx(self) -> bytes:
         return self._patcher.patched(self._state.policy.state_dict())
@@ -305,9 +310,7 @@ class Learner:
         model = self._patcher.patched(policy.state_dict())
         metadata = policy_metadata(policy, self._begin.description, version, message.summary)
         # What ships is what is checked: the graph with `action` in it.
-        check_parity(
-            policy, shipped_model(model, metadata), _probe(policy.observation_shape, policy.observation_dtype)
-        )
+        check_parity(policy, shipped_model(model, metadata))
         write_export(Path(message.out_dir), model, metadata)
 
 
@@ -330,28 +333,3 @@ def default_threads() -> int:
     """Torch threads when none were asked for: one where browsers need the other cores."""
     cores = os.cpu_count() or 1
     return 1 if cores <= SMALL_MACHINE_CORES else cores // 2
-
-
-def _update_batch(batch: Batch) -> UpdateBatch:
-    return UpdateBatch(
-        observations=batch.observation[SINGLE_OBSERVATION],
-        actions=batch.action,
-        log_probs=batch.log_prob,
-        values=batch.value,
-        rewards=batch.reward,
-        terminated=batch.terminated,
-        truncated=batch.truncated,
-        valid=batch.valid,
-        final_values=batch.final_value,
-        bootstrap_value=batch.bootstrap_value,
-        slot_id=batch.slot_id,
-        first_step=batch.first_step,
-    )
-
-
-def _probe(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Observations for the parity check of an export: seeded, spread over a few deviations."""
-    generator = torch.Generator().manual_seed(0)
-    if dtype == torch.uint8:
-        return torch.randint(0, 256, (64, *shape), dtype=torch.uint8, generator=generator)
-    return torch.randn((64, *shape), generator=generator) * 3

@@ -120,9 +120,9 @@ export const ADVANCED_FIELDS: readonly Field[] = [
   {
     path: "ppo.rollout_steps",
     label: "Steps per rollout",
-    help: "Steps each game plays between updates; a multiple of 32, the segment length.",
+    help: "Steps each game plays between updates; a multiple of the segment length, which is 32 as a rule.",
     kind: "integer",
-    usual: "32",
+    usual: "one segment",
     min: 1,
   },
   {

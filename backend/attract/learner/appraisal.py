@@ -1,0 +1,94 @@
+"""What a policy says of a whole batch: log-probabilities and values under its weights, without gradient."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.distributions import ActionDistribution
+from attract.learner.update_batch import FinalObservations, UpdateBatch, finite_where_invalid, start_states
+from attract.policy.network import Policy
+
+CHUNK_STEPS = 32_768
+"""Steps per pass through the network: bounds the memory of its activations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appraisal:
+    """Numbers of one batch under one set of weights, in the batch's own places."""
+
+    log_probs: Tensor
+    """[T, S] float32, of the actions that were taken; numbers of invalid steps mean nothing."""
+    values: Tensor
+    """[T, S] float32."""
+    final_values: Tensor
+    """[T, S] float32, where an episode was truncated; elsewhere as the batch has them."""
+    bootstrap_value: Tensor
+    """[S] float32, rule E4."""
+
+
+@torch.no_grad()
+def appraise(
+    policy: Policy, distribution: ActionDistribution, batch: UpdateBatch, *, from_zero: bool = False
+) -> Appraisal:
+    """Log-probabilities and values of the batch under the policy's weights (rules C7, P4, P9).
+
+    A recurrent policy is unrolled along each segment from its stored state (rules S3, S4). Final and
+    bootstrap observations are read with the state after the step before them, without advancing it (rule E4).
+
+    Args:
+        policy: on the device of `batch`; not changed.
+        distribution: of the game's actions.
+        batch: with its bootstrap and final observations.
+        from_zero: unroll from zeros instead of the stored states.
+    """
+    states = start_states(batch, policy.state_size, from_zero=from_zero)
+    log_probs, values = torch.empty_like(batch.log_probs), torch.empty_like(batch.values)
+    final_values, bootstrap = batch.final_values.clone(), torch.empty_like(batch.bootstrap_value)
+    reset_after = batch.reset_after
+    for chosen in _chunks(*batch.valid.shape):
+        valid = batch.valid[:, chosen]
+        observations = {key: array[:, chosen] for key, array in batch.observations.items()}
+        prepared = policy.prepare(finite_where_invalid(observations, valid))
+        resets = reset_after[:, chosen]
+        outputs, values[:, chosen], after = policy.unroll(prepared, states[chosen], resets)
+        log_probs[:, chosen] = _log_probs(distribution, outputs, batch, chosen)
+        carried = after[-1].masked_fill(resets[-1].unsqueeze(1), 0.0)
+        next_observations = {key: array[chosen] for key, array in batch.bootstrap_observations.items()}
+        bootstrap[chosen] = policy.values_at(policy.prepare(next_observations), carried)
+        if batch.finals is not None:
+            _read_finals(policy, batch.finals, chosen, after, final_values)
+    # Rule E4: after a truncation the final observation's value, after a termination none.
+    bootstrap = torch.where(batch.truncated[-1], final_values[-1], bootstrap)
+    return Appraisal(log_probs, values, final_values, bootstrap.masked_fill_(batch.terminated[-1], 0.0))
+
+
+def _chunks(num_steps: int, num_segments: int) -> Iterator[slice]:
+    size = max(1, CHUNK_STEPS // num_steps)
+    for start in range(0, num_segments, size):
+        yield slice(start, min(start + size, num_segments))
+
+
+def _log_probs(
+    distribution: ActionDistribution, outputs: Tensor, batch: UpdateBatch, chosen: slice
+) -> Tensor:
+    valid, actions = batch.valid[:, chosen], batch.actions[:, chosen]
+    # An invalid step may hold any action; 0 exists in every space.
+    actions = actions.masked_fill(~valid.view(*valid.shape, *(1,) * (actions.dim() - 2)), 0).flatten(0, 1)
+    mask = None if batch.action_masks is None else batch.action_masks[:, chosen].flatten(0, 1)
+    if not actions.is_floating_point():
+        actions = actions.long()
+    return distribution.log_prob_and_entropy(outputs.flatten(0, 1), actions, mask)[0].view(valid.shape)
+
+
+def _read_finals(
+    policy: Policy, finals: FinalObservations, chosen: slice, after: Tensor, final_values: Tensor
+) -> None:
+    """Write the values of the chosen segments' final observations into `final_values`."""
+    mine = ((finals.column >= chosen.start) & (finals.column < chosen.stop)).nonzero().squeeze(1)
+    if mine.numel() == 0:
+        return
+    step, column = finals.step[mine], finals.column[mine]
+    prepared = policy.prepare({key: array[mine] for key, array in finals.observations.items()})
+    final_values[step, column] = policy.values_at(prepared, after[step, column - chosen.start])

@@ -1,0 +1,228 @@
+"""How a batch is cut into minibatches, and what the network and the losses get of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
+from attract.learner.estimates import Estimates
+from attract.learner.update_batch import UpdateBatch, finite_where_invalid, start_states
+from attract.policy.entries import Prepared
+from attract.policy.network import Policy
+from attract.settings import PpoSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """Steps of one optimizer step."""
+
+    index: Tensor
+    """[n] int64, places among the steps that are learned from."""
+    columns: Tensor | None = None
+    """[k] int64, the whole segments these steps are from, in time-major order; None: single steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps that are learned from, [N, ...] each in time-major order: valid, and past any burn-in."""
+
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    advantages: Tensor
+    value_targets: Tensor
+    action_masks: Tensor | None
+    weights: Tensor | None
+    """Importance weights of their segments (rule P3)."""
+
+    def select(self, index: Tensor) -> "Steps":
+        """Those of one minibatch."""
+        return Steps(
+            self.actions.index_select(0, index),
+            self.log_probs.index_select(0, index),
+            self.values.index_select(0, index),
+            self.advantages.index_select(0, index),
+            self.value_targets.index_select(0, index),
+            None if self.action_masks is None else self.action_masks.index_select(0, index),
+            None if self.weights is None else self.weights.index_select(0, index),
+        )
+
+
+class Inputs(Protocol):
+    """The observations of a batch, ready for the network."""
+
+    def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
+        """[n, num_outputs] and [n] values of the minibatch's steps, with gradient."""
+        ...
+
+
+class StepInputs:
+    """For feed-forward policies: any steps, in any order."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+
+    def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
+        """See `Inputs`."""
+        index = minibatch.index
+        return policy.forward_prepared(
+            {key: array.index_select(0, index) for key, array in self._prepared.items()}
+        )
+
+
+class SegmentInputs:
+    """For recurrent policies: whole segments, unrolled from the state they began with (rules S3, S4).
+
+    The first `burn_in_steps` of each only bring its state up to the current weights: no gradient, no loss.
+    """
+
+    def __init__(
+        self, prepared: Prepared, state: Tensor, reset_after: Tensor, is_learned: Tensor, burn_in_steps: int
+    ) -> None:
+        self._prepared = prepared
+        self._state = state
+        self._reset_after = reset_after
+        self._is_learned = is_learned
+        self._burn_in_steps = burn_in_steps
+        self._all_learned = bool(is_learned[burn_in_steps:].all())
+
+    def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
+        """See `Inputs`."""
+        columns, burn_in = minibatch.columns, self._burn_in_steps
+        if columns is None:
+            raise RuntimeError("expected whole segments for a recurrent policy, got single steps")
+        prepared = {key: array.index_select(1, columns) for key, array in self._prepared.items()}
+        reset_after = self._reset_after.index_select(1, columns)
+        state = self._state.index_select(0, columns)
+        if burn_in > 0:
+            state = self._burnt_in(policy, prepared, state, reset_after[:burn_in])
+        outputs, values, _ = policy.unroll(
+            {key: array[burn_in:] for key, array in prepared.items()}, state, reset_after[burn_in:]
+        )
+        if self._all_learned:
+            return outputs.flatten(0, 1), values.flatten()
+        is_learned = self._is_learned.index_select(1, columns)[burn_in:]
+        return outputs[is_learned], values[is_learned]
+
+    @torch.no_grad()
+    def _burnt_in(self, policy: Policy, prepared: Prepared, state: Tensor, reset_after: Tensor) -> Tensor:
+        first = {key: array[: self._burn_in_steps] for key, array in prepared.items()}
+        _, _, after = policy.unroll(first, state, reset_after)
+        return after[-1].masked_fill(reset_after[-1].unsqueeze(1), 0.0)
+
+
+class Minibatches:
+    """A batch as its minibatches: made at the start of an update (rules P2, P3, S5).
+
+    Args:
+        policy: prepares the observations; its statistics are those the update began with (P7).
+        batch: at least one of its valid steps lies past the burn-in.
+        settings: sizes and units.
+
+    Raises: ValueError: when there is nothing to learn from.
+    """
+
+    def __init__(self, policy: Policy, batch: UpdateBatch, settings: PpoSettings) -> None:
+        self._batch = batch
+        self._settings = settings
+        is_recurrent = policy.state_size > 0
+        self.unit = settings.unit_for(is_recurrent=is_recurrent)
+        self._is_learned = batch.valid
+        if is_recurrent and settings.burn_in_steps > 0:
+            self._is_learned = batch.valid.clone()
+            self._is_learned[: settings.burn_in_steps] = False
+        learned = self._is_learned.flatten()
+        self.num_steps = int(learned.sum())
+        if self.num_steps == 0:
+            raise ValueError("expected a batch with at least one valid step to learn from, got none")
+        self._chosen = None if self.num_steps == learned.numel() else learned.nonzero().squeeze(1)
+        self.inputs = self._segment_inputs(policy) if is_recurrent else self._step_inputs(policy)
+        actions = self._flat(batch.actions)
+        self._actions = actions if actions.is_floating_point() else actions.long()
+        self._log_probs = self._flat(batch.log_probs)
+        self._action_masks = None if batch.action_masks is None else self._flat(batch.action_masks)
+
+    def steps(self, estimates: Estimates, weights: Tensor | None = None) -> Steps:
+        """What the losses are made of; `weights` are [S], one for each segment."""
+        by_step = None if weights is None else weights.float().expand(self._batch.valid.shape)
+        return Steps(
+            self._actions,
+            self._log_probs,
+            self._flat(estimates.values),
+            self._flat(estimates.advantages),
+            self._flat(estimates.value_targets),
+            self._action_masks,
+            None if by_step is None else self._flat(by_step),
+        )
+
+    def priorities(self, estimates: Estimates) -> Tensor | None:
+        """[S] float64 on the CPU, how likely each segment is drawn; None: each comes once (P2)."""
+        if self._settings.prio_alpha == 0.0:
+            return None
+        return segment_probabilities(estimates.advantages, self._batch.valid, self._settings.prio_alpha).cpu()
+
+    def weights(self, probabilities: Tensor, beta: float) -> Tensor:
+        """[S] float64, on the batch's device."""
+        return importance_weights(probabilities, beta).to(self._batch.valid.device)
+
+    def epoch(self, generator: torch.Generator, probabilities: Tensor | None) -> Iterator[Minibatch]:
+        """One pass: every unit once in random order, or as many segments drawn as could be (P3).
+
+        Draws all it needs from the generator before it gives the first.
+        """
+        num_parts = self._settings.minibatches_for(self.num_steps)
+        device = self._batch.valid.device
+        if self.unit == "step":
+            parts = shuffled_partition(self.num_steps, num_parts, generator)
+            return (Minibatch(part.to(device)) for part in parts)
+        num_segments = self._batch.valid.shape[1]
+        if probabilities is None:
+            parts = shuffled_partition(num_segments, min(num_parts, num_segments), generator)
+        else:
+            num_segments = int((probabilities > 0).sum())
+            draws = draw_segments(probabilities, num_segments, generator)
+            parts = torch.tensor_split(draws, min(num_parts, num_segments))
+        return self._of_segments(part.to(device) for part in parts)
+
+    def _of_segments(self, parts: Iterator[Tensor]) -> Iterator[Minibatch]:
+        # Where each learned step stands among them; read only where one is.
+        place = (self._is_learned.flatten().cumsum(0) - 1).view_as(self._is_learned)
+        for columns in parts:
+            index = place.index_select(1, columns)[self._is_learned.index_select(1, columns)]
+            if index.numel() > 0:
+                yield Minibatch(index, columns)
+
+    def _step_inputs(self, policy: Policy) -> Inputs:
+        observations = {key: self._flat(array) for key, array in self._batch.observations.items()}
+        return StepInputs(policy.prepare(observations))
+
+    def _segment_inputs(self, policy: Policy) -> Inputs:
+        batch, settings = self._batch, self._settings
+        return SegmentInputs(
+            policy.prepare(finite_where_invalid(batch.observations, batch.valid)),
+            start_states(batch, policy.state_size, from_zero=settings.recurrent_start == "zero"),
+            batch.reset_after,
+            self._is_learned,
+            settings.burn_in_steps,
+        )
+
+    def _flat(self, array: Tensor) -> Tensor:
+        """[N, ...]: the learned steps of a [T, S, ...]."""
+        steps = array.flatten(0, 1)
+        return steps if self._chosen is None else steps.index_select(0, self._chosen)
+
+
+def shuffled_partition(num_units: int, num_parts: int, generator: torch.Generator) -> tuple[Tensor, ...]:
+    """Every unit once, in random order, cut into parts that differ by at most one (rules P2, S5).
+
+    Args:
+        num_units: steps or segments, >= num_parts.
+        generator: on the CPU, so that every device gets the same order.
+
+    Returns: `num_parts` [n] int64 index tensors on the CPU.
+    """
+    order = torch.randperm(num_units, generator=generator)
+    return torch.tensor_split(order, num_parts)

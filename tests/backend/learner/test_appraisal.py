@@ -1,0 +1,88 @@
+import dataclasses
+
+import pytest
+import torch
+
+from attract.learner import appraisal
+from attract.learner.appraisal import appraise
+from attract.learner.update_batch import UpdateBatch
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
+from played_batches import build, play
+
+MANY = DictSpace(
+    spaces={
+        "bits": MultiBinarySpace(n=3),
+        "hand": DiscreteSpace(n=4),
+        "map": BoxSpace(shape=[12, 12, 2], dtype="uint8"),
+        "place": BoxSpace(shape=[2]),
+    }
+)
+KINDS = {
+    "feed-forward": ({}, {}),
+    "lstm": ({"recurrent": "lstm"}, {}),
+    "gru, separate trunks": ({"recurrent": "gru", "shared_trunk": False}, {}),
+    "several entries and bits": (
+        {"observation": MANY, "action": {"kind": "multi_binary", "n": 3}, "recurrent": "lstm"},
+        {},
+    ),
+    "continuous": (
+        {"action": {"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}},
+        {},
+    ),
+    "masked": ({"recurrent": "gru"}, {"masks": 3}),
+    "masked components": ({"action": {"kind": "multi_discrete", "nvec": [2, 4]}}, {"masks": 6}),
+}
+
+
+def assert_as_played(policy, distribution, batch: UpdateBatch, **options) -> None:
+    """The appraisal says what the policy said while it played, wherever a number is read."""
+    said = appraise(policy, distribution, batch, **options)
+    valid, finals = batch.valid, batch.truncated & ~batch.terminated
+    for name, where in (("log_probs", valid), ("values", valid), ("final_values", finals)):
+        got, expected = getattr(said, name)[where], getattr(batch, name)[where]
+        torch.testing.assert_close(
+            got, expected, rtol=1e-5, atol=1e-5, msg=lambda text, n=name: f"{n}: {text}"
+        )
+    torch.testing.assert_close(
+        said.bootstrap_value[valid[-1]], batch.bootstrap_value[valid[-1]], rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_S3_S4_E4_a_batch_is_appraised_as_it_was_played(kind):
+    network, playing = KINDS[kind]
+    policy, distribution = build(**network)
+    batch = play(policy, distribution, slots=5, runs=3, invalid=0.5, **playing)
+    assert not bool(batch.valid.all()) and bool((batch.truncated & ~batch.terminated)[-1].any())
+    assert_as_played(policy, distribution, batch)
+
+
+def test_cutting_a_batch_in_pieces_changes_nothing(monkeypatch):
+    policy, distribution = build(recurrent="lstm")
+    batch = play(policy, distribution, slots=5, runs=3, ends=0.3)
+    whole = appraise(policy, distribution, batch)
+    # Two segments of 6 steps at a time: 15 segments in 8 pieces.
+    monkeypatch.setattr(appraisal, "CHUNK_STEPS", 13)
+    pieces = appraise(policy, distribution, batch)
+    for field in dataclasses.fields(whole):
+        got, expected = getattr(pieces, field.name), getattr(whole, field.name)
+        torch.testing.assert_close(got, expected, rtol=0, atol=1e-6, equal_nan=True)
+
+
+def test_S3_from_zero_the_stored_states_are_not_read():
+    policy, distribution = build(recurrent="gru")
+    batch = play(policy, distribution, ends=0.0)
+    assert batch.state is not None and bool((batch.state != 0).any())
+    zeros = dataclasses.replace(batch, state=torch.zeros_like(batch.state))
+    expected = appraise(policy, distribution, zeros)
+    got = appraise(policy, distribution, dataclasses.replace(batch, state=None), from_zero=True)
+    assert torch.equal(got.values, expected.values)
+    # And it makes a difference.
+    assert not torch.allclose(got.values, batch.values, atol=1e-3)
+
+
+def test_S3_a_recurrent_policy_needs_the_states():
+    policy, distribution = build(recurrent="gru")
+    batch = dataclasses.replace(play(policy, distribution), state=None)
+    with pytest.raises(ValueError, match=r"expected states of shape \(8, 5\), got None"):
+        appraise(policy, distribution, batch)
