@@ -1,6 +1,6 @@
 /** Blocks against the frame's limit. */
 
-import { type Block, decodeFromBrowser, encodeMessage } from "@attract/schema";
+import { type Block, decodeFromBrowser, encodeMessage, int32View } from "@attract/schema";
 import { type BlockFrame, BlockWriter } from "@attract/worker/block-writer";
 import { ObservationBatch } from "@attract/worker/observation-batch";
 import { SegmentRecorder } from "@attract/worker/recorder";
@@ -57,7 +57,6 @@ function record(
         metrics: { food: 2.5 },
         reward_terms: {},
         lesson_id: "small",
-        lesson_id: null,
       });
     }
   }
@@ -105,6 +104,48 @@ describe("E8: a block", () => {
       const frames = write(recorder, batch, maxBytes);
       expect(frames.length).toBeGreaterThan(1);
       for (const { bytes } of frames) expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
+    }
+  });
+
+  test("E8: keeps to the limit with masks, states, continuous actions and many named observations", () => {
+    const names = Array.from({ length: 12 }, (_, i) => `part ${i}`);
+    const space = dict(
+      Object.fromEntries(
+        names.map((name, i) => [name, box({ shape: [i + 1], dtype: i % 2 ? "uint8" : "float32" })]),
+      ),
+    );
+    const numSlots = 300;
+    const slotIds = Array.from({ length: numSlots }, (_, i) => 100_000 + i);
+    for (const action of [box({ shape: [3], low: -1, high: 1 }), discrete(2)]) {
+      const sampler = createSampler(action, numSlots);
+      const sizes = { maskSize: action.kind === "box" ? 0 : 2, stateSize: 6 };
+      const recorder = new SegmentRecorder(space, { horizon: 4, slotIds, action: sampler, ...sizes });
+      const batch = new ObservationBatch(space, numSlots, sizes);
+      recorder.begin(0, batch);
+      for (let t = 0; t < 4; t++) for (let c = 0; c < numSlots; c++) recorder.recordFinal(t, c, batch);
+      const columns = Int32Array.from({ length: 200 }, (_, i) => i + Math.floor(i / 2));
+      for (const maxBytes of [40_000, 250_000]) {
+        const frames: BlockFrame[] = [];
+        const writer = new BlockWriter(recorder, batch, maxBytes, "run");
+        const identity = { ...IDENTITY, policyId: "a policy of a long name, with an Ä" };
+        writer.write(identity, 0, (frame) => frames.push(frame), columns);
+        const blocks = frames.map((frame) => decodeFromBrowser(frame.bytes) as Block);
+        expect(blocks.flatMap((block) => [...int32View(block.slot_id)])).toEqual(
+          [...columns].map((c) => 100_000 + c),
+        );
+        for (const [i, { bytes }] of frames.entries()) {
+          expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
+          const { shape } = blocks[i].slot_id;
+          if (i + 1 < frames.length) {
+            expect(bytes.byteLength * (1 + 1 / shape[0]) + 300).toBeGreaterThan(maxBytes);
+          }
+          expect(blocks[i].action_mask?.shape ?? null).toEqual(
+            sizes.maskSize === 0 ? null : [4, shape[0], 2],
+          );
+          expect(blocks[i].recurrent_state.state.shape).toEqual([shape[0], 6]);
+          expect(blocks[i].final_observations?.recurrent_state.state.shape).toEqual([4 * shape[0], 6]);
+        }
+      }
     }
   });
 

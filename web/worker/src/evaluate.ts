@@ -130,7 +130,7 @@ class Evaluation {
   }
 
   #finish(place: number, game: Instance, reason: EpisodeResult["end_reason"]): void {
-    this.results[this.#orders[place]] = episodeResult(game, reason, 0);
+    this.results[this.#orders[place]] = episodeResult(game, reason, 0, this.#lease.lesson_id);
     this.#numOpen--;
     this.#startNext(place);
   }
@@ -154,7 +154,7 @@ class Evaluation {
         return;
       } catch (error) {
         this.#fail(place, error, 0);
-        this.results[order] = episodeResult(game, "cut", 0);
+        this.results[order] = episodeResult(game, "cut", 0, this.#lease.lesson_id);
       }
     }
     this.#games[place] = null;
