@@ -336,13 +336,17 @@ class CollectionCore:
         self._state.lesson = Lesson(lesson_id, dict(parameters))
         return self._done(now)
 
+    def set_evaluation_parameters(self, parameters: Mapping[str, ParameterDistribution]) -> None:
+        """Later leases for evaluation start their games with these, whatever the lesson."""
+        self._state.evaluation_lesson = Lesson(None, dict(parameters))
+
     def tick(self, now: float) -> list[Effect]:
         """Time has passed: leases may have lapsed (rule C3), deadlines gone by."""
         state = self._state
         for worker in list(state.fleet.workers.values()):
             gone = worker.disconnected_at
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
-                worker.away = True
+                state.fleet.leave(worker)
                 if worker.seated:
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
@@ -401,7 +405,7 @@ class CollectionCore:
                 state.emit(GameBroken(worker.last_report, fatal=False))
             case messages.Goodbye():
                 state.lapse_all(worker, "the page is going away", now)
-                worker.silent = True
+                state.fleet.set_silent(worker, True)
             case _:
                 raise malformed(f"{message.type}: not for a worker to say", fix="connect as a host")
 
@@ -464,14 +468,14 @@ class CollectionCore:
 
     def _heard(self, worker: Worker, now: float) -> None:
         worker.last_heard = now
-        worker.silent = False
+        self._state.fleet.set_silent(worker, False)
 
     def _silence(self, worker: Worker, now: float) -> None:
         """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3).
 
         It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
         """
-        worker.silent = self._state.learner.has_version
+        self._state.fleet.set_silent(worker, self._state.learner.has_version)
         worker.sent_version, worker.acknowledged = None, True
         self._state.lapse_all(worker, "no progress was heard", now)
 

@@ -55,6 +55,8 @@ class CollectionState:
         self.stopped = False
         self.lesson = Lesson()
         """Carried by every lease for training that is issued from now on."""
+        self.evaluation_lesson = Lesson()
+        """Carried by every lease for evaluation."""
         self.boundary = False
         """A lease ended with a full batch in the pool (rule S1)."""
         self.warmup_issued = False
@@ -87,12 +89,11 @@ class CollectionState:
 
     def progress(self, described: Described) -> Progress:
         """Where collection and learning stand."""
-        promised = tuple(lease.remaining for lease in self.book if lease.purpose == "train")
         return Progress(
             version=self.learner.version,
             busy=self.learner.batch is not None,
             pooled=described.acceptance.pool.num_segments,
-            promised=promised,
+            promised=self.book.promised,
             target=described.target,
             boundary=self.boundary,
             sealed=described.acceptance.pool.num_sealed,
@@ -129,7 +130,7 @@ class CollectionState:
             local=worker.tier == "local",
             now=now,
             episodes=episodes,
-            lesson=self.lesson if purpose in ("train", "record") else None,
+            lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
         )
         described.acceptance.reserve(lease)
         if evaluation is not None:
@@ -191,7 +192,7 @@ class CollectionState:
         """A worker is of no use any more, its host will end it; too many that the game ended end the run."""
         if worker.broken:
             return
-        worker.broken = True
+        self.fleet.set_broken(worker)
         if worker.seated:
             self.lapse_all(worker, "the worker ends", now)
         if report is not None and self._failures.add(self.learner.counters.agent_steps):

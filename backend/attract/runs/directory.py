@@ -196,13 +196,26 @@ class RunDirectory:
         link = self.path / mark
         return int(link.readlink().name) if link.is_symlink() else None
 
+    def keep(self, version: int) -> None:
+        """Never prune this version's checkpoint: a relative link in `kept/`."""
+        kept = self.path / "kept"
+        kept.mkdir(exist_ok=True)
+        link = kept / str(version)
+        if not link.is_symlink():
+            link.symlink_to(Path("..") / "checkpoints" / str(version))
+
+    def kept(self) -> list[int]:
+        """Versions that `keep` named, ascending."""
+        kept = self.path / "kept"
+        return sorted(int(link.name) for link in kept.iterdir()) if kept.is_dir() else []
+
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""
         return sorted(_versions(self.checkpoints))
 
     def prune(self) -> None:
-        """Keep the last 20 checkpoints, every 100th, `latest` and `best`; remove the others."""
-        marked = {self.marked("latest"), self.marked("best")}
+        """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others."""
+        marked = {self.marked("latest"), self.marked("best"), *self.kept()}
         for version in self.versions()[:-KEPT_VERSIONS]:
             if version % KEPT_EVERY and version not in marked:
                 shutil.rmtree(self.checkpoints / str(version))

@@ -11,10 +11,10 @@ import numpy as np
 from attract.collection import effects
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
+from attract.curriculum.director import Director
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
-from attract.runs.metrics import UpdateRow
 from attract.schema import close_codes
 from attract.schema.api import (
     EvaluationView,
@@ -25,7 +25,7 @@ from attract.schema.api import (
 )
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
-from attract.schema.learner import Export, Published, Warmup
+from attract.schema.learner import Export, Warmup
 from attract.schema.messages import Block, FromBrowser, Hello, Lease, RolloutClose, Seed
 from attract.server.background import BackgroundTasks
 from attract.server.evaluator import Evaluator
@@ -34,6 +34,7 @@ from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
+from attract.server.run_course import RunCourse
 from attract.server.run_news import Listener, RunNews
 from attract.server.run_plan import begin_message, collection_config, create_store
 from attract.server.run_progress import RunProgress, RunResult
@@ -93,22 +94,36 @@ class ActiveRun:
         self._initialize_from = initialize_from
         self._train = train
         created = str(record.directory.read_config()["created"])
-        self._progress = RunProgress(self.run_id, created, settings, module.reference, clock)
+        director = Director(settings)
+        self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
         self._config = collection_config(settings, self.run_id, module.reference)
         self._core = CollectionCore(self._config)
         self._store: SegmentStore | None = None
         self._news = RunNews(
             self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train
         )
-        self._confirming = False
-        """The goal is being confirmed; the core is paused until that is decided."""
-        self._evaluator = Evaluator(self._progress, record, self._request_evaluation, keep=train)
+        self._background = BackgroundTasks(self._broke)
+        self._evaluator = Evaluator(
+            self._progress, record, self._request_evaluation, director.evaluated, keep=train
+        )
+        self._course = RunCourse(
+            self,
+            director,
+            settings,
+            self._core,
+            self._progress,
+            record,
+            self._news,
+            self._evaluator,
+            self._background,
+            clock,
+        )
         self._updates = UpdateFlow(
-            self, self._core, self._progress, record, self._news, self._evaluator, clock
+            self, self._course, self._core, self._progress, record, self._news, self._evaluator, clock
         )
         self._learner = LearnerSupervisor(start_learner, self._updates)
-        self._background = BackgroundTasks(self._broke)
-        self._finishing = False
+        self.is_ending = False
+        """Whether the end has begun."""
         self._deaf = False
         """Ended: what browsers still say means nothing."""
 
@@ -123,7 +138,8 @@ class ActiveRun:
 
     def fleet(self) -> FleetView:
         """Hosts and workers now."""
-        return self._core.fleet_view(self._clock())
+        view = self._core.fleet_view(self._clock())
+        return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
 
     def policy(self, version: int) -> bytes | None:
         """ONNX bytes of a recent version, or None."""
@@ -153,7 +169,7 @@ class ActiveRun:
     async def resume(self) -> None:
         """Go on after `pause`."""
         if self._progress.state == "paused":
-            if self._confirming:
+            if self._course.confirming:
                 self._progress.state = "evaluating"
             else:
                 self._progress.state = "running" if self._updates.ready.is_set() else "starting"
@@ -162,7 +178,7 @@ class ActiveRun:
 
     async def stop(self) -> RunResult:
         """Finish the update under way, save, export, end; the result."""
-        self._end("stopped")
+        self.end("stopped")
         return await asyncio.shield(self.finished)
 
     async def abort(self) -> None:
@@ -264,12 +280,9 @@ class ActiveRun:
                 case effects.StartWarmup():
                     self._learner.tell(Warmup(rows=[int(row) for row in wish.rows]))
                 case effects.StartUpdate():
-                    self._updates.began(wish.train)
-                    self._learner.tell(wish.train)
+                    self._learner.tell(self._updates.begin(wish.train))
                 case effects.EpisodesCounted():
-                    episodes = [one.result for one in wish.episodes]
-                    self._progress.goal.count(episodes)
-                    self._progress.statistics.count(episodes)
+                    self._course.counted(wish.episodes)
                 case effects.EvaluationDone():
                     self._evaluator.done(wish.view)
                 case effects.GameKnown():
@@ -278,6 +291,7 @@ class ActiveRun:
                     self._game_broke(wish.report, fatal=wish.fatal)
                 case effects.Note():
                     self._news.note(wish)
+        self._course.act()
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
@@ -299,6 +313,7 @@ class ActiveRun:
         self._progress.described(description)
         directory = self._record.directory
         try:
+            self._course.described(description)
             self._store = create_store(self.settings, self._config, directory, description)
         except AttractError as error:
             self.fail(str(error))
@@ -320,40 +335,6 @@ class ActiveRun:
         if fatal:
             self.fail(f"the game failed ({report.kind}): {report.name}: {report.text}")
 
-    def announce(self, row: UpdateRow, published: Published) -> None:
-        """Let workers have a committed version, and see whether the goal is reached."""
-        decision = "go_on"
-        if row.update and not self._finishing:
-            decision = self._progress.goal.after_update(row.update, row.agent_steps)
-        if decision == "evaluate" and (self._confirming or self._evaluator.is_running):
-            decision = "go_on"
-        if decision != "go_on":
-            # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
-            self.carry_out(self._core.pause(self._clock()))
-        self.carry_out(self._core.published(published, self._clock()))
-        if decision == "evaluate":
-            self._confirming = True
-            self._background.spawn(self._confirm(row.update))
-        if decision == "finish":
-            self._end("finished")
-
-    async def _confirm(self, update: int) -> None:
-        wanted = self.settings.evaluation
-        self._progress.state = "evaluating"
-        self._background.spawn(self._news.changed())
-        view = await self._evaluator.run(
-            wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed
-        )
-        self._confirming = False
-        if self._finishing:
-            return
-        if self._progress.goal.evaluated(update, view.return_mean) == "finish":
-            self._end("finished", version=view.policy_version)
-        elif self._progress.state == "evaluating":
-            self._progress.state = "running"
-            self.carry_out(self._core.resume(self._clock()))
-        await self._news.changed()
-
     def _request_evaluation(self, episodes: int, deterministic: bool, seed: Seed) -> None:
         self.carry_out(self._core.request_evaluation(episodes, deterministic, seed, self._clock()))
 
@@ -364,11 +345,12 @@ class ActiveRun:
     def fail(self, error: str) -> None:
         """The run cannot go on: it ends, and says why."""
         self._progress.error = error
-        self._end("failed")
+        self.end("failed")
 
-    def _end(self, state: RunState, *, version: int | None = None) -> None:
-        if not self._finishing:
-            self._finishing = True
+    def end(self, state: RunState, *, version: int | None = None) -> None:
+        """End in good order: the update under way is finished, `version` (None: the newest) exported."""
+        if not self.is_ending:
+            self.is_ending = True
             self._progress.ended()
             self._background.spawn(self._finish(state, version))
 
@@ -419,7 +401,7 @@ class ActiveRun:
             self.carry_out(self._core.tick(now))
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
-                self._news.publish("fleet", self._core.fleet_view(now), keep=False)
+                self._news.publish("fleet", self.fleet(), keep=False)
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:
         task = asyncio.ensure_future(awaitable)

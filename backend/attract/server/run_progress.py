@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from attract.curriculum.director import Director
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import (
     EvaluationView,
     FleetView,
     GameReport,
+    LessonView,
     MetricsRow,
     PolicyView,
     RunState,
@@ -56,6 +58,7 @@ class RunProgress:
         settings: RunSettings,
         game: GameReference,
         clock: Callable[[], float],
+        director: Director,
     ) -> None:
         """`created`: UTC time as a label."""
         self.run_id = run_id
@@ -65,10 +68,11 @@ class RunProgress:
         self.counters = Counters()
         self.policy_version = 0
         self.description: GameDescription | None = None
-        self.goal = Goal(settings.until_return, settings.total_steps)
+        self.goal = Goal(settings.until_return, settings.total_steps, director.window)
         self.statistics = Statistics({})
         self._created = created
-        self._settings = settings
+        self.settings = settings
+        self._director = director
         self._game = game
         self._clock = clock
         self._first_lease: float | None = None
@@ -112,7 +116,7 @@ class RunProgress:
             game=self._game.name,
             state=self.state,
             created=self._created,
-            seed=self._settings.seed,
+            seed=self.settings.seed,
             policy_version=self.policy_version,
             agent_steps=self.counters.agent_steps,
             collected_steps=self.counters.collected_steps,
@@ -121,14 +125,28 @@ class RunProgress:
             elapsed_seconds=self.elapsed_seconds,
             steps_per_second=fleet.steps_per_second if self._ended is None else 0.0,
             episode_return_mean=self.goal.return_mean,
-            goal=self._settings.until_return,
-            total_steps=self._settings.total_steps,
+            goal=self.settings.until_return,
+            total_steps=self.settings.total_steps,
             error=self.error,
             reports=reports,
             evaluation=self.evaluation,
+            lesson=self.lesson(),
             description=self.description,
             game_reference=self._game,
-            settings=self._settings.model_dump(mode="json"),
+            settings=self.settings.model_dump(mode="json"),
+        )
+
+    def lesson(self) -> LessonView | None:
+        """The lesson that is played; None without lessons."""
+        lessons = self._director.lessons
+        if lessons is None:
+            return None
+        return LessonView(
+            name=lessons.lesson.name,
+            number=lessons.number,
+            num_lessons=len(lessons),
+            agent_steps=self.counters.agent_steps,
+            global_episode_index=self.counters.global_episode_index,
         )
 
     def counters_after(self, published: Published, trained: Counters) -> Counters:
@@ -140,7 +158,9 @@ class RunProgress:
 
     def metrics(self, published: Published, counters: Counters, fleet: FleetView) -> dict[str, float]:
         """The metrics of an update: the learner's, and what was gathered here since the last one."""
-        return self.statistics.row(published.metrics, counters, self.elapsed_seconds, self.goal, fleet)
+        values = self.statistics.row(published.metrics, counters, self.elapsed_seconds, self.goal, fleet)
+        lesson = self.lesson()
+        return values if lesson is None else {**values, "curriculum/lesson": float(lesson.number)}
 
     def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
         """The view that is committed with a row: `now` as it will be once the row is there."""

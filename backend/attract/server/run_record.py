@@ -83,6 +83,10 @@ class RunRecord:
         """Point `best` at a version."""
         await self._run(self.directory.mark, "best", version)
 
+    async def keep_version(self, version: int) -> None:
+        """Never remove a version's checkpoint."""
+        await self._run(self.directory.keep, version)
+
     def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
         """An event for every page that listens; kept, it can be asked for again."""
         data = body.model_dump_json()

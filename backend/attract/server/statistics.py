@@ -47,10 +47,11 @@ class Statistics:
         """
         last_seconds, last_steps = self._last_row
         values = dict(learner)
-        if goal.return_mean is not None and goal.length_mean is not None:
-            values["rollout/ep_rew_mean"] = goal.return_mean
-            values["rollout/ep_len_mean"] = goal.length_mean
-        for agent, mean in enumerate(goal.agent_return_means):
+        window = goal.window
+        if window.return_mean is not None and window.length_mean is not None:
+            values["rollout/ep_rew_mean"] = window.return_mean
+            values["rollout/ep_len_mean"] = window.length_mean
+        for agent, mean in enumerate(window.agent_return_means):
             values[f"rollout/ep_rew_mean/agent_{agent}"] = mean
         values["rollout/episodes"] = float(self._episodes)
         values["time/total_timesteps"] = float(counters.agent_steps)
@@ -67,6 +68,7 @@ class Statistics:
         values["fleet/steps_per_second"] = fleet.steps_per_second
         values["fleet/leases_lapsed"] = float(fleet.leases_lapsed)
         values["fleet/blocks_refused"] = float(fleet.blocks_refused)
+        values["fleet/sockets_refused"] = float(fleet.sockets_refused)
         values.update(self._fractions())
         for name, numbers in self._terms.items():
             values[f"reward/{name}"] = sum(numbers) / len(numbers)

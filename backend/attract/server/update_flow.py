@@ -3,15 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
 
 from attract.collection.core import CollectionCore
-from attract.collection.effects import Effect
-from attract.runs.metrics import UpdateRow
+from attract.errors import ConfigurationError
 from attract.schema.api import GameReport
 from attract.schema.learner import Dropped, Published, Ready, Train
 from attract.server.evaluator import Evaluator
 from attract.server.policy_cache import PolicyCache
+from attract.server.run_course import RunControl, RunCourse
 from attract.server.run_news import RunNews
 from attract.server.run_progress import RunProgress
 from attract.server.run_record import RunRecord
@@ -19,26 +18,6 @@ from attract.server.run_record import RunRecord
 MAX_DROPPED = 3
 """Rule P8: this many updates undone in a row pause the run."""
 log = logging.getLogger(__name__)
-
-
-class RunControl(Protocol):
-    """What the flow of updates asks of the run; all on the event loop."""
-
-    def carry_out(self, wishes: list[Effect]) -> None:
-        """Do what the core wants."""
-        ...
-
-    def announce(self, row: UpdateRow, published: Published) -> None:
-        """A version is committed: let workers have it."""
-        ...
-
-    async def pause(self) -> None:
-        """Give no new leases."""
-        ...
-
-    def fail(self, error: str) -> None:
-        """The run cannot go on."""
-        ...
 
 
 class UpdateFlow:
@@ -50,6 +29,7 @@ class UpdateFlow:
     def __init__(
         self,
         control: RunControl,
+        course: RunCourse,
         core: CollectionCore,
         progress: RunProgress,
         record: RunRecord,
@@ -64,6 +44,7 @@ class UpdateFlow:
         """No update is under way."""
         self.idle.set()
         self._control = control
+        self._course = course
         self._core = core
         self._progress = progress
         self._record = record
@@ -72,10 +53,12 @@ class UpdateFlow:
         self._clock = clock
         self._in_flight: dict[int, Train] = {}
 
-    def began(self, train: Train) -> None:
-        """The learner is being told to do this update."""
+    def begin(self, train: Train) -> Train:
+        """An update is to be done; the message that tells the learner."""
+        train = self._course.train_message(train)
         self._in_flight[train.batch_id] = train
         self.idle.clear()
+        return train
 
     def forget(self) -> None:
         """What is in the learner's hands is lost."""
@@ -96,6 +79,11 @@ class UpdateFlow:
                 await self._record.commit_update(row, self._news.view())
             self.policies.keep(ready.policy_version, ready.onnx)
             self.ready.set()
+        try:
+            self._course.learner_ready(ready)
+        except ConfigurationError as error:
+            self._control.fail(str(error))
+            return
         self._control.carry_out(self._core.learner_ready(ready, self._clock()))
         await self._news.changed()
 
@@ -114,7 +102,7 @@ class UpdateFlow:
         progress.advance(row, counters)
         self.policies.keep(published.policy_version, published.onnx)
         self.ready.set()
-        self._control.announce(row, published)
+        self._course.announce(row, published)
         if not self._in_flight:
             self.idle.set()
         for event, (kind, body) in zip(events, bodies, strict=True):
@@ -123,7 +111,9 @@ class UpdateFlow:
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""
-        self._in_flight.pop(dropped.batch_id, None)
+        train = self._in_flight.pop(dropped.batch_id, None)
+        if train is not None:
+            self._course.dropped(train)
         self._control.carry_out(self._core.dropped(dropped, self._clock()))
         if not self._in_flight:
             self.idle.set()

@@ -19,31 +19,36 @@ def episodes(count: int, episode_return: float, end_reason: str = "terminated") 
     ]
 
 
+def count(goal: Goal, results: list[EpisodeResult]) -> None:
+    for result in results:
+        goal.window.add(result)
+
+
 def test_the_goal_needs_100_episodes_before_anything_is_evaluated():
     goal = Goal(475.0, None)
-    goal.count(episodes(99, 500.0))
+    count(goal, episodes(99, 500.0))
     assert goal.after_update(1, 1000) == "go_on"
-    goal.count(episodes(1, 500.0))
+    count(goal, episodes(1, 500.0))
     assert goal.after_update(2, 2000) == "evaluate"
 
 
 def test_the_mean_is_over_the_last_100():
     goal = Goal(475.0, None)
-    goal.count(episodes(100, 0.0) + episodes(99, 500.0))
+    count(goal, episodes(100, 0.0) + episodes(99, 500.0))
     assert goal.return_mean == 495.0  # (0 + 99 * 500) / 100
     assert goal.after_update(1, 1000) == "evaluate"
 
 
 def test_E1_cut_episodes_never_count():
     goal = Goal(475.0, None)
-    goal.count(episodes(100, 500.0, "cut"))
+    count(goal, episodes(100, 500.0, "cut"))
     assert goal.return_mean is None
     assert goal.after_update(1, 1000) == "go_on"
 
 
 def test_an_evaluation_that_falls_short_is_tried_again_ever_more_seldom():
     goal = Goal(475.0, None)
-    goal.count(episodes(100, 480.0))
+    count(goal, episodes(100, 480.0))
     tried = []
     for update in range(1, 40):
         if goal.after_update(update, update) == "evaluate":
@@ -55,7 +60,7 @@ def test_an_evaluation_that_falls_short_is_tried_again_ever_more_seldom():
 
 def test_a_confirmed_goal_ends_the_run():
     goal = Goal(475.0, None)
-    goal.count(episodes(100, 480.0))
+    count(goal, episodes(100, 480.0))
     assert goal.after_update(1, 1) == "evaluate"
     assert goal.evaluated(1, 475.0) == "finish"
     assert goal.reached
@@ -63,7 +68,7 @@ def test_a_confirmed_goal_ends_the_run():
 
 def test_total_steps_end_the_run_without_a_goal_reached():
     goal = Goal(None, 1000)
-    goal.count(episodes(100, 480.0))
+    count(goal, episodes(100, 480.0))
     assert goal.after_update(1, 999) == "go_on"
     assert goal.after_update(2, 1000) == "finish"
     assert not goal.reached
@@ -72,12 +77,12 @@ def test_total_steps_end_the_run_without_a_goal_reached():
 def test_the_return_of_several_agents_is_their_mean():
     goal = Goal(None, None)
     one = episodes(1, 0.0)[0].model_copy(update={"returns": [1.0, 2.0, 6.0]})
-    goal.count([one, one.model_copy(update={"returns": [3.0, 0.0, 0.0]})])
-    assert (goal.return_mean, goal.length_mean) == (2.0, 10.0)  # (3 + 1) / 2
-    assert goal.agent_return_means == [2.0, 1.0, 3.0]
+    count(goal, [one, one.model_copy(update={"returns": [3.0, 0.0, 0.0]})])
+    assert (goal.return_mean, goal.window.length_mean) == (2.0, 10.0)  # (3 + 1) / 2
+    assert goal.window.agent_return_means == [2.0, 1.0, 3.0]
 
 
 def test_a_game_of_one_agent_has_no_mean_of_each() -> None:
     goal = Goal(None, None)
-    goal.count(episodes(3, 5.0))
-    assert goal.agent_return_means == []
+    count(goal, episodes(3, 5.0))
+    assert goal.window.agent_return_means == []

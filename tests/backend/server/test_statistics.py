@@ -6,7 +6,9 @@ from attract.schema.messages import EpisodeResult, RolloutClose
 from attract.server.goal import Goal
 from attract.server.statistics import Statistics
 
-FLEET = FleetView(hosts=[], steps_per_second=5.0, leases_open=0, leases_lapsed=1, blocks_refused=2)
+FLEET = FleetView(
+    hosts=[], steps_per_second=5.0, leases_open=0, leases_lapsed=1, blocks_refused=2, sockets_refused=3
+)
 
 
 def episode(episode_return: float, end_reason: str = "terminated") -> EpisodeResult:
@@ -45,7 +47,8 @@ def close(play: float, game: float, inference: float, wait: float) -> RolloutClo
 def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
     statistics, goal = Statistics({"food": 2.0, "step": -0.01}), Goal(None, None)
     results = [episode(1.0), episode(3.0)]
-    goal.count(results)
+    for result in results:
+        goal.window.add(result)
     statistics.count(results)
     statistics.closed(close(3.0, 1.0, 1.5, 1.0))
     counters = Counters(agent_steps=1000, collected_steps=1100, updates=1)
@@ -65,7 +68,11 @@ def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
         0.375,
         0.25,
     )
-    assert (row["fleet/leases_lapsed"], row["fleet/blocks_refused"]) == (1.0, 2.0)
+    assert (row["fleet/leases_lapsed"], row["fleet/blocks_refused"], row["fleet/sockets_refused"]) == (
+        1.0,
+        2.0,
+        3.0,
+    )
 
 
 def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():
@@ -88,11 +95,11 @@ def test_E1_cut_episodes_are_in_no_mean():
 
 def test_E9_several_agents_each_have_their_own_mean_return():
     statistics, goal = Statistics({}), Goal(None, None)
-    goal.count([episode(0.0).model_copy(update={"returns": [1.0, 5.0]})])
+    goal.window.add(episode(0.0).model_copy(update={"returns": [1.0, 5.0]}))
     row = statistics.row({}, Counters(), 1.0, goal, FLEET)
     assert row["rollout/ep_rew_mean"] == 3.0
     assert (row["rollout/ep_rew_mean/agent_0"], row["rollout/ep_rew_mean/agent_1"]) == (1.0, 5.0)
     goal = Goal(None, None)
-    goal.count([episode(1.0)])
+    goal.window.add(episode(1.0))
     row = statistics.row({}, Counters(), 2.0, goal, FLEET)
     assert not any(name.startswith("rollout/ep_rew_mean/") for name in row)

@@ -1,0 +1,58 @@
+"""Game parameters: what the settings say of them, checked against what the game declares, for the wire."""
+
+from collections.abc import Mapping
+
+from attract.curriculum_settings import DistributionSettings
+from attract.errors import ConfigurationError, nearest_name
+from attract.schema.game import GameDescription, ParameterRange
+from attract.schema.messages import ParameterDistribution
+
+
+def resolve_parameters(
+    parameters: Mapping[str, DistributionSettings], game: GameDescription, *, setting: str
+) -> dict[str, ParameterDistribution]:
+    """The distributions that leases carry.
+
+    Args:
+        parameters: by the names that the game declares.
+        game: which declares them.
+        setting: where they stand in the settings, for messages.
+
+    Raises: ConfigurationError: for a parameter the game does not have, naming the nearest, and for values
+        outside its declared range.
+    """
+    return {
+        name: _resolve(distribution, _declared(game, name, f"{setting}.{name}"), f"{setting}.{name}")
+        for name, distribution in sorted(parameters.items())
+    }
+
+
+def _declared(game: GameDescription, name: str, setting: str) -> ParameterRange:
+    declared = game.parameters.get(name)
+    if declared is not None:
+        return declared
+    near = nearest_name(name, game.parameters)
+    known = ", ".join(sorted(game.parameters)) or "none"
+    fix = f"did you mean {near!r}?" if near else f"its parameters: {known}"
+    raise ConfigurationError(f"{game.id} has no such parameter", setting=setting, fix=fix)
+
+
+def _resolve(
+    distribution: DistributionSettings, declared: ParameterRange, setting: str
+) -> ParameterDistribution:
+    low, high = declared.low, declared.high
+    for one in distribution.ranges:
+        if one[0] < low or one[1] > high:
+            text = f"{one[0]:g}" if one[0] == one[1] else f"[{one[0]:g}, {one[1]:g}]"
+            raise ConfigurationError(
+                f"{distribution.kind} {text} leaves what the game declares",
+                setting=setting,
+                fix=f"stay within [{low:g}, {high:g}]",
+            )
+    if distribution.normal is not None:
+        values = [*distribution.normal, low, high]
+    elif distribution.constant is not None:
+        values = [distribution.constant]
+    else:
+        values = [limit for one in distribution.ranges for limit in one]
+    return ParameterDistribution(kind=distribution.kind, values=values)

@@ -1,0 +1,29 @@
+"""When a callback is due: every so many episodes of `global_episode_index`, or agent steps (rule C6)."""
+
+from typing import Any
+
+
+class Trigger:
+    """Counts the multiples of `every` that a rising count has passed; owned by the director."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self._passed = 0
+
+    def passed(self, count: int) -> int:
+        """How many multiples of `every` lie between the last count and this one, this one included.
+
+        A count that went back, as after a learner's death, brings nothing a second time.
+        """
+        new = max(0, count // self.every - self._passed)
+        self._passed += new
+        return new
+
+    def state(self) -> dict[str, int]:
+        """For a checkpoint."""
+        return {"every": self.every, "passed": self._passed}
+
+    def load(self, state: dict[str, Any], count: int) -> None:
+        """Go on where `state` was, at `count`; under another interval, from `count` on."""
+        same = state.get("every") == self.every
+        self._passed = int(state["passed"]) if same else count // self.every

@@ -1,0 +1,198 @@
+"""The course of a run: lessons, evaluations and what else falls due along the way, and when it is over."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from attract.collection.core import CollectionCore
+from attract.collection.effects import CountedEpisode, Effect
+from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate, KeepVersion
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import RunState
+from attract.schema.game import GameDescription
+from attract.schema.learner import Published, Ready, Train
+from attract.server.background import BackgroundTasks
+from attract.server.evaluator import Evaluator
+from attract.server.run_news import RunNews
+from attract.server.run_progress import RunProgress
+from attract.server.run_record import RunRecord
+from attract.settings import RunSettings
+
+
+class RunControl(Protocol):
+    """What the parts of a run ask of it; all on the event loop."""
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the run's end has begun."""
+        ...
+
+    def carry_out(self, wishes: list[Effect]) -> None:
+        """Do what the core wants."""
+        ...
+
+    async def pause(self) -> None:
+        """Give no new leases."""
+        ...
+
+    def end(self, state: RunState, *, version: int | None = None) -> None:
+        """End in good order; `version`: to export, None: the newest."""
+        ...
+
+    def fail(self, error: str) -> None:
+        """The run cannot go on."""
+        ...
+
+
+class RunCourse:
+    """Asks the director what is due and has it done; owned by the active run, used on its event loop.
+
+    Rules C6 and D2: what is decided goes into the next update's checkpoint, with the counters of then.
+    """
+
+    def __init__(
+        self,
+        control: RunControl,
+        director: Director,
+        settings: RunSettings,
+        core: CollectionCore,
+        progress: RunProgress,
+        record: RunRecord,
+        news: RunNews,
+        evaluator: Evaluator,
+        background: BackgroundTasks,
+        clock: Callable[[], float],
+    ) -> None:
+        self.confirming = False
+        """The goal is being confirmed; the core is paused until that is decided."""
+        self._control = control
+        self._director = director
+        self._settings = settings
+        self._core = core
+        self._progress = progress
+        self._record = record
+        self._news = news
+        self._evaluator = evaluator
+        self._background = background
+        self._clock = clock
+        self._due: list[Action] = []
+        self._resumed = False
+        self._train: Train | None = None
+        self._callback: asyncio.Lock = asyncio.Lock()
+        """Held by the one evaluation that the run asked for itself."""
+
+    # --- what is heard ---
+
+    def described(self, game: GameDescription) -> None:
+        """The game is known. Raises: ConfigurationError: when it has not what the settings name."""
+        self._director.described(game)
+        self._set_lesson()
+
+    def learner_ready(self, ready: Ready) -> None:
+        """A learner has its policy; the first of a sitting may bring what a checkpoint knew (rule D2).
+
+        Raises: ConfigurationError: when the checkpoint's lesson is no longer there.
+        """
+        if self._resumed:
+            self._director.load_rounds(ready.curriculum)
+            return
+        self._resumed = True
+        counters = ready.counters
+        self._director.load(ready.curriculum, counters.global_episode_index, counters.agent_steps)
+        self._evaluator.load(ready.curriculum.get("best", {}))
+        self._set_lesson()
+
+    def counted(self, episodes: Iterable[CountedEpisode]) -> None:
+        """Finished episodes, in the order of their indices."""
+        episodes = list(episodes)
+        self._progress.statistics.count([one.result for one in episodes])
+        self._due += self._director.count([(one.global_episode_index, one.result) for one in episodes])
+
+    def train_message(self, train: Train) -> Train:
+        """The message of an update with what its checkpoint must know; said again, it is the same."""
+        if self._train is None or self._train.batch_id != train.batch_id:
+            rounds = self._director.next_rounds(train.counters.global_episode_index)
+            state = {**self._director.state(), "best": self._evaluator.state()}
+            self._train = train.model_copy(update={"curriculum": state, "federated_rounds": rounds})
+        return self._train
+
+    def dropped(self, train: Train) -> None:
+        """An update was undone (rule P8)."""
+        self._director.rounds_undone(train.federated_rounds)
+
+    def announce(self, row: UpdateRow, published: Published) -> None:
+        """Let workers have a committed version, do what is due, and see whether the goal is reached."""
+        goal, now = self._progress.goal, self._clock()
+        decision = "go_on"
+        if row.update and not self._control.is_ending:
+            decision = goal.after_update(
+                row.update, row.agent_steps, is_last_lesson=self._director.is_last_lesson
+            )
+            self._due += self._director.committed(row.values, row.agent_steps)
+        if decision == "evaluate" and (self.confirming or self._evaluator.is_running):
+            decision = "go_on"
+        if decision != "go_on":
+            # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
+            self._control.carry_out(self._core.pause(now))
+        self._control.carry_out(self._core.published(published, now))
+        if decision == "evaluate":
+            self.confirming = True
+            self._background.spawn(self._confirm(row.update))
+        if decision == "finish":
+            self._control.end("finished")
+
+    def act(self) -> None:
+        """Do what has fallen due; called when nothing of the core's wishes is left to be carried out."""
+        due, self._due = self._due, []
+        for action in due:
+            match action:
+                case ChangeLesson():
+                    self._change_lesson(action)
+                case KeepVersion():
+                    self._background.spawn(self._record.keep_version(self._progress.policy_version))
+                case Evaluate():
+                    if not self._callback.locked() and not self._control.is_ending:
+                        self._background.spawn(self._evaluate(action))
+
+    # --- what is done ---
+
+    def _change_lesson(self, action: ChangeLesson) -> None:
+        self._set_lesson()
+        view = self._progress.lesson()
+        if view is not None:
+            told = {"global_episode_index": action.global_episode_index, "reason": action.change.reason}
+            self._news.publish("lesson", view.model_copy(update=told))
+
+    def _set_lesson(self) -> None:
+        director, now = self._director, self._clock()
+        parameters = director.parameters()
+        if parameters or director.lesson_id is not None:
+            self._core.set_evaluation_parameters(director.base_parameters())
+            self._control.carry_out(self._core.set_lesson(director.lesson_id, parameters, now))
+
+    async def _evaluate(self, action: Evaluate) -> None:
+        async with self._callback:
+            for mode in action.modes:
+                await self._evaluator.run_in_turn(
+                    action.episodes,
+                    deterministic=mode == "deterministic",
+                    seed=self._settings.evaluation.seed,
+                )
+                await self._news.changed()
+
+    async def _confirm(self, update: int) -> None:
+        wanted = self._settings.evaluation
+        self._progress.state = "evaluating"
+        self._background.spawn(self._news.changed())
+        view = await self._evaluator.run_in_turn(
+            wanted.episodes, deterministic=wanted.deterministic, seed=wanted.seed
+        )
+        self.confirming = False
+        if self._control.is_ending:
+            return
+        if self._progress.goal.evaluated(update, view.return_mean) == "finish":
+            self._control.end("finished", version=view.policy_version)
+        elif self._progress.state == "evaluating":
+            self._progress.state = "running"
+            self._control.carry_out(self._core.resume(self._clock()))
+        await self._news.changed()
