@@ -9,6 +9,8 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
+from attract.learner.appraisal import appraise
+from attract.learner.update_batch import UpdateBatch
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4
@@ -58,36 +60,13 @@ class VersionHistory:
             known |= chosen
             self._judge.load_state_dict(self._states[version])
             mine = batch if bool(chosen.all()) else keep_segments(batch, chosen)
-            log_prob[:, chosen], value[:, chosen] = self._steps(mine)
-            finals = self._final_values(mine)
-            final_value[:, chosen] = finals
-            bootstrap[chosen] = self._bootstrap(mine, finals[-1])
+            said = appraise(self._judge, self._distribution, UpdateBatch.of(mine, version))
+            log_prob[:, chosen], value[:, chosen] = said.log_probs, said.values
+            final_value[:, chosen], bootstrap[chosen] = said.final_values, said.bootstrap_value
         recomputed = replace(
             batch, log_prob=log_prob, value=value, final_value=final_value, bootstrap_value=bootstrap
         )
         return recomputed, known
-
-    def _steps(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        shape = batch.valid.shape
-        outputs, values = self._judge({key: array.flatten(0, 1) for key, array in batch.observation.items()})
-        # An invalid step may hold any action; 0 exists in every space.
-        extra = (1,) * (batch.action.dim() - 2)
-        actions = torch.where(batch.valid.view(*shape, *extra), batch.action, 0).flatten(0, 1)
-        mask = None if batch.action_mask is None else batch.action_mask.flatten(0, 1)
-        log_probs, _ = self._distribution.log_prob_and_entropy(outputs, actions, mask)
-        return log_probs.view(shape), values.view(shape)
-
-    def _final_values(self, batch: Batch) -> Tensor:
-        final_value = batch.final_value.clone()
-        if len(batch.final_step):
-            _, values = self._judge(batch.final_observation)
-            final_value[batch.final_step, batch.final_column] = values
-        return final_value
-
-    def _bootstrap(self, batch: Batch, last_final: Tensor) -> Tensor:
-        """Rule E4."""
-        _, after = self._judge(batch.bootstrap_observation)
-        return torch.where(batch.truncated[-1], last_final, after).masked_fill_(batch.terminated[-1], 0.0)
 
 
 def keep_segments(batch: Batch, chosen: Tensor) -> Batch:
