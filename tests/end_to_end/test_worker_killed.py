@@ -131,6 +131,9 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(point: str, 
             await asyncio.sleep(max(0.0, victim.killed_at + 5.0 - time.monotonic()))
             after = await _speed(gateway, view.run_id, 3.0)
             assert after >= 0.4 * before, (before, after)
+            # What the worker held was given up, and its browser has come back with another.
+            assert gateway.service.fleet(view.run_id).leases_lapsed >= 1
+            await _until(gateway, lambda: _num_playing(gateway, view.run_id) == 2)
             await gateway.service.stop(view.run_id)
         finally:
             for host in hosts:
@@ -145,6 +148,12 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(point: str, 
         key for key in keys.accepted if key not in keys.trained and min(leases) <= key[0] <= max(leases)
     ]
     assert missing == []
+
+
+def _num_playing(gateway: Gateway, run_id: str) -> int:
+    """Workers that have a seat and are there."""
+    hosts = gateway.service.fleet(run_id).hosts
+    return sum(worker.state in ("waiting", "playing") for host in hosts for worker in host.workers)
 
 
 async def _speed(gateway: Gateway, run_id: str, seconds: float) -> float:

@@ -71,6 +71,8 @@ class FleetView(WireModel):
     leases_open: Count
     leases_lapsed: Count
     blocks_refused: Count
+    sockets_refused: Count = 0
+    """Sockets turned away or closed for what they sent, since the server started."""
 
 
 class GameReport(WireModel):

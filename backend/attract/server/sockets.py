@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
 from attract.server.guard import Guard, Tier
+from attract.server.token_bucket import TokenBucket
 from attract.settings import ServerSettings
 
 SMALL_BYTES = 4096
@@ -24,6 +26,9 @@ MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
 """A close frame holds 123 bytes of reason."""
+BURST_SECONDS = 5.0
+"""A socket may send what it may send in so many seconds all at once."""
+log = logging.getLogger(__name__)
 
 
 class SocketHandler(Protocol):
@@ -149,6 +154,8 @@ class SocketHub:
         self.server_frame_bytes = settings.max_frame_bytes
         self.max_frame_bytes = settings.max_frame_bytes
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
+        self.refused: Counter[str] = Counter()
+        """How many sockets were refused or closed for what they sent, by the code they were told."""
 
     def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
         """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
@@ -187,6 +194,8 @@ class SocketHub:
                 )
             await self._talk(websocket, connection)
         except ProtocolError as error:
+            self.refused[error.code] += 1
+            log.warning("a socket of %s is closed: %s", address, error.reason)
             _refuse(connection, error)
         except (WebSocketDisconnect, OSError):
             pass
@@ -261,6 +270,7 @@ class SocketHub:
     async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
         # Always reads: uvicorn stops while nobody does, misses the pong and drops the socket.
         inbox = _Inbox(self._settings.inbound_blocks)
+        meter = _Meter(self._settings, asyncio.get_running_loop().time())
         dealing = asyncio.create_task(self._deal(inbox, connection_id))
         try:
             while True:
@@ -270,6 +280,7 @@ class SocketHub:
                     reading.cancel()
                     return dealing.result()
                 data = reading.result()
+                meter.count(len(data), asyncio.get_running_loop().time())
                 if len(data) > self.max_frame_bytes:
                     raise _refusal(
                         "too_large",
@@ -287,6 +298,24 @@ class SocketHub:
         while True:
             data = await inbox.get()
             self._handler.received(connection_id, decode_from_browser(data))
+
+
+class _Meter:
+    """How much one socket has sent lately; more than its share is an error, far above any worker's."""
+
+    def __init__(self, settings: ServerSettings, now: float) -> None:
+        self._messages_per_second = settings.messages_per_second
+        self._bytes_per_second = settings.bytes_per_second
+        self._messages = TokenBucket(
+            self._messages_per_second, BURST_SECONDS * self._messages_per_second, now
+        )
+        self._bytes = TokenBucket(self._bytes_per_second, BURST_SECONDS * self._bytes_per_second, now)
+
+    def count(self, num_bytes: int, now: float) -> None:
+        if not self._messages.take(1, now):
+            raise _too_fast(f"more than {self._messages_per_second} messages a second")
+        if not self._bytes.take(num_bytes, now):
+            raise _too_fast(f"more than {self._bytes_per_second} bytes a second")
 
 
 class _Inbox:
@@ -327,6 +356,10 @@ async def _receive_bytes(websocket: WebSocket) -> bytes:
             "malformed", close_codes.MALFORMED, "a text frame", "send MessagePack as binary frames"
         )
     return data
+
+
+def _too_fast(reason: str) -> ProtocolError:
+    return _refusal("full", close_codes.BACKPRESSURE, reason, "send less; no worker plays that fast")
 
 
 def _refusal(code: str, close_code: int, reason: str, fix: str) -> ProtocolError:

@@ -209,6 +209,25 @@ async def test_sockets_per_address_are_limited_and_free_again_when_closed():
             pass
 
 
+STATUS_FRAME = encode(HostStatus(run_id=None, num_workers=2))
+FLOODS = [("messages_per_second", 1), ("bytes_per_second", len(STATUS_FRAME))]
+
+
+@pytest.mark.parametrize(("setting", "unit"), FLOODS, ids=["messages", "bytes"])
+async def test_a_socket_that_floods_is_closed_with_a_reason_and_counted(setting: str, unit: int):
+    async with served(**{setting: 20 * unit}) as world, world.greeted() as (socket, connection_id):
+        # Five seconds' worth is let through at once; then it is too much.
+        with contextlib.suppress(websockets.ConnectionClosed):
+            for _ in range(1000):
+                await socket.send(STATUS_FRAME)
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("full", 1013)
+        assert f"{20 * unit} {setting.split('_')[0]} a second" in refused.reason
+        assert await world.handler.gone.get() == connection_id
+        assert world.handler.messages.qsize() >= (100 if unit == 1 else 95)
+        assert world.hub.refused == {"full": 1}
+
+
 class Pipe:
     """A websocket as far as `Connection` sees it, whose sends finish when it is told."""
 

@@ -25,6 +25,10 @@ export interface FleetView {
   leases_open: number;
   leases_lapsed: number;
   blocks_refused: number;
+  /**
+   * Sockets turned away or closed for what they sent, since the server started.
+   */
+  sockets_refused: number;
 }
 /**
  * One browser page.

@@ -34,6 +34,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
             {formatCount(fleet.steps_per_second)} steps per second
             {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "lease")} lapsed`}
             {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "block")} refused`}
+            {fleet.sockets_refused > 0 && `, ${plural(fleet.sockets_refused, "connection")} refused`}
           </span>
         )}
       </div>
