@@ -1,6 +1,6 @@
 """Golden draws: outputs of policies, uniforms and masks, and the actions and log-probabilities that follow.
 
-Written out in plain float64 arithmetic, on its own: neither torch's distributions nor the worker's samplers are
+Written out in plain float64 arithmetic, on its own: neither torch nor the worker's samplers are
 asked.
 `python tests/contract/distributions_golden.py` writes the file again; both languages read it.
 """
