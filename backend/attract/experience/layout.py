@@ -16,6 +16,12 @@ ALIGNMENT: Final = 64
 """Every field starts on a cache line."""
 SINGLE_OBSERVATION: Final = "obs"
 """Key of a game whose observation is a plain box."""
+RECURRENT_STATE: Final = "state"
+"""Key of the packed recurrent state, in segments and beside final observations."""
+LARGE_OBSERVATION_BYTES: Final = 1024
+STEPS_PER_LARGE_FINAL: Final = 4
+"""Of larger observations a row keeps one final observation for so many steps: images would double the store
+for episodes that nearly never are that short."""
 
 FieldKind = Literal["step", "row", "final"]
 """`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...]."""
@@ -42,15 +48,16 @@ class Field:
 class StoreLayout:
     """Everything needed to find a field in the file: sizes and fields in their order.
 
-    `num_actions` is n of a discrete action space, else None.
+    `action_choices` has the number of choices of each component of the action: n of a discrete space, 2 for
+    each bit; it is empty where actions are continuous.
     """
 
     horizon: int
     capacity: int
     num_finals: int
-    """Final observations a row has room for: one per step, so no sequence of truncations is refused."""
+    """Final observations a row has room for: one per step, or fewer where observations are large."""
     ticks_per_step: int
-    num_actions: int | None
+    action_choices: tuple[int, ...]
     fields: tuple[Field, ...]
 
     @classmethod
@@ -78,8 +85,9 @@ class StoreLayout:
         ]
         fields += [Field(name, "step", "bool", ()) for name in ("terminated", "truncated", "valid")]
         fields.append(Field("executed_ticks", "step", "uint16", ()))
-        if description.action_mask and isinstance(description.action, DiscreteSpace):
-            fields.append(Field("action_mask", "step", "bool", (description.action.n,)))
+        choices = _action_choices(description)
+        if description.action_mask and isinstance(description.action, DiscreteSpace | MultiDiscreteSpace):
+            fields.append(Field("action_mask", "step", "bool", (sum(choices),)))
         fields.append(Field("bootstrap_value", "row", "float32", ()))
         fields += [
             Field(f"bootstrap_obs.{key}", "row", dtype, shape) for key, (dtype, shape) in observations.items()
@@ -97,9 +105,9 @@ class StoreLayout:
         return cls(
             horizon=horizon,
             capacity=capacity,
-            num_finals=horizon,
+            num_finals=_num_finals(observations, horizon),
             ticks_per_step=description.ticks_per_step,
-            num_actions=description.action.n if isinstance(description.action, DiscreteSpace) else None,
+            action_choices=choices,
             fields=tuple(fields),
         )
 
@@ -117,6 +125,11 @@ class StoreLayout:
     def has_action_mask(self) -> bool:
         """Whether segments carry which actions were allowed."""
         return any(one.name == "action_mask" for one in self.fields)
+
+    @property
+    def num_actions(self) -> int | None:
+        """Choices of a discrete action space, else None."""
+        return self.action_choices[0] if self.action_choices and not self.field("action").shape else None
 
     @property
     def row_bytes(self) -> int:
@@ -156,7 +169,7 @@ class StoreLayout:
             "capacity": self.capacity,
             "num_finals": self.num_finals,
             "ticks_per_step": self.ticks_per_step,
-            "num_actions": self.num_actions,
+            "action_choices": list(self.action_choices),
             "fields": [[one.name, one.kind, one.dtype, list(one.shape)] for one in self.fields],
         }
 
@@ -168,13 +181,11 @@ class StoreLayout:
             if kind not in ("step", "row", "final"):
                 raise ValueError(f"field {name!r} is of kind {kind!r}")
             fields.append(Field(name, kind, np.dtype(dtype).name, tuple(int(extent) for extent in shape)))
-        num_actions = data["num_actions"]
+        choices = tuple(int(count) for count in cast("list[int]", data["action_choices"]))
         sizes = {name: int(data[name]) for name in ("horizon", "capacity", "num_finals", "ticks_per_step")}
         if min(sizes.values()) < 1 or any(extent < 0 for one in fields for extent in one.shape):
             raise ValueError(f"sizes {sizes} are not all positive")
-        return cls(
-            **sizes, num_actions=None if num_actions is None else int(num_actions), fields=tuple(fields)
-        )
+        return cls(**sizes, action_choices=choices, fields=tuple(fields))
 
     def _keys(self, prefix: str) -> tuple[str, ...]:
         return tuple(one.name.removeprefix(prefix) for one in self.fields if one.name.startswith(prefix))
@@ -200,6 +211,20 @@ def _space_field(
     return "uint8", (space.n,)
 
 
+def _num_finals(observations: Mapping[str, tuple[str, tuple[int, ...]]], horizon: int) -> int:
+    size = sum(math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in observations.values())
+    return horizon if size <= LARGE_OBSERVATION_BYTES else -(-horizon // STEPS_PER_LARGE_FINAL)
+
+
+def _action_choices(description: GameDescription) -> tuple[int, ...]:
+    space = description.action
+    if isinstance(space, DiscreteSpace):
+        return (space.n,)
+    if isinstance(space, MultiDiscreteSpace):
+        return tuple(space.nvec)
+    return (2,) * space.n if isinstance(space, MultiBinarySpace) else ()
+
+
 def _action_field(description: GameDescription) -> tuple[str, tuple[int, ...]]:
     space = description.action
     if isinstance(space, DiscreteSpace):
@@ -213,6 +238,7 @@ def _action_field(description: GameDescription) -> tuple[str, tuple[int, ...]]:
 
 __all__ = [
     "ALIGNMENT",
+    "RECURRENT_STATE",
     "SINGLE_OBSERVATION",
     "DictSpace",
     "Field",

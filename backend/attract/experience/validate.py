@@ -17,8 +17,9 @@ LOG_PROB_SLACK: Final = 1e-6
 def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     """A block's tensors as arrays for `SegmentStore.write_block`, once every one of them is usable.
 
-    Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; actions lie in their range; no
-    log-probability of a discrete action is positive; valid steps executed 1 to `ticks_per_step` ticks;
+    Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; choices lie in their range and
+    were allowed (numbers of a box have no range: they are kept as they were sampled, rule P6); no
+    log-probability of choices is positive; valid steps executed 1 to `ticks_per_step` ticks;
     invalid ones have no reward and no flag, and follow an end or another invalid step (rule E9); final
     observations point at truncated steps, at each one that is not terminated, and at none twice (rules E1,
     E2, E8); episode results end within the segment. Slots, lease and version are judged by the core.
@@ -59,7 +60,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     arrays["executed_ticks"] = _executed_ticks(block, valid, layout)
     arrays["action"] = _actions(block, valid, layout)
     _check_log_prob(arrays["log_prob"], valid, layout)
-    _add_mask_and_state(block, layout, arrays)
+    _add_mask(block, layout, arrays)
+    arrays |= _states(block.recurrent_state, "block.recurrent_state", layout, columns)
     _check_episodes(block, horizon)
 
     if block.final_observations is not None:
@@ -70,7 +72,10 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
         column = to_numpy(final.column, "block.final_observations.column", "int32", (count,))
         value = to_numpy(final.value, "block.final_observations.value", "float32", (count,))
         arrays |= {"final_step": step, "final_column": column, "final_value_sparse": value}
+        # The learner unrolls each segment and has these states: checked, and not kept.
+        _states(final.recurrent_state, "block.final_observations.recurrent_state", layout, count)
         _check_finals(step, column, terminated, truncated)
+        _check_room(column, columns, layout)
     elif bool((truncated & ~terminated).any()):
         raise malformed(
             "block.final_observations: missing", fix="rule E8: every truncated step sends its own"
@@ -130,11 +135,14 @@ def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDA
     actions = to_numpy(
         block.action, "block.action", np.dtype(wanted.dtype), (layout.horizon, valid.shape[1], *wanted.shape)
     )
-    if layout.num_actions is not None and (
-        int(actions.min()) < 0 or int(actions.max()) >= layout.num_actions
-    ):
-        worst = int(actions.min()) if int(actions.min()) < 0 else int(actions.max())
-        raise malformed(f"block.action: {worst}", fix=f"actions are 0 to {layout.num_actions - 1}")
+    if not layout.action_choices:
+        return actions
+    choices = np.array(layout.action_choices, np.int32).reshape(wanted.shape)
+    outside = (actions < 0) | (actions >= choices)
+    if bool(outside.any()):
+        place = tuple(int(index) for index in np.argwhere(outside)[0])
+        limit = int(np.broadcast_to(choices, actions.shape)[place])
+        raise malformed(f"block.action: {int(actions[place])}", fix=f"actions are 0 to {limit - 1}")
     return actions
 
 
@@ -148,23 +156,52 @@ def _check_log_prob(log_prob: NDArray[Any], valid: NDArray[np.bool_], layout: St
         )
 
 
-def _add_mask_and_state(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None:
-    columns = _columns(block)
-    if layout.has_action_mask:
-        if block.action_mask is None:
-            raise malformed("block.action_mask: missing", fix="this game has an action mask")
-        shape = (layout.horizon, columns, *layout.field("action_mask").shape)
-        arrays["action_mask"] = to_flags(block.action_mask, "block.action_mask", shape)
-    elif block.action_mask is not None:
-        raise malformed("block.action_mask: present", fix="this game has no action mask")
-    if tuple(block.recurrent_state) != layout.recurrent_keys:
+def _add_mask(block: Block, layout: StoreLayout, arrays: dict[str, Any]) -> None:
+    if not layout.has_action_mask:
+        if block.action_mask is not None:
+            raise malformed("block.action_mask: present", fix="this game has no action mask")
+        return
+    if block.action_mask is None:
+        raise malformed("block.action_mask: missing", fix="this game has an action mask")
+    valid, actions = arrays["valid"], arrays["action"]
+    shape = (*valid.shape, *layout.field("action_mask").shape)
+    mask = to_flags(block.action_mask, "block.action_mask", shape)
+    # That each component's action was allowed says also that something was.
+    starts = np.cumsum([0, *layout.action_choices[:-1]])
+    places = actions.reshape(*valid.shape, -1) + starts
+    forbidden = valid & ~np.take_along_axis(mask, places, -1).all(-1)
+    if bool(forbidden.any()):
+        step, column = (int(index) for index in np.argwhere(forbidden)[0])
         raise malformed(
-            f"block.recurrent_state: keys {list(block.recurrent_state)[:8]}",
-            fix=f"keys must be {list(layout.recurrent_keys)}",
+            f"block.action_mask: the action of step {step} of column {column} was not allowed",
+            fix="a valid step's action is one that its mask allows",
         )
-    for key, tensor in block.recurrent_state.items():
-        name = f"recurrent_state.{key}"
-        arrays[name] = to_numpy(tensor, f"block.{name}", "float32", (columns, *layout.field(name).shape))
+    arrays["action_mask"] = mask
+
+
+def _states(tensors: dict[str, Tensor], field: str, layout: StoreLayout, count: int) -> dict[str, Any]:
+    if tuple(tensors) != layout.recurrent_keys:
+        raise malformed(
+            f"{field}: keys {list(tensors)[:8]}", fix=f"keys must be {list(layout.recurrent_keys)}"
+        )
+    return {
+        f"recurrent_state.{key}": to_numpy(
+            tensor, f"{field}.{key}", "float32", (count, *layout.field(f"recurrent_state.{key}").shape)
+        )
+        for key, tensor in tensors.items()
+    }
+
+
+def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None:
+    """A row holds so many final observations, and no more."""
+    if not len(column):
+        return
+    most = int(np.bincount(column, minlength=columns).max())
+    if most > layout.num_finals:
+        raise malformed(
+            f"block.final_observations: {most} truncations in one segment of {layout.horizon} steps",
+            fix=f"of observations this large a segment holds {layout.num_finals}: let episodes be longer",
+        )
 
 
 def _check_finals(

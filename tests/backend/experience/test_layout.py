@@ -72,3 +72,27 @@ def test_dictionaries_are_sorted_and_masks_have_a_field() -> None:
 def test_an_empty_store_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         StoreLayout.for_run(counting_description(), PolicyLayout(), 4, 0)
+
+
+def test_masks_of_several_choices_stand_one_after_the_other() -> None:
+    space = MultiDiscreteSpace(nvec=[2, 3])
+    description = counting_description().model_copy(update={"action": space, "action_mask": True})
+    layout = StoreLayout.for_run(description, PolicyLayout(), 4, 10)
+    assert layout.array_shape(layout.field("action_mask")) == (4, 10, 5)
+    assert layout.action_choices == (2, 3) and layout.num_actions is None
+    assert layout.array_shape(layout.field("action")) == (4, 10, 2)
+
+
+def test_images_double_no_store() -> None:
+    def row_bytes(shape: list[int]) -> tuple[int, int]:
+        observation = BoxSpace(shape=shape, dtype="uint8")
+        description = counting_description().model_copy(update={"observation": observation})
+        layout = StoreLayout.for_run(description, PolicyLayout(), 32, 1)
+        return layout.num_finals, layout.row_bytes
+
+    # 1,024 bytes are small: 32 steps, 32 finals and the bootstrap observation.
+    finals, small = row_bytes([1024])
+    assert finals == 32 and 65 * 1024 <= small < 65 * 1024 + 32 * 60
+    # Images of 3,072 bytes: 32 steps, 8 finals and the bootstrap observation.
+    finals, large = row_bytes([32, 32, 3])
+    assert finals == 8 and 41 * 3072 <= large < 41 * 3072 + 32 * 60

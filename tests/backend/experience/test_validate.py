@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from attract.errors import ProtocolError
-from attract.experience.layout import PolicyLayout, StoreLayout
+from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.messages import Block, EpisodeResult, Tensor
+from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from fake_worker import counting_description
@@ -161,3 +162,123 @@ def test_E1_a_step_both_terminated_and_truncated_needs_no_final_observation() ->
     terminated = from_numpy(np.frombuffer(BLOCK.truncated.data, np.bool_).reshape(4, 3).copy())
     block = BLOCK.model_copy(update={"terminated": terminated, "final_observations": None})
     assert "final_step" not in check_block(block, LAYOUT)
+
+
+def layout_of(action: ActionSpace, *, mask: bool = False, state_size: int = 0) -> StoreLayout:
+    """The counting game with other actions."""
+    description = counting_description().model_copy(update={"action": action, "action_mask": mask})
+    states = PolicyLayout({RECURRENT_STATE: (state_size,)} if state_size else {})
+    return StoreLayout.for_run(description, states, 4, 8)
+
+
+PAIRS = np.zeros((4, 3, 2), np.int32)
+
+
+@pytest.mark.parametrize(("component", "value"), [(0, 2), (1, 3), (1, -1)])
+def test_each_component_of_an_action_lies_in_its_own_range(component: int, value: int) -> None:
+    layout = layout_of(MultiDiscreteSpace(nvec=[2, 3]))
+    good = PAIRS.copy()
+    good[1, 2] = (1, 2)
+    arrays = check_block(BLOCK.model_copy(update={"action": from_numpy(good)}), layout)
+    np.testing.assert_array_equal(arrays["action"], good)
+    bad = good.copy()
+    bad[3, 1, component] = value
+    with pytest.raises(ProtocolError, match=f"block.action: {value}"):
+        check_block(BLOCK.model_copy(update={"action": from_numpy(bad)}), layout)
+
+
+def test_bits_are_0_or_1() -> None:
+    layout = layout_of(MultiBinarySpace(n=2))
+    assert check_block(BLOCK.model_copy(update={"action": from_numpy(PAIRS + 1)}), layout)["action"].all()
+    with pytest.raises(ProtocolError, match=r"block\.action: 2"):
+        check_block(BLOCK.model_copy(update={"action": from_numpy(PAIRS + 2)}), layout)
+
+
+def test_P6_a_continuous_action_outside_of_the_games_box_is_kept_as_it_was_sampled() -> None:
+    layout = layout_of(BoxSpace(shape=[1, 2], low=0, high=0.5))
+    sampled = np.full((4, 3, 2), -7.25, np.float32)
+    density = from_numpy(np.full((4, 3), 2.5, np.float32))
+    arrays = check_block(
+        BLOCK.model_copy(update={"action": from_numpy(sampled), "log_prob": density}), layout
+    )
+    np.testing.assert_array_equal(arrays["action"], sampled)
+    sampled[0, 0, 0] = np.inf
+    with pytest.raises(ProtocolError, match=r"block\.action"):
+        check_block(BLOCK.model_copy(update={"action": from_numpy(sampled), "log_prob": density}), layout)
+
+
+@pytest.mark.parametrize(
+    ("action", "mask"), [((0, 0), (1, 0, 1, 0, 0)), ((1, 2), (0, 1, 0, 0, 1)), ((0, 1), (1, 1, 0, 1, 0))]
+)
+def test_an_action_is_one_that_its_mask_allows(action: tuple[int, int], mask: tuple[int, ...]) -> None:
+    layout = layout_of(MultiDiscreteSpace(nvec=[2, 3]), mask=True)
+    masks = np.ones((4, 3, 5), np.uint8)
+    masks[2, 1] = mask
+    actions = PAIRS.copy()
+    actions[2, 1] = action
+    update = {"action": from_numpy(actions), "action_mask": from_numpy(masks)}
+    block = BLOCK.model_copy(update=update)
+    np.testing.assert_array_equal(check_block(block, layout)["action_mask"], masks.astype(bool))
+    for component, offset in ((0, 0), (1, 2)):
+        forbidden = masks.copy()
+        forbidden[2, 1, offset + action[component]] = 0
+        with pytest.raises(ProtocolError, match="step 2 of column 1 was not allowed"):
+            check_block(block.model_copy(update={"action_mask": from_numpy(forbidden)}), layout)
+
+
+def test_S5_the_mask_of_an_invalid_step_may_allow_nothing() -> None:
+    layout = layout_of(DiscreteSpace(n=3), mask=True)
+    masks = np.ones((4, 3, 3), np.uint8)
+    masks[0, 0] = 0
+    block = BLOCK.model_copy(update={"action_mask": from_numpy(masks)})
+    with pytest.raises(ProtocolError, match="step 0 of column 0 was not allowed"):
+        check_block(block, layout)
+    update = {"valid": changed(BLOCK.valid, (0, 0), 0), "reward": changed(BLOCK.reward, (0, 0), 0.0)}
+    assert not check_block(block.model_copy(update=update), layout)["action_mask"][0, 0].any()
+
+
+def with_states(state: np.ndarray, final: np.ndarray) -> Block:
+    """The block with recurrent states, at its start and beside its final observations."""
+    assert BLOCK.final_observations is not None
+    finals = BLOCK.final_observations.model_copy(update={"recurrent_state": {"state": from_numpy(final)}})
+    return BLOCK.model_copy(
+        update={"recurrent_state": {"state": from_numpy(state)}, "final_observations": finals}
+    )
+
+
+def test_S3_a_segment_brings_the_state_it_began_with() -> None:
+    layout = layout_of(DiscreteSpace(n=3), state_size=4)
+    state, final = np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((3, 4), np.float32)
+    arrays = check_block(with_states(state, final), layout)
+    np.testing.assert_array_equal(arrays["recurrent_state.state"], state)
+    with pytest.raises(ProtocolError, match=r"block\.recurrent_state: keys \[\]"):
+        check_block(BLOCK, layout)
+    with pytest.raises(ProtocolError, match=r"block\.recurrent_state\.state: shape"):
+        check_block(with_states(state[:, :3], final), layout)
+    with pytest.raises(ProtocolError, match=r"block\.final_observations\.recurrent_state\.state: nan"):
+        check_block(with_states(state, final * np.nan), layout)
+
+
+def test_of_large_observations_a_segment_holds_fewer_final_ones() -> None:
+    image = BoxSpace(shape=[20, 20, 3], dtype="uint8")
+    description = counting_description().model_copy(update={"observation": image})
+    layout = StoreLayout.for_run(description, PolicyLayout(), 4, 8)
+    assert layout.num_finals == 1
+
+    def block(episode_steps: int) -> Block:
+        played = played_block(first_step=0, episode_steps=episode_steps)
+        assert played.final_observations is not None
+        count = played.final_observations.step.shape[0]
+        pixels = {"obs": from_numpy(np.zeros((4, 3, 20, 20, 3), np.uint8))}
+        final = {"obs": from_numpy(np.zeros((count, 20, 20, 3), np.uint8))}
+        return played.model_copy(
+            update={
+                "observation": pixels,
+                "bootstrap_observation": {"obs": from_numpy(np.zeros((3, 20, 20, 3), np.uint8))},
+                "final_observations": played.final_observations.model_copy(update={"observation": final}),
+            }
+        )
+
+    assert len(check_block(block(3), layout)["final_step"]) == 3
+    with pytest.raises(ProtocolError, match="2 truncations in one segment of 4 steps"):
+        check_block(block(2), layout)
