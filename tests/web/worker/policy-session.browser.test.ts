@@ -5,7 +5,7 @@ import { createPolicySession } from "@attract/worker/policy-session";
 import { createSampler } from "@attract/worker/sampler";
 import { describe, expect, test } from "vitest";
 import golden from "../../contract/golden/policy.json";
-import { CARTPOLE_LIKE, goldenOnnx } from "./support/golden-policy.ts";
+import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx } from "./support/golden-policy.ts";
 
 const ROWS = golden.observations.length;
 
@@ -44,6 +44,42 @@ describe("C9", () => {
       }
     }
   });
+
+  for (const [name, policy] of Object.entries(GOLDEN_POLICIES)) {
+    test(`C9: ${name}: outputs, states, actions and log-probabilities are torch's`, async () => {
+      const { description, state_size: stateSize, inputs, outputs } = policy;
+      const rows = outputs.value.shape[0];
+      const session = await createPolicySession(bytesOf(policy.onnx), description, {
+        maxBatch: rows,
+        stateSize,
+      });
+      const batch = new ObservationBatch(description.observation as never, rows, { stateSize });
+      for (const [e, array] of batch.arrays.entries()) {
+        array.set(inputs[batch.arrays.length === 1 ? "obs" : `obs_${e}`].data);
+      }
+      if (stateSize > 0) batch.states.set(inputs.state_ins.data);
+      await session.run(batch, rows);
+      const sampler = createSampler(description.action as never, rows);
+      for (const [i, output] of sampler.outputNames.entries()) {
+        expectAllClose(session.outputs[i], outputs[output].data);
+      }
+      expectAllClose(session.values, outputs.value.data);
+      expectAllClose(session.states, outputs.state_outs?.data ?? []);
+      const masks = Uint8Array.from(policy.action_mask?.data ?? []);
+      sampler.uniforms.set(policy.uniforms.data);
+      for (let row = 0; row < rows; row++) sampler.sample(session.outputs, row, masks, row);
+      expectAllClose(sampler.actions, policy.actions.data);
+      expectAllClose(sampler.logProbs, policy.log_probs.data);
+      for (let row = 0; row < rows; row++) sampler.choose(session.outputs, row, masks, row);
+      expectAllClose(sampler.actions, policy.modes.data);
+      await session.release();
+    });
+  }
+
+  function expectAllClose(got: ArrayLike<number>, expected: readonly number[]): void {
+    expect(got.length).toBe(expected.length);
+    for (let i = 0; i < expected.length; i++) expectClose(got[i], expected[i]);
+  }
 
   function expectClose(got: number, expected: number): void {
     expect(Math.abs(got - expected) / Math.max(1, Math.abs(expected))).toBeLessThan(1e-5);

@@ -9,7 +9,7 @@ import { createInstance } from "./group-instance.ts";
 import type { EndReason, Instance } from "./instance.ts";
 import { observationEntries } from "./observation.ts";
 import { RandomPlayer } from "./random-play.ts";
-import { boxLimit } from "./spaces.ts";
+import { leafLimits } from "./spaces.ts";
 
 export interface Finding {
   /** An `error` keeps the game from being trained; a `warning` is worth a look. */
@@ -215,13 +215,11 @@ function snapshot(instance: Instance): number[] {
 function checkBounds(instance: Instance, definition: GameDefinition, step: number, report: Report): boolean {
   const space = definition.observation;
   for (const entry of observationEntries(space)) {
-    const inner = space.kind === "box" ? space : space.spaces[entry.name];
     for (const view of instance.views) {
       const values = entry.name === "" ? (view as BoxView) : (view as Record<string, BoxView>)[entry.name];
       for (let i = 0; i < entry.size; i++) {
         // Limits are compared as the observation is stored.
-        const low = Math.fround(boxLimit(inner.low, i, Number.NEGATIVE_INFINITY));
-        const high = Math.fround(boxLimit(inner.high, i, Number.POSITIVE_INFINITY));
+        const [low, high] = leafLimits(entry.space, i).map(Math.fround);
         if (values[i] >= low && values[i] <= high) continue;
         const name = entry.name === "" ? `observation[${i}]` : `observation.${entry.name}[${i}]`;
         report(

@@ -7,14 +7,17 @@ import type { ActionSpace, ObservationSpace } from "./spaces.ts";
 /** Version of this contract, stamped on every definition. */
 export const CONTRACT_VERSION = 1;
 
-/** One box of an observation, flat, row-major. */
-export type BoxView = Float32Array | Uint8Array;
+/** One part of an observation, flat, row-major; indices of `discrete` and `multiDiscrete` entries are an Int32Array. */
+export type BoxView = Float32Array | Uint8Array | Int32Array;
 
 /** Where one agent's observation lies: a flat typed array, or for a `dict` one per name. */
 export type ObservationView = BoxView | Record<string, BoxView>;
 
-/** What a game may return as an observation: anything array-like of the right length, or an object of those for a `dict`. */
-export type ObservationValue = ArrayLike<number> | Record<string, ArrayLike<number>>;
+/**
+ * What a game may return as an observation: anything array-like of the right length, or an object of those for a `dict`, where a
+ * single number will do for an entry of one.
+ */
+export type ObservationValue = ArrayLike<number> | Record<string, ArrayLike<number> | number>;
 
 /** One agent's action: an index for `discrete`, a number per component otherwise. */
 export type Action = number | ArrayLike<number>;

@@ -2,15 +2,16 @@
 
 import type { BoxView, ObservationValue, ObservationView } from "./contract.ts";
 import { GameError, type GameMethod, show } from "./errors.ts";
-import { type BoxSpace, boxSize, type ObservationSpace } from "./spaces.ts";
+import { boxSize, type LeafSpace, leafLimits, type ObservationSpace } from "./spaces.ts";
 
 /** One tensor of an observation; `name` is empty when the observation is a single box. */
 export interface ObservationEntry {
   name: string;
-  dtype: "float32" | "uint8";
+  dtype: "float32" | "uint8" | "int32";
   shape: number[];
   /** Scalars in one value. */
   size: number;
+  space: LeafSpace;
 }
 
 /** The tensors of an observation in the order of the wire: a dict's names sorted by code unit. */
@@ -23,7 +24,9 @@ export function observationEntries(space: ObservationSpace): ObservationEntry[] 
 
 /** A typed array for `count` values of `entry`. */
 export function allocateEntry(entry: ObservationEntry, count: number): BoxView {
-  return entry.dtype === "uint8" ? new Uint8Array(count * entry.size) : new Float32Array(count * entry.size);
+  const length = count * entry.size;
+  if (entry.dtype === "uint8") return new Uint8Array(length);
+  return entry.dtype === "int32" ? new Int32Array(length) : new Float32Array(length);
 }
 
 /** The view of slot `slot` into one batch array per entry (as `observationEntries` orders them). */
@@ -43,6 +46,8 @@ export function observationView(
 export class ObservationReader {
   readonly #entries: ObservationEntry[];
   readonly #views: BoxView[];
+  /** Of entries that are choices, the largest value of each element. */
+  readonly #highest: (Int32Array | null)[];
   readonly #label: string;
   /** The view of an observation that is one box of floats: nearly all are, and the check runs after every step. */
   readonly #floats: Float32Array | null;
@@ -53,6 +58,9 @@ export class ObservationReader {
     this.#label = label;
     this.#views = this.#entries.map((entry) =>
       space.kind === "box" ? (view as BoxView) : (view as Record<string, BoxView>)[entry.name],
+    );
+    this.#highest = this.#entries.map(({ size, space: inner }) =>
+      inner.kind === "box" ? null : Int32Array.from({ length: size }, (_, i) => leafLimits(inner, i)[1]),
     );
     const isFloats = this.#entries.length === 1 && this.#entries[0].dtype === "float32";
     this.#floats = isFloats ? (this.#views[0] as Float32Array) : null;
@@ -67,9 +75,8 @@ export class ObservationReader {
   write(method: GameMethod, value: ObservationValue): void {
     for (let e = 0; e < this.#entries.length; e++) {
       const { name, size, shape } = this.#entries[e];
-      const source = (
-        name === "" ? value : (value as Record<string, ArrayLike<number>>)?.[name]
-      ) as ArrayLike<number>;
+      const given = name === "" ? value : (value as Record<string, unknown>)?.[name];
+      const source = (typeof given === "number" && name !== "" ? [given] : given) as ArrayLike<number>;
       if (typeof source !== "object" || source === null || source.length !== size) {
         throw this.#shapeError(method, this.#field(name), source, shape, size);
       }
@@ -86,11 +93,13 @@ export class ObservationReader {
           );
         }
         view[i] = number;
+        // A choice that its array cannot hold, such as 1.5, would become another one.
+        if (this.#highest[e] !== null && view[i] !== number) throw this.#choiceError(method, e, i, number);
       }
     }
   }
 
-  /** Raises GameError (`nan`) unless every float is finite. */
+  /** Raises GameError: `nan` unless every float is finite, `shape` unless every choice is one of its space. */
   checkFinite(method: GameMethod): void {
     const floats = this.#floats;
     if (floats !== null) {
@@ -101,12 +110,28 @@ export class ObservationReader {
     }
     for (let e = 0; e < this.#views.length; e++) {
       const view = this.#views[e];
-      if (this.#entries[e].dtype === "uint8") continue;
-      for (let i = 0; i < view.length; i++) {
-        const number = view[i];
-        if (number - number !== 0) throw this.#finiteError(method, e, i);
+      const highest = this.#highest[e];
+      if (highest !== null) this.#checkChoices(method, e, highest);
+      else if (this.#entries[e].dtype === "float32") {
+        for (let i = 0; i < view.length; i++) {
+          const number = view[i];
+          if (number - number !== 0) throw this.#finiteError(method, e, i);
+        }
       }
     }
+  }
+
+  #checkChoices(method: GameMethod, e: number, highest: Int32Array): void {
+    const view = this.#views[e];
+    for (let i = 0; i < view.length; i++) {
+      if (view[i] < 0 || view[i] > highest[i]) throw this.#choiceError(method, e, i, view[i]);
+    }
+  }
+
+  #choiceError(method: GameMethod, e: number, i: number, number: number): GameError {
+    const field = `${this.#field(this.#entries[e].name)}[${i}]`;
+    const range = `a whole number from 0 to ${this.#highest[e]?.[i]}`;
+    return new GameError("shape", method, field, `${method}() gave ${field} = ${number}, expected ${range}`);
   }
 
   #field(name: string): string {
@@ -133,6 +158,15 @@ export class ObservationReader {
   }
 }
 
-function entryOf(name: string, space: BoxSpace): ObservationEntry {
-  return { name, dtype: space.dtype, shape: [...space.shape], size: boxSize(space) };
+function entryOf(name: string, space: LeafSpace): ObservationEntry {
+  switch (space.kind) {
+    case "box":
+      return { name, dtype: space.dtype, shape: [...space.shape], size: boxSize(space), space };
+    case "discrete":
+      return { name, dtype: "int32", shape: [], size: 1, space };
+    case "multi_discrete":
+      return { name, dtype: "int32", shape: [space.nvec.length], size: space.nvec.length, space };
+    case "multi_binary":
+      return { name, dtype: "uint8", shape: [space.n], size: space.n, space };
+  }
 }

@@ -32,15 +32,18 @@ export interface MultiBinarySpace {
   n: number;
 }
 
+/** What an entry of a dict may be: policies see choices as one-hots. */
+export type LeafSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+
 /** Several named observations. */
 export interface DictSpace {
   kind: "dict";
-  spaces: Record<string, BoxSpace>;
+  spaces: Record<string, LeafSpace>;
 }
 
-export type Space = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | DictSpace;
+export type Space = LeafSpace | DictSpace;
 export type ObservationSpace = BoxSpace | DictSpace;
-export type ActionSpace = BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace;
+export type ActionSpace = LeafSpace;
 
 export interface BoxOptions {
   /** Sizes of the axes, each at least 1; `[4]` is a vector of four. */
@@ -80,8 +83,8 @@ export function multiBinary(n: number): MultiBinarySpace {
   return { kind: "multi_binary", n };
 }
 
-/** Named boxes; the order of keys never matters, everything downstream sorts them. */
-export function dict(spaces: Record<string, BoxSpace>): DictSpace {
+/** Named boxes or choices; the order of keys never matters, everything downstream sorts them. */
+export function dict(spaces: Record<string, LeafSpace>): DictSpace {
   return { kind: "dict", spaces: { ...spaces } };
 }
 
@@ -122,6 +125,23 @@ export function boxLimit(limit: number | number[] | null, index: number, unbound
   return typeof limit === "number" ? limit : limit[index];
 }
 
+/** Lowest and highest value of element `index`; infinite where a box is unbounded. */
+export function leafLimits(space: LeafSpace, index: number): readonly [low: number, high: number] {
+  switch (space.kind) {
+    case "box":
+      return [
+        boxLimit(space.low, index, Number.NEGATIVE_INFINITY),
+        boxLimit(space.high, index, Number.POSITIVE_INFINITY),
+      ];
+    case "discrete":
+      return [0, space.n - 1];
+    case "multi_discrete":
+      return [0, space.nvec[index] - 1];
+    case "multi_binary":
+      return [0, 1];
+  }
+}
+
 /** Raises ConfigurationError unless `space` is a space this `role` may have; names what is wrong. */
 export function checkSpace(field: "observation" | "action", space: unknown): asserts space is Space {
   if (typeof space !== "object" || space === null || !("kind" in space)) {
@@ -129,40 +149,8 @@ export function checkSpace(field: "observation" | "action", space: unknown): ass
     throw new ConfigurationError(field, `needs a space such as ${example}, got ${show(space)}`);
   }
   const known = space as Space;
-  switch (known.kind) {
-    case "box":
-      checkBox(field, known);
-      break;
-    case "discrete":
-      checkCount(field, "n", known.n, 1);
-      if (known.labels !== null && new Set(known.labels).size !== known.labels.length) {
-        throw new ConfigurationError(field, `labels must differ from each other, got ${show(known.labels)}`);
-      }
-      break;
-    case "multi_discrete":
-      if (known.nvec.length === 0)
-        throw new ConfigurationError(field, "multiDiscrete needs at least one component");
-      for (const n of known.nvec) checkCount(field, "nvec", n, 1);
-      break;
-    case "multi_binary":
-      checkCount(field, "n", known.n, 1);
-      break;
-    case "dict": {
-      const names = Object.keys(known.spaces);
-      if (names.length === 0) throw new ConfigurationError(field, "dict needs at least one entry");
-      for (const name of names) {
-        const inner = known.spaces[name];
-        if (inner?.kind !== "box") throw new ConfigurationError(field, `dict entry "${name}" must be a box`);
-        checkBox(`${field}.${name}`, inner);
-      }
-      break;
-    }
-    default:
-      throw new ConfigurationError(
-        field,
-        `unknown kind ${show((space as { kind: unknown }).kind)}; known: box, discrete, multiDiscrete, multiBinary, dict`,
-      );
-  }
+  if (known.kind === "dict") checkDict(field, known);
+  else checkLeaf(field, known);
   const isObservation = known.kind === "box" || known.kind === "dict";
   if (field === "observation" && !isObservation) {
     throw new ConfigurationError(field, `must be a box or a dict of boxes, got ${known.kind}`);
@@ -172,6 +160,48 @@ export function checkSpace(field: "observation" | "action", space: unknown): ass
     if (known.kind === "box" && (known.dtype !== "float32" || known.low === null || known.high === null)) {
       throw new ConfigurationError(field, "a box action is float32 and needs finite low and high");
     }
+  }
+}
+
+function checkDict(field: string, space: DictSpace): void {
+  const names = Object.keys(space.spaces);
+  if (names.length === 0) throw new ConfigurationError(field, "dict needs at least one entry");
+  for (const name of names) {
+    const inner = space.spaces[name] as Space | undefined;
+    if (typeof inner !== "object" || inner === null || inner.kind === "dict") {
+      throw new ConfigurationError(
+        field,
+        `dict entry "${name}" must be a box or a choice, got ${show(inner)}`,
+      );
+    }
+    checkLeaf(`${field}.${name}`, inner);
+  }
+}
+
+function checkLeaf(field: string, space: LeafSpace): void {
+  switch (space.kind) {
+    case "box":
+      checkBox(field, space);
+      break;
+    case "discrete":
+      checkCount(field, "n", space.n, 1);
+      if (space.labels !== null && new Set(space.labels).size !== space.labels.length) {
+        throw new ConfigurationError(field, `labels must differ from each other, got ${show(space.labels)}`);
+      }
+      break;
+    case "multi_discrete":
+      if (space.nvec.length === 0)
+        throw new ConfigurationError(field, "multiDiscrete needs at least one component");
+      for (const n of space.nvec) checkCount(field, "nvec", n, 1);
+      break;
+    case "multi_binary":
+      checkCount(field, "n", space.n, 1);
+      break;
+    default:
+      throw new ConfigurationError(
+        field,
+        `unknown kind ${show((space as { kind: unknown }).kind)}; known: box, discrete, multiDiscrete, multiBinary, dict`,
+      );
   }
 }
 

@@ -1,6 +1,7 @@
-/** The network that torch, onnxruntime and the browser are compared on. */
+/** The networks that torch, onnxruntime and the browser are compared on. */
 
 import type { PolicyGame } from "@attract/worker/policy-session";
+import policies from "../../../contract/golden/policies.json";
 import golden from "../../../contract/golden/policy.json";
 
 /** Four numbers in, two actions out: MLP 4-64-64. */
@@ -11,5 +12,32 @@ export const CARTPOLE_LIKE: PolicyGame = {
 };
 
 export function goldenOnnx(): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(golden.onnx), (character) => character.charCodeAt(0));
+  return bytesOf(golden.onnx);
+}
+
+export interface GoldenTensor {
+  dtype: string;
+  shape: number[];
+  data: number[];
+}
+
+/** A small network of one kind of space or core: what torch says of some rows of inputs, and what is drawn from it. */
+export interface GoldenPolicy {
+  description: PolicyGame & { num_agents: number };
+  state_size: number;
+  onnx: string;
+  /** By name in the graph. */
+  inputs: Record<string, GoldenTensor>;
+  outputs: Record<string, GoldenTensor>;
+  action_mask: GoldenTensor | null;
+  uniforms: GoldenTensor;
+  actions: GoldenTensor;
+  modes: GoldenTensor;
+  log_probs: GoldenTensor;
+}
+
+export const GOLDEN_POLICIES = policies as unknown as Record<string, GoldenPolicy>;
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
