@@ -1,6 +1,6 @@
 /** One thread of a fleet without browsers: the same step server as in a browser's worker, over a pipe. */
 
-import { decodeToBrowser, encodeForSend, type FromBrowser, type WelcomeWorker } from "@attract/schema";
+import { decodeToBrowser, encodeForSend, type FromBrowser } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { checkDefinition } from "attract/define-game";
 import { describe } from "attract/description";
@@ -49,13 +49,11 @@ function serve(
   send: (message: FromBrowser) => void,
   failed: (report: FailureReport) => void,
 ): void {
-  let welcome: WelcomeWorker | null = null;
   let server: StepServer | null = null;
   for (;;) {
     const message = decodeToBrowser(pipe.read());
     switch (message.type) {
       case "welcome_worker":
-        welcome = message;
         server = new StepServer({
           definition,
           seat: message,
@@ -65,7 +63,7 @@ function serve(
         });
         break;
       case "lease":
-        server?.open(message, welcome!.horizon);
+        server?.open(message);
         break;
       case "lease_void":
         server?.close(message.lease_id);

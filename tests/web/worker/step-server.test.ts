@@ -8,8 +8,6 @@ import { box } from "attract/spaces";
 import { describe, expect, it } from "vitest";
 import { countingGame, lease, SEED } from "./support/counting-game.ts";
 
-const HORIZON = 4;
-
 /** Four games in groups of one and three. */
 function server(definition: GameDefinition, fields: Parameters<typeof lease>[0] = {}) {
   const reports: FailureReport[] = [];
@@ -20,7 +18,7 @@ function server(definition: GameDefinition, fields: Parameters<typeof lease>[0] 
     failed: (report) => reports.push(report),
     announce: null,
   });
-  made.open(lease({ group_sizes: [1, 3], num_segments: 2, ...fields }), HORIZON);
+  made.open(lease({ group_sizes: [1, 3], num_segments: 2, ...fields }));
   return { server: made, reports };
 }
 
@@ -109,17 +107,17 @@ describe("a step server", () => {
     expect(flags(one.act(act(1, [0, 0, 0])), "valid")).toEqual([1, 1, 1]);
   });
 
-  it("E5: games go on under the next lease; one that is done or void is answered no more", () => {
+  it("E5: games go on under the next lease; one that is over is answered no more", () => {
     const { server: one } = server(countingGame());
-    one.open(lease({ lease_id: 2, group_sizes: [1, 3], num_segments: 1 }), HORIZON);
+    one.open(lease({ lease_id: 2, group_sizes: [1, 3] }));
     for (let step = 0; step < 8; step++) one.act(act(0, [0]));
-    expect(one.isOpen(1)).toBe(true);
     // The first group is ahead, under the next lease already.
     expect(one.act(act(0, [0], 2))!.step).toBe(9);
-    for (let step = 0; step < 8; step++) one.act(act(1, [0, 0, 0]));
-    expect(one.isOpen(1)).toBe(false);
+    for (let step = 0; step < 7; step++) one.act(act(1, [0, 0, 0]));
+    expect(one.stepsOf(1)).toBe(7);
+    one.close(1);
     expect(one.act(act(1, [0, 0, 0], 1))).toBeNull();
-    expect(seen(one.act(act(1, [0, 0, 0], 2)))).toEqual([1009, 9, 2009, 9, 3009, 9]);
+    expect(seen(one.act(act(1, [0, 0, 0], 2)))).toEqual([1008, 8, 2008, 8, 3008, 8]);
     one.close(2);
     expect(one.act(act(1, [0, 0, 0], 2))).toBeNull();
   });
@@ -168,7 +166,7 @@ describe("a step server", () => {
 
   it("refuses groups and actions that do not fit its seat", () => {
     const { server: one } = server(countingGame());
-    expect(() => one.open(lease({ group_sizes: [2, 3] }), HORIZON)).toThrow("got 5 games in all, must be 4");
+    expect(() => one.open(lease({ group_sizes: [2, 3] }))).toThrow("got 5 games in all, must be 4");
     expect(() => one.act(act(1, [0, 0]))).toThrow("act.action");
     expect(() => one.act(act(2, [0]))).toThrow("no such group");
   });

@@ -175,7 +175,8 @@ export class StepGroup {
   }
 
   #recordOutcome(slot: number, game: Instance, agent: number, isCut: boolean): void {
-    const truncated = isCut ? game.active[agent] : game.truncated[agent];
+    const isPlaying = game.valid[agent] === 1 && game.terminated[agent] === 0;
+    const truncated = isCut && isPlaying ? 1 : game.truncated[agent];
     this.#rewards[slot] = game.valid[agent] === 1 ? game.rewards[agent] : 0;
     this.#terminated[slot] = game.terminated[agent];
     this.#truncated[slot] = truncated;

@@ -20,8 +20,8 @@ export interface StepServerOptions {
 interface OpenLease {
   lease: Lease;
   parameters: ParameterSampler;
-  /** Steps that each group still has to take. */
-  remaining: number[];
+  /** Steps that each group has taken under it. */
+  steps: number[];
 }
 
 /** Owned by one rollout worker; its games live across leases (rule E5). */
@@ -40,8 +40,8 @@ export class StepServer implements StepGroupOwner {
     this.announce = options.announce;
   }
 
-  /** From now on `act` may name this lease. `horizon`: steps per segment. */
-  open(lease: Lease, horizon: number): void {
+  /** From now on `act` may name this lease. */
+  open(lease: Lease): void {
     const sizes = lease.group_sizes;
     const total = sizes.reduce((sum, size) => sum + size, 0);
     const ids = this.#options.seat.instance_ids;
@@ -55,27 +55,19 @@ export class StepServer implements StepGroupOwner {
         from += size;
       }
     }
-    this.#leases.set(lease.lease_id, {
-      lease,
-      parameters: new ParameterSampler(lease.parameters),
-      remaining: sizes.map(() => lease.num_segments * horizon),
-    });
+    const parameters = new ParameterSampler(lease.parameters);
+    this.#leases.set(lease.lease_id, { lease, parameters, steps: sizes.map(() => 0) });
   }
 
-  /** The lease was voided: what is still asked under it is not answered; its games stay where they are. */
+  /** The lease is over: what is still asked under it is not answered; its games stay where they are. */
   close(leaseId: number): void {
     this.#leases.delete(leaseId);
   }
 
-  /** Whether some group has steps left to take under this lease. */
-  isOpen(leaseId: number): boolean {
-    return this.#leases.has(leaseId);
-  }
-
-  /** Steps per slot that the group furthest behind has taken under a lease, for progress messages. */
-  stepsOf(leaseId: number, horizon: number): number {
+  /** Steps per slot that the group furthest behind has taken under a lease. */
+  stepsOf(leaseId: number): number {
     const open = this.#leases.get(leaseId);
-    return open === undefined ? 0 : open.lease.num_segments * horizon - Math.max(...open.remaining);
+    return open === undefined ? 0 : Math.min(...open.steps);
   }
 
   /**
@@ -97,8 +89,7 @@ export class StepServer implements StepGroupOwner {
       group.step();
       seconds = (this.#options.now() - before) / 1000;
       this.agentSteps += group.numSlots;
-      open.remaining[act.group]--;
-      if (open.remaining.every((steps) => steps === 0)) this.#leases.delete(act.lease_id);
+      open.steps[act.group]++;
     }
     return {
       type: "observe",
