@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 import math
 
@@ -5,13 +6,17 @@ import pytest
 import torch
 
 from attract.algorithm.distributions import Categorical
+from attract.algorithm.losses import normalise_advantages
 from attract.errors import NonFiniteUpdateError
+from attract.learner.checkpoint import weights_sha256
 from attract.learner.estimates import Estimator
 from attract.learner.report import UpdateRates
 from attract.learner.update import create_optimizer, ppo_update
 from attract.learner.update_batch import UpdateBatch
 from attract.schema.spaces import BoxSpace
 from attract.settings import PpoSettings
+from played_batches import build as build_acting
+from played_batches import play
 from policies import create_policy
 
 DISTRIBUTION = Categorical(3)
@@ -445,6 +450,180 @@ def test_a_batch_without_a_valid_step_is_the_callers_bug():
     batch = make_batch()
     with pytest.raises(ValueError, match="at least one valid step"):
         update(build(), dataclasses.replace(batch, valid=torch.zeros_like(batch.valid)))
+
+
+def hash_after(settings, *, invalid=0.2, rates=RATES):
+    policy = build()
+    update(policy, make_batch(invalid=invalid), settings, rates=rates)
+    return weights_sha256(policy.state_dict())
+
+
+def test_P3_with_alpha_0_an_update_is_that_of_P2_bit_for_bit():
+    settings = PpoSettings(n_epochs=2, num_minibatches=3, minibatch_unit="segment")
+    without = settings.model_copy(update={"prio_alpha": 0.0, "prio_beta": 0.9})
+    assert hash_after(without, rates=dataclasses.replace(RATES, prio_beta=0.3)) == hash_after(settings)
+    assert hash_after(settings.model_copy(update={"prio_alpha": 1e-9})) != hash_after(settings)
+
+
+def test_P3_weights_multiply_the_policy_loss_after_P1_and_nothing_else():
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, prio_alpha=1.0, normalize_value_loss=False)
+    batch, rates = make_batch(slots=3), dataclasses.replace(RATES, prio_beta=0.7)
+    report = update(build(), batch, settings, rates=rates)
+    # The draws again, from a generator in the same state, by the rule's own formulas.
+    advantages, targets = advantages_and_targets(batch, settings)
+    priorities = advantages.abs().sum(0).double() + 1e-6
+    p = priorities / priorities.sum()
+    uniforms = torch.rand(3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    drawn = [int((p.cumsum(0) <= u).sum()) for u in uniforms.tolist()]
+    weights = (3 * p) ** -0.7
+    weights = (weights / weights.max()).float()
+    assert weights[drawn].min() < 0.99
+    a = normalise_advantages(advantages[:, drawn].flatten()).view(8, 3)
+    # The ratio is 1: the policy loss is minus the mean of weight times normalised advantage.
+    assert report.policy_loss == pytest.approx(-(weights[drawn] * a).mean().item(), abs=1e-6)
+    errors = batch.values[:, drawn] - targets[:, drawn]
+    assert report.value_loss == pytest.approx(0.5 * errors.square().mean().item(), rel=1e-4)
+    assert report.details["train/prio_beta"] == 0.7
+    # Kish: (sum p)^2 / sum p^2.
+    effective = 1 / p.square().sum().item()
+    assert report.details["train/prio_effective_segments"] == pytest.approx(effective, rel=1e-6)
+
+
+def test_P8_an_advantage_that_is_not_finite_has_no_priority():
+    policy = build()
+    weights = weights_of(policy)
+    batch = make_batch()
+    batch.rewards[2, 1] = float("inf")
+    with pytest.raises(NonFiniteUpdateError, match="an advantage was not finite"):
+        update(policy, batch, PpoSettings(prio_alpha=0.5))
+    assert_same(policy, weights)
+
+
+def test_P4_recomputed_advantages_follow_the_weights_from_epoch_to_epoch():
+    policy, distribution = build_acting(hidden_sizes=(16, 16))
+    batch = play(policy, distribution, slots=8)
+    rates = dataclasses.replace(RATES, learning_rate=0.02)
+    # With gamma 0 an advantage is reward - value: under the values of epoch 2's weights, in epoch 2.
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, gamma=0.0, recompute_advantages=True)
+    after_one, after_two, frozen = (copy.deepcopy(policy) for _ in range(3))
+    update(after_one, batch, settings, rates=rates)
+    report = update(after_two, batch, settings.model_copy(update={"n_epochs": 2}), rates=rates)
+    plain = settings.model_copy(update={"n_epochs": 2, "recompute_advantages": False})
+    plain_report = update(frozen, batch, plain, rates=rates)
+    with torch.no_grad():
+        logits, values = after_one({"obs": batch.observations["obs"].flatten(0, 1)})
+        new_log_probs, _ = distribution.log_prob_and_entropy(logits, batch.actions.flatten())
+    ratio = torch.exp(new_log_probs - batch.log_probs.flatten())
+
+    def loss(old_values):
+        a = normalise_advantages(batch.rewards.flatten() - old_values)
+        return -torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a).mean().item()
+
+    # The loss of epoch 1 is 0: ratio 1, normalised advantages.
+    assert report.policy_loss == pytest.approx(loss(values) / 2, abs=1e-5)
+    assert plain_report.policy_loss == pytest.approx(loss(batch.values.flatten()) / 2, abs=1e-5)
+    assert abs(loss(values) - loss(batch.values.flatten())) > 1e-3
+
+
+def test_P9_the_ratio_of_ppo_is_against_the_version_that_acted():
+    policy, distribution = build_acting()
+    batch = play(policy, distribution, slots=8)
+    with torch.no_grad():
+        policy.policy_head.weight.mul_(-0.5)
+        new_log_probs = distribution.log_prob_and_entropy(
+            policy({key: array.flatten(0, 1) for key, array in batch.observations.items()})[0],
+            batch.actions.flatten(),
+        )[0]
+    ratio = torch.exp(new_log_probs - batch.log_probs.flatten())
+    lagging = dataclasses.replace(batch, policy_lag=torch.ones(16, dtype=torch.int64))
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, lag_correction="vtrace", rho_max=1.2)
+    report = update(policy, lagging, settings)
+    expected = (ratio - 1 - ratio.log()).mean().item()
+    assert report.approx_kl == pytest.approx(expected, rel=1e-3) and expected > 0.01
+    assert report.details["train/vtrace_rho_mean"] == pytest.approx(ratio.mean().item(), rel=1e-4)
+    assert report.details["train/vtrace_rho_max"] == pytest.approx(ratio.max().item(), rel=1e-4)
+    share = (ratio > 1.2).float().mean().item()
+    assert report.details["train/vtrace_clipped_fraction"] == pytest.approx(share, abs=0.02)
+    # Without lag there is nothing to correct, and nothing is said of it.
+    assert update(policy, batch, settings).details == {}
+
+
+class UnrolledReference(torch.nn.Module):
+    """The recurrent policy out of torch's own LSTM or GRU, unrolled step by step with a loop of its own."""
+
+    def __init__(self, policy, recurrent):
+        super().__init__()
+        core = policy.core
+        kind = torch.nn.LSTM if recurrent == "lstm" else torch.nn.GRU
+        self.cells = kind(core.inputs.in_features, core.size)
+        self.heads = torch.nn.ModuleList([policy.trunk, policy.policy_head, policy.value_head])
+        with torch.no_grad():
+            self.cells.weight_ih_l0.copy_(core.inputs.weight)
+            self.cells.weight_hh_l0.copy_(core.hidden.weight)
+            self.cells.bias_ih_l0.copy_(core.inputs.bias)
+            self.cells.bias_hh_l0.copy_(0 if core.hidden.bias is None else core.hidden.bias)
+
+    def forward(self, observations, state, reset_after):
+        """Outputs and values along one segment: [T, n], [T]."""
+        parts = state.view(-1, 1, 1, self.cells.hidden_size)
+        hidden = (parts[0], parts[1]) if len(parts) == 2 else parts[0]
+        trunk, policy_head, value_head = self.heads
+        outputs, values = [], []
+        for observation, reset in zip(observations, reset_after, strict=True):
+            output, hidden = self.cells(observation.view(1, 1, -1), hidden)
+            features = trunk(output.view(1, -1))
+            outputs.append(policy_head(features)[0])
+            values.append(value_head(features)[0, 0])
+            if reset:
+                hidden = (0 * hidden[0], 0 * hidden[1]) if len(parts) == 2 else 0 * hidden
+        return torch.stack(outputs), torch.stack(values)
+
+
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(recurrent):
+    policy, distribution = build_acting(recurrent=recurrent)
+    batch = play(policy, distribution, slots=4, runs=3, invalid=0.5, ends=0.1)
+    assert (batch.state != 0).any(1).sum() >= 3 and bool(batch.truncated[:-1].any())
+    noise = torch.randn(batch.log_probs.shape, generator=torch.Generator().manual_seed(2))
+    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.3 * noise)
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, normalize_value_loss=False, max_grad_norm=None)
+    reference = UnrolledReference(policy, recurrent)
+    estimates = Estimator(policy, distribution, batch, settings).estimate()
+
+    # One number per valid step, segment by segment: order does not matter to a mean.
+    terms = {name: [] for name in ("ratio", "advantage", "error", "entropy")}
+    for column in range(batch.valid.shape[1]):
+        valid = batch.valid[:, column]
+        ends = (batch.terminated | batch.truncated)[:, column] | ~valid
+        observations = torch.where(valid.unsqueeze(1), batch.observations["obs"][:, column], 7.0)
+        logits, values = reference(observations, batch.state[column], ends.tolist())
+        coin = torch.distributions.Categorical(logits=logits[valid])
+        new_log_probs = coin.log_prob(batch.actions[:, column][valid])
+        terms["ratio"].append(torch.exp(new_log_probs - batch.log_probs[:, column][valid]))
+        terms["advantage"].append(estimates.advantages[:, column][valid])
+        terms["error"].append(values[valid] - estimates.value_targets[:, column][valid])
+        terms["entropy"].append(coin.entropy())
+    ratio, a, error, entropy = (torch.cat(terms[name]) for name in terms)
+    a = (a - a.mean()) / (a.std() + 1e-8)
+    policy_loss = -torch.min(ratio * a, ratio.clamp(0.8, 1.2) * a).mean()
+    value_loss = 0.5 * error.square().mean()
+    (policy_loss + 0.5 * value_loss - 0.01 * entropy.mean()).backward()
+
+    frozen = dataclasses.replace(RATES, learning_rate=0.0)
+    report = update(policy, batch, settings, rates=frozen)
+    assert report.num_steps == int(batch.valid.sum()) < batch.valid.numel()
+    assert report.policy_loss == pytest.approx(policy_loss.item(), rel=1e-4, abs=1e-6)
+    assert report.value_loss == pytest.approx(value_loss.item(), rel=1e-4)
+    assert report.entropy == pytest.approx(entropy.mean().item(), rel=1e-4)
+    cells = reference.cells
+    pairs = [
+        (policy.core.inputs.weight, cells.weight_ih_l0),
+        (policy.core.inputs.bias, cells.bias_ih_l0),
+        (policy.core.hidden.weight, cells.weight_hh_l0),
+    ]
+    for mine, theirs in pairs:
+        assert theirs.grad is not None and theirs.grad.abs().max() > 1e-4
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-3, atol=1e-6)
 
 
 @pytest.mark.gpu
