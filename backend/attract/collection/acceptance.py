@@ -69,7 +69,7 @@ class Acceptance:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
                 received[columns] = True
-                lease.num_received += len(columns)
+                lease.remaining -= len(columns)
                 self.rows.reserved -= len(columns)
                 return Verdict(True, self.rows.take(len(columns)), worker.worker_id)
         return Verdict(False, None, worker.worker_id, reason)
@@ -83,7 +83,7 @@ class Acceptance:
         if lease is not None:
             columns = _int64(block.slot_id.data) - lease.first_slot
             lease.received[block.segment_index, columns] = False
-            lease.num_received -= len(columns)
+            lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 
     def commit(self, worker: Worker, block: Block, verdict: Verdict, fresh: Fresh) -> AcceptedBlock | None:
@@ -125,7 +125,10 @@ class Acceptance:
             slots = _int64(block.slot_id.data)
             games, game_of_column = np.unique(slots // self._num_agents, return_inverse=True)
             of_games = np.zeros((len(ticks), len(games)), ticks.dtype)
-            np.maximum.at(of_games, (slice(None), game_of_column), ticks)
+            for agent in range(self._num_agents):
+                columns = slots % self._num_agents == agent
+                games_here = game_of_column[columns]
+                of_games[:, games_here] = np.maximum(of_games[:, games_here], ticks[:, columns])
             ticks = of_games[:, np.isin(games * self._num_agents, slots)]
         return int(ticks.sum(dtype=np.int64))
 

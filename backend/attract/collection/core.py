@@ -129,6 +129,7 @@ class CollectionCore:
         worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now)
         self._replace(replaced)
         state.gate.changed(state.fleet, now)
+        state.touch(worker)
         if worker.seated and state.described is not None:
             state.welcome(state.described, worker)
             self._send_again(state.described, worker, now)
@@ -467,6 +468,7 @@ class CollectionCore:
             self._state.send_lease(described, worker, lease)
 
     def _heard(self, worker: Worker, now: float) -> None:
+        self._state.touch(worker)
         worker.last_heard = now
         self._state.fleet.set_silent(worker, False)
 
@@ -477,6 +479,7 @@ class CollectionCore:
         """
         self._state.fleet.set_silent(worker, self._state.learner.has_version)
         worker.sent_version, worker.acknowledged = None, True
+        self._state.touch(worker)
         self._state.lapse_all(worker, "no progress was heard", now)
 
     def _replace(self, connection_id: int | None) -> None:

@@ -1,11 +1,10 @@
 """Hosts and workers: who is here, with which ids, and what each was told."""
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from attract.collection.leases import Lease
+from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.rates import DecayedRate
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
 from attract.schema.messages import Hello
@@ -46,9 +45,9 @@ class Worker:
     instance_ids: range = range(0)
     disconnected_at: float | None = None
     silent: bool = False
-    """A lease of it lapsed in silence: nothing more is asked of it until it is heard."""
+    """A lease of it lapsed in silence: nothing more is asked of it until it is heard. Set by the fleet."""
     broken: bool = False
-    """Its game or its session failed: its host will end it."""
+    """Its game or its session failed: its host will end it. Set by the fleet."""
     sent_version: int | None = None
     acknowledged: bool = True
     policy_sent_at: float = 0.0
@@ -73,9 +72,14 @@ class Worker:
         return self.worker_id >= 0
 
     @property
+    def is_connected(self) -> bool:
+        """Whether it has a seat and a socket, and is of use."""
+        return self.seated and self.connection_id is not None and not self.broken
+
+    @property
     def present(self) -> bool:
         """Whether something can be asked of it now."""
-        return self.seated and self.connection_id is not None and not self.silent and not self.broken
+        return self.is_connected and not self.silent
 
     def measured(self, steps: int, seconds: float) -> None:
         """Take a finished lease into its speed."""
@@ -95,6 +99,12 @@ class Fleet:
         self.workers: dict[str, Worker] = {}
         self._by_id: list[Worker] = []
         self._by_connection: dict[int, Host | Worker] = {}
+        self._unseated: dict[str, Worker] = {}
+        self._returning: dict[str, Worker] = {}
+        """Workers whose socket closed, until they are back or away."""
+        self._connected: list[Worker] | None = None
+        self._present: list[Worker] | None = None
+        """What `connected` and `present` say, until it changes."""
 
     def connect_host(self, connection_id: int, hello: Hello, tier: Tier) -> tuple[Host, int | None]:
         """The host of that socket, and the connection it had before, if any."""
@@ -119,7 +129,7 @@ class Fleet:
         if worker is None:
             host = self._host(hello.host_id)
             worker = Worker(key, host, hello.worker_index or 0, tier, connection_id, now)
-            self.workers[key] = worker
+            self.workers[key] = self._unseated[key] = worker
         else:
             replaced = worker.connection_id
             if replaced is not None:
@@ -131,6 +141,8 @@ class Fleet:
         worker.silent = False
         worker.last_heard = now
         self._by_connection[connection_id] = worker
+        self._returning.pop(key, None)
+        self._changed()
         return worker, replaced
 
     def disconnect(self, connection_id: int, now: float) -> Host | Worker | None:
@@ -140,7 +152,33 @@ class Fleet:
             who.connection_id = None
             if isinstance(who, Worker):
                 who.disconnected_at = now
+                self._returning[who.worker_key] = who
+                self._changed()
         return who
+
+    def leave(self, worker: Worker) -> None:
+        """Its socket closed and it did not come back in time."""
+        worker.away = True
+        self._returning.pop(worker.worker_key, None)
+
+    def set_silent(self, worker: Worker, is_silent: bool) -> None:
+        """Whether nothing more is asked of it until it is heard."""
+        if worker.silent != is_silent:
+            worker.silent = is_silent
+            self._changed()
+
+    def set_broken(self, worker: Worker) -> None:
+        """Nothing is asked of it ever again."""
+        worker.broken = True
+        self._changed()
+
+    def is_somebody_returning(self, now: float) -> bool:
+        """Whether a seated worker may still come back to its socket (rule C3)."""
+        return any(
+            one.disconnected_at is not None and now < one.disconnected_at + GRACE_SECONDS
+            for one in self._returning.values()
+            if one.seated and not one.broken
+        )
 
     def of(self, connection_id: int) -> Host | Worker | None:
         """Who speaks on that connection."""
@@ -152,23 +190,25 @@ class Fleet:
         first = worker.worker_id * self._num_instances
         worker.instance_ids = range(first, first + self._num_instances)
         self._by_id.append(worker)
+        del self._unseated[worker.worker_key]
+        self._changed()
 
     def waiting_for_seat(self) -> list[Worker]:
         """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
-        waiting = [one for one in self.workers.values() if not one.seated and one.connection_id is not None]
+        waiting = [one for one in self._unseated.values() if one.connection_id is not None]
         return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
 
     def connected(self) -> list[Worker]:
         """Workers with a seat and a socket, silent ones too, by id."""
-        return [one for one in self._by_id if one.connection_id is not None and not one.broken]
+        if self._connected is None:
+            self._connected = [one for one in self._by_id if one.is_connected]
+        return self._connected
 
     def present(self) -> list[Worker]:
         """Workers of whom something can be asked, by id."""
-        return [one for one in self._by_id if one.present]
-
-    def seated(self) -> Iterator[Worker]:
-        """All workers that have ids, gone ones too, by id."""
-        return iter(self._by_id)
+        if self._present is None:
+            self._present = [one for one in self._by_id if one.present]
+        return self._present
 
     def by_id(self, worker_id: int) -> Worker:
         """The worker of that id."""
@@ -208,6 +248,9 @@ class Fleet:
             leases_lapsed=leases_lapsed,
             blocks_refused=blocks_refused,
         )
+
+    def _changed(self) -> None:
+        self._connected = self._present = None
 
     def _host(self, host_id: str) -> Host:
         if host_id not in self.hosts:

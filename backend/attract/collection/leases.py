@@ -2,7 +2,7 @@
 
 import statistics
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -52,15 +52,12 @@ class Lease:
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
     """[num_segments, num_slots]: which segments were accepted, each at most once (rule C1)."""
-    num_received: int = 0
+    remaining: int = field(init=False)
+    """Segments that may still come; each has a row reserved."""
 
     def __post_init__(self) -> None:
         self.received = np.zeros((self.num_segments, self.num_slots), np.bool_)
-
-    @property
-    def remaining(self) -> int:
-        """Segments that may still come; each has a row reserved."""
-        return self.num_segments * self.num_slots - self.num_received
+        self.remaining = self.num_segments * self.num_slots
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""
@@ -69,11 +66,32 @@ class Lease:
             self.heard_at = now
 
 
+class Promised(Collection[int]):
+    """Segments that each open training lease may still give, in the order of issue: a view."""
+
+    def __init__(self, leases: Mapping[int, Lease]) -> None:
+        self._leases = leases
+
+    def __len__(self) -> int:
+        return len(self._leases)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([lease.remaining for lease in self._leases.values()])
+
+    def __contains__(self, segments: object) -> bool:
+        return segments in list(self)
+
+
 class LeaseBook:
     """All leases of a run: ids rise and are never used again; a lease that is not open any more is spent."""
 
     def __init__(self) -> None:
         self._open: dict[int, Lease] = {}
+        self._training: dict[int, Lease] = {}
+        self.promised = Promised(self._training)
+        """What the open training leases may still give."""
+        self.silence_seconds = SILENCE_SECONDS
+        """Rule C3: max(15 s, 3 x the median segment time)."""
         self._next_id = 1
         self._segment_seconds: deque[float] = deque(maxlen=101)
         self.num_lapsed = 0
@@ -115,6 +133,8 @@ class LeaseBook:
         )
         self._next_id += 1
         self._open[lease.lease_id] = lease
+        if purpose == "train":
+            self._training[lease.lease_id] = lease
         return lease
 
     def get(self, lease_id: int) -> Lease | None:
@@ -128,22 +148,19 @@ class LeaseBook:
     def spend(self, lease: Lease) -> None:
         """Its one use is over: nothing more of it is accepted."""
         del self._open[lease.lease_id]
+        self._training.pop(lease.lease_id, None)
 
     def spend_all(self) -> None:
         """Nothing is accepted any more."""
         self._open.clear()
+        self._training.clear()
 
     def played(self, lease: Lease, now: float) -> None:
         """Learn from a finished lease how long a segment takes."""
         if lease.front_since is not None and lease.num_segments:
             self._segment_seconds.append((now - lease.front_since) / lease.num_segments)
-
-    @property
-    def silence_seconds(self) -> float:
-        """Rule C3: max(15 s, 3 x the median segment time)."""
-        if not self._segment_seconds:
-            return SILENCE_SECONDS
-        return max(SILENCE_SECONDS, SILENCE_SEGMENTS * statistics.median(self._segment_seconds))
+            usual = statistics.median(self._segment_seconds)
+            self.silence_seconds = max(SILENCE_SECONDS, SILENCE_SEGMENTS * usual)
 
     def deadline(self, lease: Lease) -> float | None:
         """When it lapses if nothing is heard; None while it is queued behind another."""

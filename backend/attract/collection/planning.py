@@ -3,7 +3,6 @@
 from attract.collection.batches import close_batch, episodes_in_order, sorted_rows
 from attract.collection.effects import StartUpdate, StartWarmup
 from attract.collection.fleet import Worker
-from attract.collection.leases import GRACE_SECONDS
 from attract.collection.state import CollectionState, Described
 
 MAX_VERSIONS_HELD = 2
@@ -30,6 +29,7 @@ def _give_seats(state: CollectionState, described: Described, now: float) -> Non
         return
     for worker in state.fleet.waiting_for_seat():
         state.fleet.seat(worker)
+        state.touch(worker)
         state.welcome(described, worker)
 
 
@@ -100,8 +100,13 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
 def _publish(state: CollectionState, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
     version = state.evaluations[0].version if state.evaluations else state.learner.version
-    for worker in state.fleet.connected():
-        if worker.sent_version == version or not worker.acknowledged:
+    if version != state.announced:
+        state.announced = version
+        state.to_publish.update(one.worker_id for one in state.fleet.connected())
+    touched = [state.fleet.by_id(worker_id) for worker_id in sorted(state.to_publish)]
+    state.to_publish.clear()
+    for worker in touched:
+        if worker.sent_version == version or not (worker.is_connected and worker.acknowledged):
             continue
         held = {lease.version for lease in worker.leases if lease.purpose != "record"} - {version}
         if len(held) < MAX_VERSIONS_HELD:
@@ -128,21 +133,23 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
 def _issue_leases(state: CollectionState, described: Described, now: float) -> None:
     if state.paused or state.evaluations or state.learner.phase == "absent":
         return
-    if described.schedule.waits_for_returning and any(
-        one.disconnected_at is not None and now < one.disconnected_at + GRACE_SECONDS and not one.broken
-        for one in state.fleet.seated()
-    ):
+    if not state.takers:
         return
-    while True:
-        workers = state.fleet.present()
-        order = described.schedule.next_order(state.progress(described), workers)
-        if order is None:
-            return
+    if described.schedule.waits_for_returning and state.fleet.is_somebody_returning(now):
+        return
+    progress = state.progress(described)
+
+    def takers() -> list[Worker]:
+        return [worker for one in sorted(state.takers) if (worker := state.fleet.by_id(one)).present]
+
+    for order in described.schedule.orders(progress, state.fleet.present(), takers):
         slots = _num_slots(described, order.worker)
         room = described.acceptance.rows.available // slots
         if room < 1:
             return
-        state.issue(described, order.worker, "train", now, num_segments=min(order.num_segments, room))
+        num_segments = min(order.num_segments, room)
+        state.issue(described, order.worker, "train", now, num_segments=num_segments)
+        progress.promise(num_segments * slots)
 
 
 def _num_slots(described: Described, worker: Worker) -> int:

@@ -1,6 +1,8 @@
 """When a lease may be issued, how large it is, and when a batch closes: `sync`, `overlap` and `async`."""
 
 import math
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -12,7 +14,7 @@ MAX_BATCHES_AHEAD: Final = 1
 """`async`: leases are issued while at most so many full batches wait for the learner or are promised."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Progress:
     """Where collection and learning stand, in segments and versions."""
 
@@ -22,7 +24,7 @@ class Progress:
     """An update is running: the next one will begin at version + 1."""
     pooled: int
     """Accepted segments of the batch that is filling."""
-    promised: tuple[int, ...]
+    promised: Collection[int]
     """Segments that each open training lease may still give, in the order of issue."""
     target: int
     """Rule S1's `batch_segments`."""
@@ -30,6 +32,8 @@ class Progress:
     """A lease ended with at least `target` segments accepted."""
     sealed: int = 0
     """Full batches that wait for the learner (`async`)."""
+    _forecast: tuple[int, int] | None = None
+    """(batches ahead, segments of the one after them), once asked for."""
 
     @property
     def next_start(self) -> int:
@@ -39,13 +43,23 @@ class Progress:
     @property
     def batches_ahead(self) -> int:
         """Batches that pool and open leases will make, one closing whenever a lease fills it (rule S1)."""
-        ahead, filled = (1, 0) if self.pooled >= self.target else (0, self.pooled)
-        ahead += self.sealed
-        for segments in self.promised:
+        if self._forecast is None:
+            target = self.target
+            ahead, filled = (1, 0) if self.pooled >= target else (0, self.pooled)
+            # A fleet of hundreds has a thousand open leases, and this is asked at each message.
+            for segments in self.promised:
+                filled += segments
+                if filled >= target:
+                    ahead, filled = ahead + 1, 0
+            self._forecast = ahead, filled
+        return self.sealed + self._forecast[0]
+
+    def promise(self, segments: int) -> None:
+        """One more lease was issued since `batches_ahead` was asked for."""
+        if self._forecast is not None:
+            ahead, filled = self._forecast
             filled += segments
-            if filled >= self.target:
-                ahead, filled = ahead + 1, 0
-        return ahead
+            self._forecast = (ahead + 1, 0) if filled >= self.target else (ahead, filled)
 
 
 @dataclass(frozen=True)
@@ -75,10 +89,13 @@ class Schedule(Protocol):
         """The pool became a batch."""
         ...
 
-    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
-        """The next lease to issue, or None when everybody has what he may have.
+    def orders(
+        self, progress: Progress, workers: Sequence[Worker], takers: Callable[[], list[Worker]]
+    ) -> Iterator[Order]:
+        """The leases to issue now, until everybody has what he may have.
 
-        `workers` are those present, by id. The core issues it and asks again.
+        `workers` are those present, by id; `takers` gives those with room for one lease more now. Each order
+        is issued, and `progress` told of it, before the next is asked for.
         """
         ...
 
@@ -92,7 +109,7 @@ class SyncSchedule:
     def __init__(self, rollout_segments: int, slots_per_worker: int) -> None:
         self._rollout_segments = rollout_segments
         self._slots = slots_per_worker
-        self._round: list[int] = []
+        self._round: deque[int] = deque()
         self._segments = 0
         self._round_open = False
 
@@ -108,29 +125,35 @@ class SyncSchedule:
         """The next order begins a new round."""
         self._round_open = False
 
-    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
+    def orders(
+        self, progress: Progress, workers: Sequence[Worker], takers: Callable[[], list[Worker]]
+    ) -> Iterator[Order]:
         """One equal lease for everybody; then, when one lapsed, more for whoever is idle."""
         if progress.busy or not workers:
-            return None
+            return
         if not self._round_open:
             # The round begins only when all of them can play this version.
             if any(one.sent_version != progress.version or one.leases for one in workers):
-                return None
+                return
             self._round_open = True
-            self._round = [one.worker_id for one in workers]
+            self._round = deque(one.worker_id for one in workers)
             self._segments = max(
                 self._rollout_segments, math.ceil(progress.target / (len(workers) * self._slots))
             )
-        ready = [one for one in workers if not one.leases and one.sent_version == progress.version]
-        idle = {one.worker_id: one for one in ready}
+        if not self._round and sum(progress.promised) + progress.pooled >= progress.target:
+            return
+        idle = {
+            one.worker_id: one for one in takers() if not one.leases and one.sent_version == progress.version
+        }
         while self._round:
-            worker = idle.get(self._round.pop(0))
+            worker = idle.pop(self._round.popleft(), None)
             if worker is not None:
-                return Order(worker, self._segments)
-        missing = progress.target - progress.pooled - sum(progress.promised)
-        if missing <= 0 or not idle:
-            return None
-        return Order(idle[min(idle)], min(self._segments, math.ceil(missing / self._slots)))
+                yield Order(worker, self._segments)
+        for worker in idle.values():
+            missing = progress.target - progress.pooled - sum(progress.promised)
+            if missing <= 0:
+                return
+            yield Order(worker, min(self._segments, math.ceil(missing / self._slots)))
 
 
 class OverlapSchedule:
@@ -154,24 +177,32 @@ class OverlapSchedule:
     def batch_closed(self) -> None:
         """Nothing changes: leases in play go on into the next batch."""
 
-    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
-        """A lease for whoever has none, else up to `prefetch` ahead, if its segments will not be too old.
+    def orders(
+        self, progress: Progress, workers: Sequence[Worker], takers: Callable[[], list[Worker]]
+    ) -> Iterator[Order]:
+        """A lease for whoever has none, then up to `prefetch` ahead, if its segments will not be too old.
 
         A lease issued now adds to the batch after all those that are promised, whose update begins at version
         `next_start + batches_ahead`. So a lease of version v fits while that is at most v + lag; the same
         rule is the back-pressure: about one batch ahead of the learner, never more.
         """
-        start = progress.next_start + progress.batches_ahead
-        speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
+        speeds: list[float] | None = None
         for queued in range(self._prefetch + 1):
-            for worker in workers:
+            # Asked first, for while the learner is behind everybody is a taker.
+            if not self._may_issue(progress, progress.version):
+                return
+            for worker in [one for one in takers() if len(one.leases) == queued]:
                 version = worker.sent_version
-                if len(worker.leases) != queued or version is None:
+                if version is None or not self._may_issue(progress, version):
                     continue
-                if start - version <= self.max_policy_lag:
-                    segments = segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
-                    return Order(worker, segments)
-        return None
+                if speeds is None:
+                    speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
+                yield Order(
+                    worker, segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
+                )
+
+    def _may_issue(self, progress: Progress, version: int) -> bool:
+        return progress.next_start + progress.batches_ahead - version <= self.max_policy_lag
 
 
 class AsyncSchedule(OverlapSchedule):
@@ -191,11 +222,9 @@ class AsyncSchedule(OverlapSchedule):
         batches_before = progress.next_start - progress.version + progress.sealed
         return full and progress.sealed < MAX_BATCHES_AHEAD and batches_before + 1 <= self.max_policy_lag
 
-    def next_order(self, progress: Progress, workers: list[Worker]) -> Order | None:
-        """As `overlap`, within the lag; and none while enough full batches are ahead (back-pressure)."""
-        if progress.batches_ahead > MAX_BATCHES_AHEAD:
-            return None
-        return super().next_order(progress, workers)
+    def _may_issue(self, progress: Progress, version: int) -> bool:
+        # Back-pressure, however large the lag.
+        return progress.batches_ahead <= MAX_BATCHES_AHEAD and super()._may_issue(progress, version)
 
 
 def resolve_schedule(config: CollectionConfig, slots_per_worker: int) -> Schedule:

