@@ -7,7 +7,8 @@
     ├── PolicyError                 a network or its ONNX graph is not what it should be
     ├── CheckpointError             a checkpoint is missing, incomplete or not ours
     └── LearnerError                an update or the learner's process failed
-        └── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
+        ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
+        └── FederationError         another trainer is gone, late or of another kind
 
 A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of these.
 """
@@ -107,6 +108,10 @@ class NonFiniteUpdateError(LearnerError):
         self.minibatch = minibatch
         where = "" if epoch is None else f" in epoch {epoch}, minibatch {minibatch}"
         super().__init__(f"P8: {what} was not finite{where}; the update was undone and its batch dropped")
+
+
+class FederationError(LearnerError):
+    """Trainers that average with each other could not; says which, and what to do."""
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

@@ -9,11 +9,15 @@ from pathlib import Path
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.curriculum_settings import FederatedSettings
 from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
+from attract.learner.federated import FederatedAveraging, FederatedStatistics
+from attract.learner.gloo import GlooAveraging
 from attract.learner.report import rates_at
+from attract.learner.rounds import average, join
 from attract.learner.state import TrainingState, description_sha256, matching_state
 from attract.learner.update import ppo_update
 from attract.learner.update_batch import UpdateBatch
@@ -32,6 +36,7 @@ from attract.schema.learner import (
     Published,
     Ready,
     RejectedRow,
+    Stalled,
     Train,
     Warmup,
 )
@@ -77,7 +82,13 @@ class Learner:
         self._history = VersionHistory(self._state.policy, self._distribution, begin.max_policy_lag + 1)
         self._patcher = OnnxPatcher(self._state.policy)
         self._store = SegmentStore.open(Path(begin.store_path))
-        self._writer = CheckpointWriter(Path(begin.run_dir), on_failure)
+        self._writer = CheckpointWriter(
+            Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
+        )
+        self._averaging: FederatedAveraging | None = None
+        if begin.federated is not None:
+            empty = dict(self._state.statistics)
+            self._state.federated = FederatedStatistics(common=empty, own=empty)
         self._consecutive_dropped = 0
         self._needs_warmup = False
         self._notes: list[str] = []
@@ -93,10 +104,20 @@ class Learner:
     def start(self) -> None:
         """Find out where to start, make that durable, and say `ready`.
 
-        Raises: CheckpointError: when the run to go on with, or to start from, cannot be used.
+        Raises:
+            CheckpointError: when the run to go on with, or to start from, cannot be used.
+            FederationError: when the other trainers do not come.
         """
-        if not self._resume():
+        is_fresh = not self._resume()
+        if is_fresh:
             self._start_fresh()
+        if self._begin.federated is not None:
+            settings = FederatedSettings.from_mapping(self._begin.federated)
+            self._averaging = GlooAveraging(settings, description_sha256(self._begin.description))
+            if is_fresh:
+                join(self._state, self._averaging)
+        if not self._needs_warmup:
+            self._history.remember(self._state.policy_version, self._state.policy.state_dict())
         ready = Ready(
             policy_version=self._state.policy_version,
             needs_warmup=self._needs_warmup,
@@ -126,6 +147,8 @@ class Learner:
     def close(self) -> None:
         """Let what is being written be finished."""
         self._writer.finish()
+        if self._averaging is not None:
+            self._averaging.close()
 
     def _resume(self) -> bool:
         """Go on from the newest valid checkpoint; False when there is nothing to go on from."""
@@ -155,15 +178,14 @@ class Learner:
                 self._notes.append(f"its late segments will be left out: {error}")
             else:
                 self._history.remember(version, matching_state(earlier, self._state.policy))
-        self._history.remember(checkpoint.policy_version, self._state.policy.state_dict())
         return True
 
     def _start_fresh(self) -> None:
         if self._begin.initialize_from is not None:
             self._state.adopt(load_checkpoint(Path(self._begin.initialize_from)))
         self._needs_warmup = any(one.count == 0 for one in self._state.statistics.values())
-        if not self._needs_warmup:
-            self._history.remember(0, self._state.policy.state_dict())
+        if self._state.federated is not None:
+            self._state.federated.add(self._state.statistics)
 
     def _warm_up(self, message: Warmup) -> None:
         if not self._needs_warmup:
@@ -174,8 +196,7 @@ class Learner:
         if message.rows:
             batch = load_batch(self._store, message.rows, self._device)
             num_steps = int(batch.valid.sum())
-            self._state.statistics = self._moments(batch)
-            self._state.apply_statistics()
+            self._state.gather(self._moments(batch))
         metrics = {"time/warmup_seconds": time.perf_counter() - started}
         self._publish(_Update(None, metrics, num_steps, []))
 
@@ -205,11 +226,10 @@ class Learner:
             return
         lag = (self._state.policy_version - batch.policy_version).double().mean()
         self._consecutive_dropped = 0
-        moments = self._moments(batch)
-        self._state.statistics = {
-            key: gathered.merge(moments[key]) for key, gathered in self._state.statistics.items()
-        }
-        self._state.apply_statistics()
+        self._state.gather(self._moments(batch))
+        updated = time.perf_counter()
+        if self._averaging is not None:
+            average(self._state, self._averaging, message.federated_rounds)
         self._state.policy_version += 1
         self._state.counters = self._counted(message, batch, rejected)
         self._state.curriculum = message.curriculum
@@ -218,8 +238,11 @@ class Learner:
             "train/policy_lag_mean": float(lag),
             "train/verify_largest_difference": self._state.tolerance.largest_difference,
             "time/load_seconds": loaded - started,
-            "time/update_seconds": time.perf_counter() - loaded,
+            "time/update_seconds": updated - loaded,
         }
+        if message.federated_rounds:
+            metrics["federated/round"] = float(message.federated_rounds[-1])
+            metrics["time/federated_seconds"] = time.perf_counter() - updated
         self._publish(_Update(message.batch_id, metrics, int(batch.valid.sum()), rejected))
 
     def _verify(self, batch: Batch, message: Train) -> tuple[Batch, list[RejectedRow]]:
@@ -279,9 +302,7 @@ class Learner:
 
     def _moments(self, batch: Batch) -> dict[str, RunningMoments]:
         """Of what is normalised (rule P7)."""
-        return {
-            key: RunningMoments.of(batch.observation[key], batch.valid) for key in self._state.statistics
-        }
+        return {key: RunningMoments.of(batch.observation[key], batch.valid) for key in self._state.statistics}
 
     def _onnx(self) -> bytes:
         return self._patcher.patched(self._state.policy.state_dict())

@@ -13,8 +13,10 @@ from torch import Tensor
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint, Snapshot, weights_sha256
+from attract.learner.federated import FederatedStatistics
 from attract.learner.update import create_optimizer
 from attract.learner.verification import Tolerance
+from attract.policy.entries import Entry
 from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
@@ -22,6 +24,7 @@ from attract.schema.philox import derive_seed
 from attract.settings import PolicySettings, PpoSettings
 
 _STATISTICS = "observation_statistics"
+_COMMON, _OWN = f"{_STATISTICS}_common", f"{_STATISTICS}_own"
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -39,6 +42,8 @@ class TrainingState:
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
     tolerance: Tolerance = field(default_factory=Tolerance)
+    federated: FederatedStatistics | None = None
+    """Where the statistics come from, for a trainer that averages with others."""
 
     @classmethod
     def create(
@@ -77,23 +82,23 @@ class TrainingState:
         """Let the policy normalise by what was gathered; only between versions (rule P7)."""
         self.policy.set_statistics(self.statistics)
 
+    def gather(self, moments: Mapping[str, RunningMoments]) -> None:
+        """More observations were seen (rule P7); the next version normalises by them too."""
+        self.statistics = {key: seen.merge(moments[key]) for key, seen in self.statistics.items()}
+        if self.federated is not None:
+            self.federated.add(moments)
+        self.apply_statistics()
+
     def snapshot(self, labels: Mapping[str, Any]) -> Snapshot:
         """The version as a checkpoint; `labels` are JSON values that are kept but never read back.
 
         Its document holds `weights_sha256`, the hash of the version's weights and normaliser.
         """
         policy = dict(self.policy.state_dict())
-        for key, prefix in self._statistics_names().items():
-            moments = self.statistics[key]
-            policy[f"{prefix}.count"] = torch.tensor(moments.count, dtype=torch.float64)
-            policy[f"{prefix}.mean"] = moments.mean
-            policy[f"{prefix}.squared_deviations"] = moments.squared_deviations
-        optimizer = {
-            f"{name}/{key}": cast("Tensor", self.optimizer.state[parameter][key])
-            for name, parameter in self.policy.named_parameters()
-            for key in _ADAM_KEYS
-            if parameter in self.optimizer.state
-        }
+        policy |= self._to_tensors(_STATISTICS, self.statistics)
+        if self.federated is not None:
+            policy |= self._to_tensors(_COMMON, self.federated.common)
+            policy |= self._to_tensors(_OWN, self.federated.own)
         document = {
             "counters": self.counters.model_dump(),
             "curriculum": self.curriculum,
@@ -107,7 +112,7 @@ class TrainingState:
             "weights_sha256": self.weights_sha256(),
             **labels,
         }
-        return Snapshot.take(self.policy_version, policy, optimizer, document)
+        return Snapshot.take(self.policy_version, policy, self.optimizer_tensors(), document)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Become the state that was saved, bit for bit (rule D2).
@@ -117,7 +122,7 @@ class TrainingState:
         self.adopt(checkpoint)
         document = checkpoint.document
         try:
-            self._restore_optimizer(checkpoint.optimizer)
+            self.restore_optimizer(checkpoint.optimizer)
             state = bytearray(base64.b64decode(document["random_state"]["shuffle"]))
             self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
             self.counters = Counters.model_validate(document["counters"])
@@ -127,6 +132,14 @@ class TrainingState:
             problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
             raise CheckpointError(str(checkpoint.path), problem) from error
         self.policy_version = checkpoint.policy_version
+        if self.federated is not None:
+            own = self._from_tensors(_OWN, checkpoint.policy)
+            common = self._from_tensors(_COMMON, checkpoint.policy)
+            if own is None or common is None:
+                # It trained alone until now: all that it has seen is its own.
+                self.federated.add(self.statistics)
+            else:
+                self.federated = FederatedStatistics(common, own)
 
     def adopt(self, checkpoint: Checkpoint) -> None:
         """Take over weights and normaliser only: the start of another run.
@@ -134,24 +147,46 @@ class TrainingState:
         Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
         """
         self.policy.load_state_dict(matching_state(checkpoint, self.policy))
-        statistics: dict[str, RunningMoments] = {}
-        for key, prefix in self._statistics_names().items():
-            names = [f"{prefix}.{name}" for name in ("count", "mean", "squared_deviations")]
-            if not checkpoint.policy.keys() >= set(names):
-                raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
-            count, mean, squared = (checkpoint.policy[name] for name in names)
-            statistics[key] = RunningMoments(float(count), mean, squared)
+        statistics = self._from_tensors(_STATISTICS, checkpoint.policy)
+        if statistics is None:
+            raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
         self.statistics = statistics
 
-    def _statistics_names(self) -> dict[str, str]:
-        """What the names of each entry's statistics in a checkpoint begin with."""
+    def _to_tensors(self, prefix: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
+        """Moments of each entry, by the names they have in a checkpoint."""
+        tensors: dict[str, Tensor] = {}
+        for entry in self._normalised():
+            one, name = moments[entry.key], f"{prefix}{entry.suffix}"
+            tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
+            tensors[f"{name}.mean"] = one.mean
+            tensors[f"{name}.squared_deviations"] = one.squared_deviations
+        return tensors
+
+    def _from_tensors(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
+        """What `_to_tensors` made; None when something of it is missing."""
+        moments: dict[str, RunningMoments] = {}
+        for entry in self._normalised():
+            names = [f"{prefix}{entry.suffix}.{name}" for name in ("count", "mean", "squared_deviations")]
+            if not tensors.keys() >= set(names):
+                return None
+            count, mean, squared = (tensors[name] for name in names)
+            moments[entry.key] = RunningMoments(float(count), mean, squared)
+        return moments
+
+    def _normalised(self) -> list[Entry]:
+        return [entry for entry in self.policy.entries if entry.key in self.statistics]
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
         return {
-            entry.key: f"{_STATISTICS}{entry.suffix}"
-            for entry in self.policy.entries
-            if entry.key in self.statistics
+            f"{name}/{key}": cast("Tensor", self.optimizer.state[parameter][key])
+            for name, parameter in self.policy.named_parameters()
+            for key in _ADAM_KEYS
+            if parameter in self.optimizer.state
         }
 
-    def _restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `optimizer_tensors` gave."""
         saved = self.optimizer.state_dict()
         names = [name for name, _ in self.policy.named_parameters()]
         saved["state"] = {

@@ -75,4 +75,5 @@ def begin_message(
         # A learner that died before its first checkpoint leaves nothing to go on from.
         resume=bool(directory.versions()),
         initialize_from=initialize_from,
+        federated=None if settings.federated is None else settings.federated.model_dump(mode="json"),
     )
