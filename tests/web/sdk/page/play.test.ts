@@ -2,8 +2,18 @@
 
 import { expect, test } from "vitest";
 import type { Action } from "../../../../web/sdk/src/contract.ts";
+import { defineGame } from "../../../../web/sdk/src/define-game.ts";
+import { describe } from "../../../../web/sdk/src/description.ts";
 import { GameInstance } from "../../../../web/sdk/src/instance.ts";
-import { createPlayer, type PlayerOptions } from "../../../../web/sdk/src/page/play.ts";
+import { createKeyboard } from "../../../../web/sdk/src/page/keyboard.ts";
+import {
+  allowedAction,
+  beside,
+  type Choice,
+  createPlayer,
+  type PlayerOptions,
+} from "../../../../web/sdk/src/page/play.ts";
+import { box, discrete, multiBinary, multiDiscrete } from "../../../../web/sdk/src/spaces.ts";
 import { type CountingGame, countingGame } from "../counting-game.ts";
 
 /** A player on a page whose frames come when `frame` says so. */
@@ -159,4 +169,137 @@ test("stop cancels the frame; start goes on without the time in between", () => 
   expect(game.tick).toBe(1);
   frame(100);
   expect(game.tick).toBe(2);
+});
+
+/** Two agents, steps of two ticks; agent 1 ends in the first tick of step 2 and is back in its second. */
+function pair(taken: Choice[]) {
+  return defineGame({
+    id: "Pair-v1",
+    tickSeconds: 0.1,
+    secondsPerStep: 0.2,
+    maxSeconds: 1,
+    numAgents: 2,
+    observation: box({ shape: [1] }),
+    action: discrete(9),
+    create: () => {
+      let tick = 0;
+      return {
+        start: () => {
+          tick = 0;
+          return { observation: [[0], [0]] };
+        },
+        update: (_, actions: never) => {
+          tick++;
+          taken.push(Array.from(actions as number[]));
+          const ends = tick === 3 ? { terminated: [false, true] } : {};
+          const back = tick === 4 ? { active: [true, true] } : {};
+          return { observation: [[tick], [tick]], reward: [1, 1], ...ends, ...back };
+        },
+      };
+    },
+  });
+}
+
+test("E9: a person plays agent 0, another controller the rest", async () => {
+  const taken: Choice[] = [];
+  const keyboard = { choose: () => 7 };
+  const quick = onPage({ definition: pair(taken), controller: beside(keyboard, { choose: () => [1, 2] }) });
+  quick.frame(100);
+  expect(taken).toEqual([[7, 2]]);
+  const slow = onPage({
+    definition: pair(taken),
+    controller: beside(keyboard, { choose: () => Promise.resolve([3, 4]) }),
+  });
+  slow.frame(100);
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+  expect(taken[1]).toEqual([7, 4]);
+});
+
+test("S4: a controller is told whose trajectory begins anew, also if it ended and came back within a step", () => {
+  const begun: number[][] = [];
+  const { frame } = onPage({
+    definition: pair([]),
+    controller: {
+      choose: (_, begins) => {
+        begun.push([...begins]);
+        return [0, 0];
+      },
+    },
+  });
+  for (let i = 0; i < 13; i++) frame(100);
+  // Five steps an episode, then the next one.
+  expect(begun).toEqual([
+    [1, 1],
+    [0, 0],
+    [0, 1],
+    [0, 0],
+    [0, 0],
+    [1, 1],
+    [0, 0],
+  ]);
+});
+
+test("what a mask forbids is never done, whatever is pressed", () => {
+  const taken: Choice[] = [];
+  const definition = defineGame({
+    id: "Forbidding-v1",
+    tickSeconds: 0.1,
+    observation: box({ shape: [1] }),
+    action: discrete(4),
+    actionMask: true,
+    create: () => ({
+      start: ({ out }) => {
+        out.actionMask!.set([0, 0, 1, 1]);
+        return [0];
+      },
+      update: (_, action: never) => {
+        taken.push(action);
+        return { observation: [0], reward: 0 };
+      },
+    }),
+  });
+  let pressed = 0;
+  const { frame } = onPage({ definition, controller: { choose: () => pressed++ } });
+  for (let i = 0; i < 4; i++) frame(100);
+  expect(taken).toEqual([2, 2, 2, 3]);
+  expect(allowedAction(multiDiscrete([2, 3]), Uint8Array.of(0, 1, 1, 0, 1), [0, 1])).toEqual([1, 0]);
+  expect(allowedAction(multiBinary(2), new Uint8Array(0), [1, 0])).toEqual([1, 0]);
+});
+
+test("a box action reaches the game as the keys say it", () => {
+  const taken: Choice[] = [];
+  const definition = defineGame({
+    id: "Wheel-v1",
+    tickSeconds: 0.1,
+    observation: box({ shape: [1] }),
+    action: box({ shape: [2], low: [-1, 0], high: [1, 5] }),
+    keys: { ArrowLeft: [-1, 0], ArrowUp: [0, 5] },
+    idle: [0, 0],
+    create: () => ({
+      start: () => [0],
+      update: (_, action: never) => {
+        taken.push(Array.from(action as number[]));
+        return { observation: [0], reward: 0 };
+      },
+    }),
+  });
+  const listeners = new Map<string, (event: never) => void>();
+  const target = {
+    addEventListener: (type: string, listener: (event: never) => void) => void listeners.set(type, listener),
+    removeEventListener: () => undefined,
+  };
+  const keyboard = createKeyboard(describe(definition), target as never);
+  const { frame } = onPage({ definition, controller: keyboard });
+  const press = (code: string) =>
+    listeners.get("keydown")?.({ code, preventDefault: () => undefined } as never);
+  frame(100);
+  press("ArrowLeft");
+  frame(100);
+  press("ArrowUp");
+  frame(100);
+  expect(taken).toEqual([
+    [0, 0],
+    [-1, 0],
+    [-1, 5],
+  ]);
 });

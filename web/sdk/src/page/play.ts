@@ -4,6 +4,7 @@ import type { Action, GameDefinition } from "../contract.ts";
 import { maxSteps, ticksPerStep } from "../define-game.ts";
 import { createInstance } from "../group-instance.ts";
 import type { Instance } from "../instance.ts";
+import type { ActionSpace } from "../spaces.ts";
 
 /** An action, or in a game of several agents one for each. */
 export type Choice = Action | ArrayLike<Action>;
@@ -180,9 +181,19 @@ class FramePlayer implements Player {
     }
   }
 
-  #hold(action: Choice): void {
-    this.#action = action;
+  #hold(choice: Choice): void {
+    this.#action = this.#options.definition.actionMask === true ? this.#allowed(choice) : choice;
     this.#ticksLeft = this.#ticksPerStep;
+  }
+
+  /** A hand may press what the mask forbids, which the game need not be ready for: the first allowed one is taken instead. */
+  #allowed(choice: Choice): Choice {
+    const { numAgents, masks, active } = this.instance;
+    const { action: space } = this.#options.definition;
+    if (numAgents === 1) return allowedAction(space, masks[0], choice as Action);
+    return Array.from(choice as ArrayLike<Action>, (action, agent) =>
+      active[agent] === 1 ? allowedAction(space, masks[agent], action) : action,
+    );
   }
 
   #begin(episode: number): void {
@@ -204,6 +215,18 @@ class FramePlayer implements Player {
     this.stop();
     this.#options.onError(error);
   }
+}
+
+/** `action`, each of its components exchanged for the first allowed one where `mask` forbids it. */
+export function allowedAction(space: ActionSpace, mask: Uint8Array, action: Action): Action {
+  const nvec = space.kind === "discrete" ? [space.n] : space.kind === "multi_discrete" ? space.nvec : [];
+  const components = typeof action === "number" ? [action] : Array.from(action);
+  let from = 0;
+  for (const [c, n] of nvec.entries()) {
+    if (mask[from + components[c]] !== 1) components[c] = mask.subarray(from, from + n).indexOf(1);
+    from += n;
+  }
+  return typeof action === "number" ? components[0] : components;
 }
 
 /** The same game with steps of one tick, and the time limit where the whole steps of training reach it. */
