@@ -5,7 +5,10 @@ import pytest
 import torch
 
 from attract.algorithm.distributions import (
+    Bernoulli,
     Categorical,
+    DiagonalGaussian,
+    MultiCategorical,
     categorical_entropy,
     categorical_log_prob,
     categorical_sample,
@@ -105,3 +108,178 @@ def test_mode_and_sample_of_the_object():
 def test_an_action_space_that_cannot_be_trained_is_refused():
     with pytest.raises(ConfigurationError, match=r"'teleport'.*\n.*'discrete'"):
         resolve_distribution({"kind": "teleport"})
+
+
+def random(*shape, seed=5):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def both_gradients(distribution, reference, outputs, actions, mask=None):
+    """Compares log-probabilities, entropies and their gradients with those of a torch distribution."""
+    ours, theirs = outputs.clone().requires_grad_(), outputs.clone().requires_grad_()
+    log_probs, entropies = distribution.log_prob_and_entropy(ours, actions, mask)
+    expected = reference(theirs)
+    torch.testing.assert_close(log_probs, expected[0], rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(entropies, expected[1], rtol=1e-5, atol=1e-6)
+    # Different weights per row, so that no row's gradient can hide another's.
+    weights = torch.arange(1.0, len(log_probs) + 1)
+    (weights @ log_probs + 0.5 * (weights @ entropies)).backward()
+    (weights @ expected[0] + 0.5 * (weights @ expected[1])).backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-4, atol=1e-5)
+
+
+NVEC = [2, 5, 3]
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_several_choices_agree_with_torchs_one_by_one(is_masked):
+    actions = torch.stack([torch.arange(40) % count for count in NVEC], 1)
+    mask = None
+    if is_masked:
+        mask = torch.rand(40, 10, generator=torch.Generator().manual_seed(2)) < 0.6
+        offsets = torch.tensor([0, 2, 7])
+        mask[torch.arange(40).unsqueeze(1), actions + offsets] = True
+
+    def reference(outputs):
+        masked = outputs if mask is None else outputs.masked_fill(~mask, -1e9)
+        parts = [torch.distributions.Categorical(logits=part) for part in masked.split(NVEC, 1)]
+        log_probs = sum(part.log_prob(actions[:, place]) for place, part in enumerate(parts))
+        return log_probs, sum(part.entropy() for part in parts)
+
+    both_gradients(MultiCategorical(NVEC), reference, random(40, 10), actions, mask)
+
+
+def test_several_choices_by_enumeration():
+    distribution = MultiCategorical([2, 3])
+    outputs = random(1, 5)
+    every = torch.cartesian_prod(torch.arange(2), torch.arange(3))
+    log_probs, entropies = distribution.log_prob_and_entropy(outputs.expand(6, 5), every)
+    assert log_probs.exp().sum().item() == pytest.approx(1.0, rel=1e-6)
+    assert entropies[0].item() == pytest.approx(-(log_probs.exp() * log_probs).sum().item(), rel=1e-5)
+    assert distribution.mode(outputs)[0].tolist() == every[log_probs.argmax()].tolist()
+
+
+def test_one_choice_that_is_impossible_is_as_good_as_not_there():
+    outputs, mask = random(3, 5), torch.ones(3, 5, dtype=torch.bool)
+    mask[:, 3] = False
+    whole = MultiCategorical([2, 3])
+    left = MultiCategorical([2, 2])
+    # Component 1 has choices 0 and 2 left, which are 0 and 1 of the smaller space.
+    got = whole.log_prob_and_entropy(outputs, torch.tensor([[0, 0], [1, 2], [1, 0]]), mask)
+    expected = left.log_prob_and_entropy(outputs[:, [0, 1, 2, 4]], torch.tensor([[0, 0], [1, 1], [1, 0]]))
+    torch.testing.assert_close(got, expected)
+    uniforms = torch.rand(2000, 2, generator=torch.Generator().manual_seed(0))
+    drawn = whole.sample(outputs[:1].expand(2000, 5), uniforms, mask[:1])
+    assert sorted(drawn[:, 1].unique().tolist()) == [0, 2]
+    assert (whole.mode(torch.tensor([[0.0, 1.0, 0.0, 9.0, 1.0]]), mask[:1]) == torch.tensor([1, 2])).all()
+
+
+def test_C5_component_c_of_several_choices_has_uniform_c():
+    distribution = MultiCategorical([2, 3])
+    # Weights 1 : 1 and 1 : 1 : 2: boundaries at 0.5, and at 0.25 and 0.5.
+    outputs = torch.tensor([0.0, 0.0, 0.0, 0.0, math.log(2)]).expand(3, 5)
+    uniforms = torch.tensor([[0.49, 0.51], [0.51, 0.24], [0.0, 0.26]])
+    assert distribution.num_draws == 2 and distribution.num_outputs == 5
+    assert distribution.sample(outputs, uniforms).tolist() == [[0, 2], [1, 0], [0, 1]]
+
+
+def test_bits_agree_with_torchs():
+    actions = (random(40, 3, seed=6) > 0).long()
+
+    def reference(outputs):
+        bits = torch.distributions.Independent(torch.distributions.Bernoulli(logits=outputs), 1)
+        return bits.log_prob(actions.float()), bits.entropy()
+
+    both_gradients(Bernoulli(3), reference, 3 * random(40, 3), actions)
+
+
+def test_bits_that_are_nearly_certain_are_finite_and_exact():
+    outputs = torch.tensor([[50.0, -50.0]])
+    log_probs, entropies = Bernoulli(2).log_prob_and_entropy(outputs, torch.tensor([[1, 0]]))
+    # log sigmoid(50) = -e^-50, twice; the entropy of each is 51 e^-50 to first order.
+    assert log_probs.item() == pytest.approx(-2 * math.exp(-50), rel=1e-5)
+    assert entropies.item() == pytest.approx(2 * 51 * math.exp(-50), rel=1e-5)
+    unlikely, _ = Bernoulli(2).log_prob_and_entropy(outputs, torch.tensor([[0, 1]]))
+    assert unlikely.item() == -100.0
+
+
+def test_C5_a_bit_is_1_where_its_uniform_is_below_its_probability():
+    outputs = torch.tensor([0.0, math.log(3)])  # probabilities 0.5 and 0.75
+    uniforms = torch.tensor([[0.5, 0.75 - 2**-20], [0.5 - 2**-24, 0.75 + 2**-20]])
+    assert Bernoulli(2).sample(outputs.expand(2, 2), uniforms).tolist() == [[0, 1], [1, 0]]
+    assert Bernoulli(2).mode(torch.tensor([[-0.1, 0.1]])).tolist() == [[0, 1]]
+
+
+def test_P6_the_density_is_torchs_at_what_was_sampled_however_far_outside():
+    # Some actions lie far outside of [-1, 1], where the game's box ends.
+    actions = 3 * random(40, 2, seed=7)
+    assert (actions.abs() > 4).any()
+
+    def reference(outputs):
+        mean, log_std = outputs.chunk(2, 1)
+        normal = torch.distributions.Independent(torch.distributions.Normal(mean, log_std.exp()), 1)
+        return normal.log_prob(actions), normal.entropy()
+
+    both_gradients(DiagonalGaussian(2), reference, 0.7 * random(40, 4), actions)
+
+
+def test_P6_the_density_by_hand():
+    # Mean 0.5 and log std ln 2: (3.5 - 0.5) / 2 = 1.5; -1.125 - ln 2 - ln(2 pi) / 2 = -2.7370858.
+    outputs = torch.tensor([[0.5, math.log(2)]])
+    log_prob, entropy = DiagonalGaussian(1).log_prob_and_entropy(outputs, torch.tensor([[3.5]]))
+    assert log_prob.item() == pytest.approx(-2.7370857, rel=1e-6)
+    # ln 2 + (1 + ln(2 pi)) / 2 = 2.1120857
+    assert entropy.item() == pytest.approx(2.1120857, rel=1e-6)
+    assert DiagonalGaussian(1).mode(torch.tensor([[4.0, 0.0]])).tolist() == [[4.0]]
+
+
+def test_C5_normal_numbers_come_from_pairs_of_uniforms():
+    # 1 - u = e^(-1/2): radius 1. Angles 0, half and a quarter turn: z = 1, -1, 0; in the other component 0.
+    one = 1 - math.exp(-0.5)
+    uniforms = torch.tensor([[one, 0.0, 0.0, 0.3], [one, 0.5, 0.0, 0.3], [one, 0.25, 0.0, 0.3]]).double()
+    outputs = torch.tensor([0.5, -1.0, math.log(2), 0.0]).expand(3, 4)
+    drawn = DiagonalGaussian(2).sample(outputs, uniforms)
+    assert drawn.dtype == torch.float32
+    torch.testing.assert_close(drawn[:, 0], torch.tensor([2.5, -1.5, 0.5]), rtol=1e-6, atol=1e-6)
+    assert drawn[:, 1].tolist() == [-1.0, -1.0, -1.0]
+
+
+def test_normal_numbers_have_mean_0_and_variance_1():
+    uniforms = torch.rand(20_000, 2, generator=torch.Generator().manual_seed(1))
+    drawn = DiagonalGaussian(1).sample(torch.zeros(20_000, 2), uniforms)
+    # Standard errors 0.007 and 0.01; the largest uniform, 1 - 2^-24, gives sqrt(2 * 24 ln 2) = 5.77.
+    assert abs(drawn.mean().item()) < 0.03 and abs(drawn.var().item() - 1) < 0.04
+    edge = DiagonalGaussian(1).sample(torch.zeros(1, 2), torch.tensor([[1 - 2**-24, 0.0]]))
+    assert edge.item() == pytest.approx(math.sqrt(48 * math.log(2)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("space", "outputs", "draws", "kind"),
+    [
+        ({"kind": "multi_discrete", "nvec": [2, 3]}, 5, 2, MultiCategorical),
+        ({"kind": "multi_binary", "n": 4}, 4, 4, Bernoulli),
+        (
+            {"kind": "box", "dtype": "float32", "shape": [2, 3], "low": -1, "high": 1},
+            12,
+            12,
+            DiagonalGaussian,
+        ),
+    ],
+)
+def test_each_kind_of_action_has_its_distribution(space, outputs, draws, kind):
+    distribution = resolve_distribution(space)
+    assert isinstance(distribution, kind)
+    assert (distribution.num_outputs, distribution.num_draws) == (outputs, draws)
+
+
+@pytest.mark.parametrize("change", [{"low": None}, {"high": None}, {"dtype": "uint8"}])
+def test_P6_a_box_without_bounds_or_of_bytes_is_refused(change):
+    space = {"kind": "box", "dtype": "float32", "shape": [2], "low": -1, "high": 1}
+    with pytest.raises(ConfigurationError, match="both bounds"):
+        resolve_distribution(space | change)
+
+
+@pytest.mark.parametrize("distribution", [Bernoulli(2), DiagonalGaussian(1)])
+def test_a_mask_for_actions_that_know_none_is_a_bug(distribution):
+    with pytest.raises(RuntimeError, match="expected a mask for discrete choices only"):
+        distribution.sample(torch.zeros(1, 2), torch.zeros(1, 2), torch.ones(1, 2, dtype=torch.bool))

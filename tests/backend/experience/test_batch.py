@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from attract.experience.batch import load_batch
-from attract.experience.layout import PolicyLayout, StoreLayout
+from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
+from attract.schema.spaces import MultiDiscreteSpace
+from attract.schema.tensor import from_numpy
 from blocks import played_block
 from fake_worker import counting_description
 
@@ -56,3 +58,36 @@ def test_E8_final_observations_come_with_their_step_and_column(tmp_path: Path) -
 def test_rows_outside_the_store_are_an_error(tmp_path: Path, rows: list[int]) -> None:
     with pytest.raises(ValueError, match="expected rows within"):
         load_batch(SegmentStore.create(tmp_path / "s", LAYOUT), rows)
+
+
+def test_S3_each_segment_has_the_state_it_began_with(tmp_path: Path) -> None:
+    layout = StoreLayout.for_run(counting_description(), PolicyLayout({RECURRENT_STATE: (2,)}), 4, 8)
+    store = SegmentStore.create(tmp_path / "s", layout)
+    block = played_block(first_step=0)
+    state = np.array([[slot + 0.25, slot + 0.5] for slot in range(3)], np.float32)
+    states = {RECURRENT_STATE: from_numpy(state)}
+    arrays = check_block(block.model_copy(update={"recurrent_state": states}), layout)
+    store.write_block(np.array([5, 1, 2]), arrays | {"worker_id": 9})
+    batch = load_batch(store, [2, 5])
+    assert batch.slot_id.tolist() == [2, 0]
+    assert batch.recurrent_state[RECURRENT_STATE].tolist() == [[2.25, 2.5], [0.25, 0.5]]
+
+
+def test_actions_of_several_components_keep_them_and_their_masks(tmp_path: Path) -> None:
+    description = counting_description().model_copy(
+        update={"action": MultiDiscreteSpace(nvec=[2, 3]), "action_mask": True}
+    )
+    layout = StoreLayout.for_run(description, PolicyLayout(), 4, 8)
+    store = SegmentStore.create(tmp_path / "s", layout)
+    actions = np.zeros((4, 3, 2), np.int32)
+    actions[:, 2] = (1, 2)
+    masks = np.ones((4, 3, 5), np.uint8)
+    masks[:, 2, 0] = 0
+    update = {"action": from_numpy(actions), "action_mask": from_numpy(masks)}
+    arrays = check_block(played_block(first_step=0).model_copy(update=update), layout)
+    store.write_block(np.array([0, 1, 2]), arrays | {"worker_id": 9})
+    batch = load_batch(store, [2, 0])
+    assert batch.action.dtype == torch.int64 and batch.action.shape == (4, 2, 2)
+    assert batch.action[:, 0].tolist() == [[1, 2]] * 4
+    assert batch.action_mask is not None and batch.action_mask.dtype == torch.bool
+    assert batch.action_mask[0].tolist() == [[False, True, True, True, True], [True] * 5]
