@@ -1,5 +1,7 @@
 """What a run's settings mean for the collection core and for the learner."""
 
+from typing import Literal
+
 from attract.collection.config import CollectionConfig, check_minibatches
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -66,7 +68,7 @@ def begin_message(
         store_path=store_path,
         description=description,
         policy=settings.policy.model_dump(mode="json"),
-        ppo=settings.ppo.model_dump(mode="json"),
+        ppo=settings.ppo.model_dump(mode="json") | {"lag_correction": lag_correction(settings)},
         seed=settings.seed,
         device=settings.device,
         num_threads=settings.learner_threads,
@@ -77,3 +79,9 @@ def begin_message(
         initialize_from=initialize_from,
         federated=None if settings.federated is None else settings.federated.model_dump(mode="json"),
     )
+
+
+def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:
+    """How an earlier version's experience is corrected (rule P9): unless told, by V-trace in `async` alone."""
+    usual = "vtrace" if settings.collection.schedule == "async" else "none"
+    return settings.ppo.lag_correction or usual

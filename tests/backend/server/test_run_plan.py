@@ -46,6 +46,27 @@ def test_P10_schedules_run_over_the_total_steps_unless_given(tmp_path: Path):
     directory.close()
 
 
+@pytest.mark.parametrize(
+    ("schedule", "given", "expected"),
+    [
+        ("async", None, "vtrace"),
+        ("overlap", None, "none"),
+        ("sync", None, "none"),
+        ("overlap", "vtrace", "vtrace"),
+        ("async", "none", "none"),
+    ],
+)
+def test_P9_lag_is_corrected_in_async_and_when_asked_for(
+    tmp_path: Path, schedule: str, given: str | None, expected: str
+):
+    directory = RunDirectory.create(tmp_path, "r")
+    chosen = RunSettings.from_mapping(
+        {"ppo": {"lag_correction": given}, "collection": {"schedule": schedule}}
+    )
+    assert begin_message(chosen, directory, DESCRIPTION, "store", None).ppo["lag_correction"] == expected
+    directory.close()
+
+
 def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tmp_path: Path):
     directory = RunDirectory.create(tmp_path, "r")
     chosen = settings(num_minibatches=10**9)
