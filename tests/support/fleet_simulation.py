@@ -38,6 +38,7 @@ class Peer:
     frozen: bool = False
     dead: bool = False
     playing: bool = False
+    played_seconds: float = 0.0
 
 
 @dataclass
@@ -291,6 +292,7 @@ class Simulation:
 
         def finish() -> None:
             peer.playing = False
+            peer.played_seconds += seconds
             if peer.dead:
                 return
             if peer.frozen:

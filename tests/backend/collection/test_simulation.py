@@ -113,3 +113,68 @@ def test_a_late_worker_joins_and_shares_the_work() -> None:
     simulation.run(5.0)
     late = [lease for index, lease in simulation.leases if index == 2]
     assert len(late) > 3
+
+
+def shares_of_time(simulation: Simulation, seconds: float) -> list[float]:
+    """Which part of the next `seconds` each worker plays."""
+    before = [peer.played_seconds for peer in simulation.peers]
+    simulation.run(seconds)
+    after = [peer.played_seconds for peer in simulation.peers]
+    return [(new - old) / seconds for old, new in zip(before, after, strict=True)]
+
+
+SPREAD = (0.05, 0.05, 0.1, 0.5)
+"""Seconds per segment: one worker is ten times slower than the fastest."""
+
+
+def test_C4_async_keeps_workers_of_very_different_speed_busy_and_within_the_lag() -> None:
+    config = small_config(num_workers=4, schedule="async", max_policy_lag=4, rollout_segments=4)
+    simulation = Simulation(config, segment_seconds=SPREAD, update_seconds=(0.05, 0.1))
+    simulation.start()
+    simulation.run(10.0)  # until speeds are known
+    lapsed = simulation.core.fleet_view(simulation.now).leases_lapsed
+    assert min(shares_of_time(simulation, 40.0)) > 0.9, "nobody idle while the learner keeps up"
+    assert 1 <= max(simulation.lags) <= 4
+    assert simulation.core.fleet_view(simulation.now).leases_lapsed == lapsed, "no work is thrown away"
+    # Shares by speed: 1/0.05 + 1/0.05 + 1/0.1 + 1/0.5 = 52 segments a second of each of 3 slots
+    assert len(simulation.accepted_keys) > 0.85 * 50.0 * 52 * 3
+
+
+def test_async_goes_on_playing_through_a_slow_update_where_overlap_waits() -> None:
+    shares: dict[str, float] = {}
+    for schedule in ("overlap", "async"):
+        config = small_config(schedule=schedule, max_policy_lag=1 if schedule == "overlap" else 4)
+        simulation = Simulation(config, segment_seconds=(0.5,), update_seconds=(0.1, 1.2), seed=3)
+        simulation.start()
+        simulation.run(10.0)
+        shares[schedule] = min(shares_of_time(simulation, 60.0))
+    # The learner's mean, 0.65 s, is more than the fleet's 0.5 s a batch: the learner alone is to bound both.
+    assert shares["async"] > shares["overlap"] + 0.03
+    assert shares["async"] > 0.72  # 0.5 / 0.65 = 0.77
+
+
+def test_async_gives_a_slow_learner_batches_of_the_usual_size_and_stops_when_enough_wait() -> None:
+    config = small_config(schedule="async", max_policy_lag=8, batch_segments=12)
+    simulation = Simulation(config, segment_seconds=(0.1,), update_seconds=(2.0, 2.0))
+    simulation.start()
+    simulation.run(60.0)
+    sizes = {len(one.rows) for one in simulation.updates}
+    # Leases of 3 segments each: at most one beyond the target.
+    assert sizes <= {12, 15}
+    # One batch in training, one waiting, one filling: what is collected now is trained as the third from here.
+    assert max(simulation.lags) <= 3
+    assert len(simulation.row_key) <= 3 * 15 + 12
+
+
+def test_C2_async_waits_for_no_roster_and_outlives_whoever_vanishes() -> None:
+    config = small_config(num_workers=4, schedule="async", max_policy_lag=4, join_seconds=20.0)
+    simulation = Simulation(config, segment_seconds=SPREAD, update_seconds=(0.05, 0.1))
+    simulation.start(num_workers=3)
+    simulation.run(30.0)
+    assert simulation.updates, "the fourth never came"
+    for number in (0, 2):
+        simulation.peers[number].dead = True  # frozen for good: its socket stays open
+    before = len(simulation.updates)
+    simulation.run(30.0)
+    assert len(simulation.updates) > before + 20
+    assert max(simulation.lags) <= 4
