@@ -2,10 +2,14 @@
 
 import { type EvaluationOptions, evaluate } from "@attract/worker/evaluate";
 import type { FailureReport } from "@attract/worker/failures";
+import type { ObservationBatch } from "@attract/worker/observation-batch";
+import { RandomPolicy } from "@attract/worker/policy";
 import { defineGame } from "attract/define-game";
+import { ActionRandom } from "attract/random";
 import { box, discrete } from "attract/spaces";
 import { describe, expect, test } from "vitest";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "./support/counting-game.ts";
+import { CountingPolicy, groupGame } from "./support/group-game.ts";
 
 const OPTIONS: Omit<EvaluationOptions, "definition"> = {
   stateSize: 0,
@@ -152,6 +156,92 @@ describe("an evaluation", () => {
     };
     await evaluate(evaluation(2), [new FakePolicy(4)], options);
     expect(steps).toEqual([1, 2, 3]);
+  });
+});
+
+describe("an evaluation of several agents", () => {
+  const seats = [lease().seats[0], lease().seats[0], lease().seats[0]];
+  const order = { ...evaluation(5, 20), seats };
+
+  test("E9: tells a return per agent, whoever ended first; each index is three slots of the action streams", async () => {
+    const taken = new Map<number, (number | number[])[][]>();
+    const game = groupGame({
+      onStep: (_, step) =>
+        step === 2 ? { terminated: [false, true, false] } : step === 4 ? { terminated: true } : undefined,
+      acted: (instance, actions) => taken.set(instance, [...(taken.get(instance) ?? []), actions]),
+    });
+    const result = await evaluate(order, [new CountingPolicy(15)], {
+      ...OPTIONS,
+      stateSize: 2,
+      definition: game,
+    });
+    const random = new ActionRandom(1, 1);
+    for (const [i, { returns, length_steps, instance_id }] of result!.episodes.entries()) {
+      expect([instance_id, length_steps]).toEqual([20 + i, 4]);
+      const expected = [0, 1, 2].map((agent) => {
+        random.setEpisode(0, SEED.low, SEED.high, 3 * (20 + i) + agent, 0);
+        const numSteps = agent === 1 ? 2 : 4;
+        const actions = Array.from({ length: numSteps }, (_, t) => (random.uniform(0, t, 0) < 0.5 ? 0 : 1));
+        return actions.reduce<number>((sum, action) => sum + 1 + agent + 10 * action, 0);
+      });
+      expect(returns).toEqual(expected);
+      expect(taken.get(i)?.[3][1]).toBe(0);
+    }
+  });
+
+  test("S4: each episode begins without memory, and an agent that comes back has lost its own", async () => {
+    const seen: number[][] = [];
+    class Noting extends CountingPolicy {
+      override run(batch: ObservationBatch, rows: number): Promise<void> {
+        seen.push(Array.from({ length: 3 }, (_, row) => batch.states[2 * row]));
+        return super.run(batch, rows);
+      }
+    }
+    const game = groupGame({
+      onStep: (_, step) => {
+        if (step === 2) return { terminated: [false, true, false] };
+        if (step === 3) return { active: [true, true, true] };
+        return step === 5 ? { truncated: true } : undefined;
+      },
+    });
+    // One game at a time: the second takes the place of the first.
+    const one = { ...order, episodes: orders(1) };
+    const policy = new Noting(3);
+    await evaluate(one, [policy], { ...OPTIONS, stateSize: 2, definition: game });
+    expect(seen).toEqual([
+      [0, 0, 0],
+      [1, 1, 1],
+      [2, 0, 2],
+      [3, 0, 3],
+      [4, 1, 4],
+    ]);
+    seen.length = 0;
+    const many = { ...order, episodes: orders(130) };
+    await evaluate(many, [new Noting(3 * 128)], { ...OPTIONS, stateSize: 2, definition: game });
+    expect(seen.slice(4, 6)).toEqual([
+      [4, 1, 4],
+      [0, 0, 0],
+    ]);
+  });
+
+  test("E9: named policies play their own seats; the result names the first that is no script", async () => {
+    const hunter = new CountingPolicy(15, "hunter", 9, 0);
+    const prey = new CountingPolicy(15, "prey", 4, 0);
+    // Hunters take action 1, prey action 0.
+    for (let row = 0; row < 15; row++) {
+      hunter.outputs[0][2 * row + 1] = 60;
+      prey.outputs[0][2 * row] = 60;
+    }
+    const game = groupGame({ onStep: (_, step) => (step === 3 ? { done: true } : undefined) });
+    const random = new RandomPolicy("main", 0, 15);
+    const scripted = [{ ...seats[0], script: "random" as const }, seats[1], seats[2]];
+    const result = await evaluate({ ...order, seats: scripted }, [random, prey, hunter], {
+      ...OPTIONS,
+      definition: game,
+    });
+    for (const { returns } of result!.episodes) expect(returns.slice(1)).toEqual([6, 39]);
+    expect(new Set(result!.episodes.map(({ returns }) => returns[0])).size).toBeGreaterThan(1);
+    expect(result?.policy_version).toBe(4);
   });
 });
 
