@@ -11,6 +11,7 @@ from attract.collection.effects import (
     Effect,
     GameBroken,
     GameKnown,
+    LeaseFinished,
     StartUpdate,
     StartWarmup,
     Verdict,
@@ -425,6 +426,7 @@ class CollectionCore:
             steps = lease.num_segments * lease.num_slots * self.config.horizon
             worker.measured(steps, now - lease.front_since)
             worker.failures = 0
+            self._state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
         self._state.end_lease(lease, now)
 
     def _evaluated(self, lease: Lease, message: messages.EvaluationResult, now: float) -> None:

@@ -73,6 +73,15 @@ class EpisodesCounted:
 
 
 @dataclass(frozen=True)
+class LeaseFinished:
+    """A worker played a training lease to its end."""
+
+    worker_id: int
+    seconds: float
+    """From its issue to its close: the wait behind the lease before it is part of it."""
+
+
+@dataclass(frozen=True)
 class EvaluationDone:
     """An evaluation is complete: one result per episode, in the order of their indices."""
 
@@ -110,6 +119,7 @@ Effect = (
     | StartWarmup
     | StartUpdate
     | EpisodesCounted
+    | LeaseFinished
     | EvaluationDone
     | GameKnown
     | GameBroken

@@ -285,6 +285,8 @@ class ActiveRun:
                     self._course.counted(wish.episodes)
                 case effects.EvaluationDone():
                     self._evaluator.done(wish.view)
+                case effects.LeaseFinished():
+                    self._progress.statistics.lease_finished(wish.seconds)
                 case effects.GameKnown():
                     self._know_game(wish.description)
                 case effects.GameBroken():

@@ -17,8 +17,13 @@ class Statistics:
         self._seconds: dict[str, float] = defaultdict(float)
         self._terms: dict[str, list[float]] = defaultdict(list)
         self._metrics: dict[str, list[float]] = defaultdict(list)
+        self._latencies: list[float] = []
         self._episodes = 0
         self._last_row = (0.0, 0)
+
+    def lease_finished(self, seconds: float) -> None:
+        """A training lease was played to its end, so long after its issue."""
+        self._latencies.append(seconds)
 
     def closed(self, close: RolloutClose) -> None:
         """A worker's own account of where its time went."""
@@ -60,7 +65,12 @@ class Statistics:
         values["time/time_elapsed"] = seconds
         if seconds > last_seconds and counters.agent_steps > last_steps:
             values["time/fps"] = (counters.agent_steps - last_steps) / (seconds - last_seconds)
+        if seconds > last_seconds:
+            values["fleet/episodes_per_minute"] = 60.0 * self._episodes / (seconds - last_seconds)
         self._last_row = (seconds, counters.agent_steps)
+        if self._latencies:
+            values["fleet/worker_latency_mean"] = sum(self._latencies) / len(self._latencies)
+        values["fleet/outstanding_leases"] = float(fleet.leases_open)
         values["fleet/hosts"] = float(len(fleet.hosts))
         values["fleet/workers"] = float(
             sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
@@ -74,6 +84,7 @@ class Statistics:
             values[f"reward/{name}"] = sum(numbers) / len(numbers)
         for name, numbers in self._metrics.items():
             values[f"game/{name}"] = sum(numbers) / len(numbers)
+        self._latencies.clear()
         self._terms.clear()
         self._metrics.clear()
         self._seconds.clear()

@@ -304,6 +304,19 @@ def test_T4_steps_count_when_received_and_agent_steps_when_trained() -> None:
 # --- leases ---
 
 
+def test_a_finished_lease_tells_how_long_after_its_issue_it_closed() -> None:
+    driven = DrivenCore.started()
+    driven.now = 3.0
+    driven.play(10)
+    driven.now = 5.0
+    driven.play(10)
+    # both were issued at 0: the second waited behind the first
+    assert [(one.worker_id, one.seconds) for one in driven.wanted(effects.LeaseFinished)] == [
+        (0, 3.0),
+        (0, 5.0),
+    ]
+
+
 def test_overlap_keeps_one_lease_ahead_and_never_two() -> None:
     driven = DrivenCore.started()
     assert len(driven.leases(10)) == 2

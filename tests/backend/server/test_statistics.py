@@ -103,3 +103,18 @@ def test_E9_several_agents_each_have_their_own_mean_return():
     goal.window.add(episode(1.0))
     row = statistics.row({}, Counters(), 2.0, goal, FLEET)
     assert not any(name.startswith("rollout/ep_rew_mean/") for name in row)
+
+
+def test_the_fleets_orders_and_what_it_delivers_are_counted():
+    statistics, goal = Statistics({}), Goal(None, None)
+    fleet = FLEET.model_copy(update={"leases_open": 7})
+    for seconds in (1.0, 2.0):
+        statistics.lease_finished(seconds)
+    statistics.count([episode(1.0), episode(1.0), episode(1.0, "cut")])
+    row = statistics.row({}, Counters(), 0.5, goal, fleet)
+    assert row["fleet/episodes_per_minute"] == 240.0  # 2 in half a second
+    assert row["fleet/worker_latency_mean"] == 1.5
+    assert row["fleet/outstanding_leases"] == 7.0
+    row = statistics.row({}, Counters(), 1.5, goal, fleet)
+    assert row["fleet/episodes_per_minute"] == 0.0
+    assert "fleet/worker_latency_mean" not in row
