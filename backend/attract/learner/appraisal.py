@@ -26,6 +26,8 @@ class Appraisal:
     """[T, S] float32, where an episode was truncated; elsewhere as the batch has them."""
     bootstrap_value: Tensor
     """[S] float32, rule E4."""
+    next_states: Tensor
+    """[S, state_size] float32, with which the slot's next segment begins (rules S3, S4)."""
 
 
 @torch.no_grad()
@@ -46,7 +48,7 @@ def appraise(
     states = start_states(batch, policy.state_size, from_zero=from_zero)
     log_probs, values = torch.empty_like(batch.log_probs), torch.empty_like(batch.values)
     final_values, bootstrap = batch.final_values.clone(), torch.empty_like(batch.bootstrap_value)
-    reset_after = batch.reset_after
+    reset_after, next_states = batch.reset_after, torch.empty_like(states)
     for chosen in _chunks(*batch.valid.shape):
         valid = batch.valid[:, chosen]
         observations = {key: array[:, chosen] for key, array in batch.observations.items()}
@@ -54,14 +56,15 @@ def appraise(
         resets = reset_after[:, chosen]
         outputs, values[:, chosen], after = policy.unroll(prepared, states[chosen], resets)
         log_probs[:, chosen] = _log_probs(distribution, outputs, batch, chosen)
-        carried = after[-1].masked_fill(resets[-1].unsqueeze(1), 0.0)
+        carried = next_states[chosen] = after[-1].masked_fill(resets[-1].unsqueeze(1), 0.0)
         next_observations = {key: array[chosen] for key, array in batch.bootstrap_observations.items()}
         bootstrap[chosen] = policy.values_at(policy.prepare(next_observations), carried)
         if batch.finals is not None:
             _read_finals(policy, batch.finals, chosen, after, final_values)
     # Rule E4: after a truncation the final observation's value, after a termination none.
     bootstrap = torch.where(batch.truncated[-1], final_values[-1], bootstrap)
-    return Appraisal(log_probs, values, final_values, bootstrap.masked_fill_(batch.terminated[-1], 0.0))
+    bootstrap = bootstrap.masked_fill_(batch.terminated[-1], 0.0)
+    return Appraisal(log_probs, values, final_values, bootstrap, next_states)
 
 
 def _chunks(num_steps: int, num_segments: int) -> Iterator[slice]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
+from attract.experience.layout import RECURRENT_STATE
 from attract.learner.appraisal import appraise
 from attract.learner.update_batch import UpdateBatch
 from attract.policy.network import Policy
@@ -20,8 +21,13 @@ CALIBRATION_LIMIT = TOLERANCE_FLOOR * TOLERANCE_FACTOR
 """While calibrating, a segment that differs by more is no rounding and teaches nothing."""
 
 
+MAX_SLOTS_REMEMBERED = 65_536
+
+
 class VersionHistory:
     """Weights and normaliser of the newest versions, so that a late segment is judged by what acted.
+
+    Of recurrent policies also where the segments recomputed last ended, slot by slot: there the next begins.
 
     Args:
         policy: the network whose shape all versions have; copied, never touched.
@@ -34,6 +40,8 @@ class VersionHistory:
         self._distribution = distribution
         self._num_versions = num_versions
         self._states: dict[int, dict[str, Tensor]] = {}
+        self._ends: dict[int, tuple[int, Tensor]] = {}
+        """Slot to the number of its next step and the recurrent state before it; oldest first."""
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep a copy of the state dict; the oldest beyond the number kept is forgotten."""
@@ -48,11 +56,16 @@ class VersionHistory:
     def recompute(self, batch: Batch) -> tuple[Batch, Tensor]:
         """The batch with log-probabilities and values recomputed, each segment under its own version.
 
+        A recurrent segment is unrolled from the state it says it began with. That state in turn is recomputed
+        where it can be: zeros at a slot's first step, else what the slot's segment before it, in this batch
+        or an earlier one, ended with. So every state that is trained on follows from observations.
+
         Returns: the batch, and [S] bool: whose versions are still known; the others keep what they had.
         """
         known = torch.zeros(batch.num_segments, dtype=torch.bool, device=batch.valid.device)
         log_prob, value = batch.log_prob.clone(), batch.value.clone()
         final_value, bootstrap = batch.final_value.clone(), batch.bootstrap_value.clone()
+        next_states = torch.zeros((batch.num_segments, self._judge.state_size), device=batch.valid.device)
         for version in torch.unique(batch.policy_version).tolist():
             if version not in self._states:
                 continue
@@ -63,10 +76,43 @@ class VersionHistory:
             said = appraise(self._judge, self._distribution, UpdateBatch.of(mine, version))
             log_prob[:, chosen], value[:, chosen] = said.log_probs, said.values
             final_value[:, chosen], bootstrap[chosen] = said.final_values, said.bootstrap_value
+            next_states[chosen] = said.next_states
         recomputed = replace(
-            batch, log_prob=log_prob, value=value, final_value=final_value, bootstrap_value=bootstrap
+            batch,
+            log_prob=log_prob,
+            value=value,
+            final_value=final_value,
+            bootstrap_value=bootstrap,
+            recurrent_state=self._first_states(batch, next_states, known),
         )
         return recomputed, known
+
+    def _first_states(self, batch: Batch, next_states: Tensor, known: Tensor) -> dict[str, Tensor]:
+        """The state before each segment, recomputed where it can be; remembers where slots end."""
+        if not batch.recurrent_state:
+            return {}
+        states = batch.recurrent_state[RECURRENT_STATE].clone()
+        slots, starts = batch.slot_id.tolist(), batch.first_step.tolist()
+        ends = {
+            (slot, start + batch.num_steps): column
+            for column, (slot, start, is_known) in enumerate(zip(slots, starts, known.tolist(), strict=True))
+            if is_known
+        }
+        for column, (slot, start) in enumerate(zip(slots, starts, strict=True)):
+            before = ends.get((slot, start))
+            next_step, state = self._ends.get(slot, (-1, states[column]))
+            if start == 0:
+                states[column] = 0.0
+            elif before is not None:
+                states[column] = next_states[before]
+            elif next_step == start:
+                states[column] = state
+        for (slot, step), column in sorted(ends.items()):
+            self._ends.pop(slot, None)
+            self._ends[slot] = (step, next_states[column].clone())
+        for slot in list(self._ends)[:-MAX_SLOTS_REMEMBERED]:
+            del self._ends[slot]
+        return {RECURRENT_STATE: states}
 
 
 def keep_segments(batch: Batch, chosen: Tensor) -> Batch:
@@ -107,7 +153,7 @@ def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
     """Per segment, the largest |claimed - recomputed| / max(1, |recomputed|) of any number that is used.
 
     Log-probabilities and values of valid steps, final values where an episode was truncated, the bootstrap
-    value. Invalid steps do not matter, whatever they hold.
+    value, the recurrent state before the first step. Invalid steps do not matter, whatever they hold.
 
     Returns: [S] float32; infinite where a number is not finite.
     """
@@ -121,7 +167,11 @@ def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
         ]
     )
     bootstrap = _difference(claimed.bootstrap_value, recomputed.bootstrap_value, valid[-1])
-    return torch.maximum(per_step.amax((0, 1)), bootstrap)
+    largest = torch.maximum(per_step.amax((0, 1)), bootstrap)
+    for key, state in claimed.recurrent_state.items():
+        difference = _difference(state, recomputed.recurrent_state[key], valid[0].unsqueeze(1))
+        largest = torch.maximum(largest, difference.amax(1))
+    return largest
 
 
 def _difference(claimed: Tensor, recomputed: Tensor, where: Tensor) -> Tensor:

@@ -1,11 +1,15 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
+from attract.learner import verification
+from attract.learner.update_batch import UpdateBatch
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
     Tolerance,
@@ -14,9 +18,10 @@ from attract.learner.verification import (
     largest_differences,
 )
 from attract.policy.export import OnnxPatcher
-from attract.policy.network import build_distribution, build_policy
+from attract.policy.network import Policy, build_distribution, build_policy
 from attract.settings import PolicySettings
 from learner_world import SignsFleet
+from played_batches import build, play
 
 HORIZON, SLOTS = 12, 6
 
@@ -160,3 +165,122 @@ def test_C7_tolerance_is_at_least_1e_4():
     for _ in range(CALIBRATION_CHECKS):
         assert tolerance.accept(1e-7)
     assert tolerance.accept(1e-4) and not tolerance.accept(1.01e-4)
+
+
+def claims(batch: UpdateBatch, version: int = 3) -> Batch:
+    """What a worker sends of a batch that `played_batches` played."""
+    assert batch.finals is not None
+    segments = len(batch.slot_id)
+    return Batch(
+        observation=batch.observations,
+        action=batch.actions,
+        log_prob=batch.log_probs,
+        value=batch.values,
+        reward=batch.rewards,
+        final_value=batch.final_values,
+        terminated=batch.terminated,
+        truncated=batch.truncated,
+        valid=batch.valid,
+        executed_ticks=batch.valid.int(),
+        action_mask=batch.action_masks,
+        recurrent_state={} if batch.state is None else {"state": batch.state},
+        bootstrap_value=batch.bootstrap_value,
+        bootstrap_observation=batch.bootstrap_observations,
+        final_step=batch.finals.step,
+        final_column=batch.finals.column,
+        final_observation=batch.finals.observations,
+        slot_id=batch.slot_id,
+        first_step=batch.first_step,
+        policy_version=torch.full((segments,), version),
+        worker_id=torch.zeros(segments, dtype=torch.int64),
+        rows=tuple(range(segments)),
+    )
+
+
+def judged(**network: Any) -> tuple[VersionHistory, Policy, ActionDistribution]:
+    policy, distribution = build(**network)
+    history = VersionHistory(policy, distribution, num_versions=2)
+    history.remember(3, policy.state_dict())
+    return history, policy, distribution
+
+
+KINDS: dict[str, tuple[dict[str, Any], int]] = {
+    "masked": ({}, 3),
+    "several choices, masked": ({"action": {"kind": "multi_discrete", "nvec": [2, 4]}}, 6),
+    "bits": ({"action": {"kind": "multi_binary", "n": 3}}, 0),
+    "continuous": ({"action": {"kind": "box", "shape": [2], "low": -1, "high": 1}}, 0),
+    "lstm": ({"recurrent": "lstm"}, 0),
+    "gru, masked": ({"recurrent": "gru", "shared_trunk": False}, 3),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_C7_every_kind_of_policy_is_recomputed(kind: str):
+    network, masks = KINDS[kind]
+    history, policy, distribution = judged(**network)
+    batch = claims(play(policy, distribution, slots=5, runs=3, invalid=0.5, masks=masks))
+    recomputed, known = history.recompute(batch)
+    assert known.all() and largest_differences(batch, recomputed).max() < 1e-5
+    lie = spoil(batch, "log_prob", (first_step(batch, batch.valid, 4), 4), 0.01)
+    differences = largest_differences(lie, history.recompute(lie)[0])
+    assert differences[4] > 1e-3
+    differences[4] = 0.0
+    assert differences.max() < 1e-5
+
+
+def column_that_goes_on(batch: Batch) -> int:
+    """A segment whose predecessor is in the batch and did not end with its last step."""
+    over = batch.terminated | batch.truncated | ~batch.valid
+    return next(
+        column
+        for column in range(batch.num_segments)
+        if batch.first_step[column] > 0 and not over[-1, column - 1] and batch.valid[0, column]
+    )
+
+
+def with_state(batch: Batch, column: int, by: float) -> Batch:
+    state = batch.recurrent_state["state"].clone()
+    state[column] += by
+    return replace(batch, recurrent_state={"state": state})
+
+
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+def test_C7_a_lie_about_the_recurrent_state_shows_and_is_not_trained_on(recurrent: str):
+    history, policy, distribution = judged(recurrent=recurrent)
+    batch = claims(play(policy, distribution, slots=5, runs=3))
+    column = column_that_goes_on(batch)
+    lie = with_state(batch, column, 0.5)
+    recomputed, _ = history.recompute(lie)
+    assert largest_differences(lie, recomputed)[column] > 0.1
+    torch.testing.assert_close(
+        recomputed.recurrent_state["state"][column], batch.recurrent_state["state"][column]
+    )
+    # A slot's first step begins with zeros, whatever is claimed.
+    lie = with_state(batch, 0, 0.5)
+    recomputed, _ = history.recompute(lie)
+    assert largest_differences(lie, recomputed)[0] > 0.1
+    assert not recomputed.recurrent_state["state"][0].any()
+
+
+def test_C7_S3_a_state_is_compared_with_the_end_of_a_segment_of_an_earlier_batch():
+    history, policy, distribution = judged(recurrent="lstm")
+    batch = claims(play(policy, distribution, slots=5, runs=2, ends=0.0))
+    first, second = batch.first_step == 0, batch.first_step > 0
+    history.recompute(keep_segments(batch, first))
+    later = keep_segments(batch, second)
+    recomputed, _ = history.recompute(later)
+    assert 0 < largest_differences(later, recomputed).max() < 1e-5
+    lie = with_state(later, 2, 0.5)
+    history.recompute(keep_segments(batch, first))
+    assert largest_differences(lie, history.recompute(lie)[0])[2] > 0.1
+    # Where nothing is known of what came before, the claimed state stands.
+    fresh, _, _ = judged(recurrent="lstm")
+    recomputed, _ = fresh.recompute(lie)
+    torch.testing.assert_close(recomputed.recurrent_state, lie.recurrent_state)
+
+
+def test_C7_no_more_slots_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(verification, "MAX_SLOTS_REMEMBERED", 3)
+    history, policy, distribution = judged(recurrent="gru")
+    history.recompute(claims(play(policy, distribution, slots=5, runs=2)))
+    assert list(history._ends) == [2, 3, 4] and history._ends[4][0] == 12
