@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_to_learner, encode
@@ -19,6 +20,7 @@ from attract.schema.learner import (
     Published,
     Ready,
     Shutdown,
+    Stalled,
     ToLearner,
     Train,
     Warmup,
@@ -44,6 +46,8 @@ class FakeLearner:
         self.holding = asyncio.Event()
         """Set once an update waits."""
         self.fail_begin = False
+        self.stall: str | None = None
+        """Why the next update, held up, cannot be saved; it is as long as `hold` is cleared."""
         self.drop_updates = 0
         """How many of the next updates are undone."""
         self.num_trained = 0
@@ -91,7 +95,9 @@ class FakeLearner:
                     if self.fail_begin:
                         say(Failed(text="ValueError: no such thing", stack="Traceback ..."))
                         return
-                    version, counters = _newest(Path(begin.run_dir)) if begin.resume else (0, Counters())
+                    version, counters, curriculum = 0, Counters(), {}
+                    if begin.resume:
+                        version, counters, curriculum = _newest(Path(begin.run_dir))
                     needs = self.needs_warmup and not begin.resume
                     if not needs and not begin.resume:
                         _save(Path(begin.run_dir), 0, Counters())
@@ -104,6 +110,7 @@ class FakeLearner:
                             num_parameters=1,
                             device="cpu",
                             counters=counters,
+                            curriculum=curriculum,
                         )
                     )
                 case Warmup():
@@ -114,7 +121,11 @@ class FakeLearner:
                     assert begin is not None
                     if not self.hold.is_set():
                         self.holding.set()
+                        if self.stall is not None:
+                            say(Stalled(reason=self.stall))
                         await self.hold.wait()
+                        if self.stall is not None:
+                            say(Stalled(reason=None))
                     if self.drop_updates:
                         self.drop_updates -= 1
                         dropped += 1
@@ -123,7 +134,7 @@ class FakeLearner:
                     dropped = 0
                     version += 1
                     self.num_trained += len(message.rows)
-                    _save(Path(begin.run_dir), version, message.counters)
+                    _save(Path(begin.run_dir), version, message.counters, message.curriculum)
                     say(_published(message.batch_id, version))
                 case Export():
                     chosen = version if message.policy_version is None else message.policy_version
@@ -151,13 +162,14 @@ def _export(order: Export, version: int) -> None:
     (out / "policy.json").write_text(json.dumps({"policy_version": version, "training": order.summary}))
 
 
-def _save(run_dir: Path, version: int, counters: Counters) -> None:
+def _save(run_dir: Path, version: int, counters: Counters, curriculum: dict[str, Any] | None = None) -> None:
     folder = run_dir / "checkpoints" / str(version)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "checkpoint.json").write_text(counters.model_dump_json())
+    saved = {"counters": counters.model_dump(), "curriculum": curriculum or {}}
+    (folder / "checkpoint.json").write_text(json.dumps(saved))
 
 
-def _newest(run_dir: Path) -> tuple[int, Counters]:
+def _newest(run_dir: Path) -> tuple[int, Counters, dict[str, Any]]:
     version = max(int(path.name) for path in (run_dir / "checkpoints").iterdir())
-    text = (run_dir / "checkpoints" / str(version) / "checkpoint.json").read_text()
-    return version, Counters.model_validate_json(text)
+    saved = json.loads((run_dir / "checkpoints" / str(version) / "checkpoint.json").read_text())
+    return version, Counters.model_validate(saved["counters"]), saved["curriculum"]

@@ -50,6 +50,7 @@ DESCRIPTION = GameDescription.model_validate(
         "max_steps": None,
         "observation": {"kind": "box", "shape": [1]},
         "action": {"kind": "discrete", "n": 2},
+        "parameters": {"size": {"default": 10, "low": 6, "high": 20}},
     }
 )
 
@@ -74,6 +75,8 @@ class SocketFleet:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     """Notified after each acknowledged block."""
     policies: list[int] = field(default_factory=list)
+    leases: list[Lease] = field(default_factory=list)
+    """Every lease that a worker got."""
     evaluated: list[int] = field(default_factory=list)
     """Policy versions of evaluation leases."""
     refused: list[Refused] = field(default_factory=list)
@@ -191,6 +194,7 @@ class _Worker:
                 )
                 await self._socket.send(encode(ack))
             case Lease():
+                self._fleet.leases.append(message)
                 if message.purpose == "evaluate":
                     await self._evaluate(message)
                 else:
