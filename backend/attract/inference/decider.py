@@ -1,0 +1,141 @@
+"""The policy's versions as ONNX sessions, and actions drawn with the workers' own generator (C5, C9)."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+
+from attract.algorithm.distributions import resolve_distribution
+from attract.collection.central.batch import StepBatch
+from attract.collection.central.segments import Decision
+from attract.errors import ConfigurationError, PolicyError
+from attract.experience.layout import observation_fields
+from attract.schema.game import GameDescription
+from attract.schema.messages import Seed
+from attract.schema.philox import action_uniforms
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+class OnnxDecider:
+    """Owned by the inference process; the same graph that workers run, by ONNX Runtime on CPU or CUDA.
+
+    Deterministic for equal batches. Sampling is torch's twin of the worker's (`algorithm.distributions`).
+    """
+
+    def __init__(
+        self,
+        description: GameDescription,
+        seed: Seed,
+        *,
+        state_size: int = 0,
+        device: Device = "auto",
+        num_threads: int = 1,
+    ) -> None:
+        """`seed`: the run's; with (slot, episode, step) it names every draw.
+
+        Raises: ConfigurationError: for a device that ONNX Runtime cannot use, or actions of no known kind.
+        """
+        self._distribution = resolve_distribution(description.action.model_dump(mode="json"))
+        self._seed = seed
+        self._state_size = state_size
+        self._is_discrete = description.action.kind != "box"
+        self._fields = observation_fields(description)
+        single = len(self._fields) == 1
+        self._input_names = {key: "obs" if single else f"obs_{i}" for i, key in enumerate(self._fields)}
+        self._outputs = [*self._distribution.output_names, "value"]
+        if state_size:
+            self._outputs.append("state_outs")
+        self._providers = _providers(device)
+        self._options = onnxruntime.SessionOptions()
+        self._options.intra_op_num_threads = num_threads
+        self._options.inter_op_num_threads = 1
+        self._sessions: dict[int, onnxruntime.InferenceSession] = {}
+
+    def add(self, version: int, onnx: bytes) -> None:
+        """Make a version ready: its session exists and has run once.
+
+        Raises: PolicyError: when it is no model of this game.
+        """
+        if version in self._sessions:
+            return
+        try:
+            session = onnxruntime.InferenceSession(onnx, self._options, providers=self._providers)
+            observation = {key: np.zeros((1, *shape), dtype) for key, (dtype, shape) in self._fields.items()}
+            self._run(session, observation, np.zeros((1, self._state_size), np.float32))
+        except Exception as error:
+            raise PolicyError(f"version {version} cannot be run: {error}") from error
+        self._sessions[version] = session
+
+    def keep(self, versions: Collection[int]) -> None:
+        """Release all versions but these and the two newest, which the next leases may name."""
+        newest = sorted(self._sessions)[-2:]
+        for version in [one for one in self._sessions if one not in versions and one not in newest]:
+            del self._sessions[version]
+
+    def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:
+        """See `Decider.decide`. Slots that are not active get zeros: no action is drawn for them (rule E9).
+
+        Raises: PolicyError: when the policy gives a number that is not finite.
+        """
+        outputs, value, state_after = self._run(self._session(version), batch.observation, state)
+        uniforms = action_uniforms(
+            self._seed, batch.slot_id, batch.episode, batch.episode_step, self._distribution.num_draws
+        )
+        mask = None if batch.action_mask is None else torch.from_numpy(batch.action_mask)
+        with torch.inference_mode():
+            logits = torch.from_numpy(outputs)
+            action = self._distribution.sample(logits, torch.from_numpy(uniforms), mask)
+            log_prob, _ = self._distribution.log_prob_and_entropy(logits, action, mask)
+        actions, log_probs = action.numpy(), log_prob.numpy()
+        if self._is_discrete:
+            actions = actions.astype(np.int32)
+        if not (np.isfinite(log_probs[batch.active]).all() and np.isfinite(value).all()):
+            raise PolicyError(f"version {version} of the policy gave a number that is not finite")
+        resting = ~batch.active
+        if resting.any():
+            actions[resting] = 0
+            log_probs = np.where(resting, np.float32(0.0), log_probs)
+        return Decision(actions, log_probs, value, state_after)
+
+    def values(
+        self, version: int, observation: Mapping[str, NDArray[Any]], state: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """See `Decider.values`."""
+        return self._run(self._session(version), observation, state)[1]
+
+    def _session(self, version: int) -> onnxruntime.InferenceSession:
+        if version not in self._sessions:
+            raise PolicyError(
+                "a policy that is not here", expected=f"one of {sorted(self._sessions)}", got=f"{version}"
+            )
+        return self._sessions[version]
+
+    def _run(
+        self,
+        session: onnxruntime.InferenceSession,
+        observation: Mapping[str, NDArray[Any]],
+        state: NDArray[np.float32],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        feeds: dict[str, Any] = {self._input_names[key]: values for key, values in observation.items()}
+        if self._state_size:
+            feeds["state_ins"] = state
+        got: list[Any] = list(session.run(self._outputs, feeds))
+        state_after = got.pop() if self._state_size else state
+        value = got.pop()
+        return got[0] if len(got) == 1 else np.concatenate(got, axis=1), value, state_after
+
+
+def _providers(device: Device) -> list[str]:
+    available: list[str] = onnxruntime.get_available_providers()
+    if device == "cuda" and "CUDAExecutionProvider" not in available:
+        raise ConfigurationError(
+            "this ONNX Runtime knows no CUDA",
+            setting="device",
+            fix="pip install onnxruntime-gpu in the place of onnxruntime, or use --device cpu",
+        )
+    use_cuda = device != "cpu" and "CUDAExecutionProvider" in available
+    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if use_cuda else ["CPUExecutionProvider"]

@@ -1,0 +1,179 @@
+"""Central inference against inference in the worker: same games, policy and seeds, both running (C9)."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from attract.experience.layout import PolicyLayout, StoreLayout
+from attract.experience.validate import check_block
+from attract.inference.decider import OnnxDecider
+from attract.policy.export import OnnxPatcher
+from attract.policy.network import build_policy
+from attract.schema.frames import decode_from_browser, encode
+from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
+from attract.server.games import GameLibrary
+from attract.settings import PolicySettings
+from central_fleet import CentralFleet, repository
+
+HORIZON = 16
+SEGMENTS = 8
+GAMES = 12
+SEED = Seed(low=123, high=456)
+WASM_URL = "onnxruntime-web/ort-wasm-simd-threaded.wasm?url"
+
+Arrays = dict[str, np.ndarray]
+Play = Callable[[WelcomeWorker, Lease, bytes, bytes], list[Block]]
+
+
+@pytest.fixture(scope="module")
+def play_in_worker(tmp_path_factory: pytest.TempPathFactory) -> Play:
+    """Plays a lease in Node with the worker's own loop and inference engine; its blocks."""
+    folder = tmp_path_factory.mktemp("rollout")
+    script = folder / "driver.mjs"
+    # The page's bundler gives the engine's file a URL; here the driver hands the engine its bytes.
+    (folder / "url.ts").write_text("export default 'unused';")
+    bundle: list[str | Path] = [
+        repository() / "node_modules/.bin/esbuild",
+        repository() / "tests/contract/rollout-driver.ts",
+        "--bundle",
+        "--platform=node",
+        "--format=esm",
+        "--log-level=error",
+        f"--alias:{WASM_URL}={folder / 'url.ts'}",
+        f"--outfile={script}",
+    ]
+    subprocess.run(bundle, check=True, cwd=repository(), timeout=60)
+
+    def play(welcome: WelcomeWorker, lease: Lease, onnx: bytes, module: bytes) -> list[Block]:
+        (folder / "game.mjs").write_bytes(module)
+        order = {
+            "module": str(folder / "game.mjs"),
+            "repository": str(repository()),
+            "welcome": encode(welcome).hex(),
+            "lease": encode(lease).hex(),
+            "onnx": onnx.hex(),
+        }
+        (folder / "in.json").write_text(json.dumps(order))
+        command = ["node", script, folder / "in.json", folder / "out.json"]
+        subprocess.run(command, check=True, timeout=120)
+        frames = [bytes.fromhex(one) for one in json.loads((folder / "out.json").read_text())]
+        blocks = [decode_from_browser(frame) for frame in frames]
+        return [block for block in blocks if isinstance(block, Block)]
+
+    return play
+
+
+def by_slot(blocks: list[Block], layout: StoreLayout) -> Arrays:
+    """Every step field as [steps, slots, ...], whatever blocks it came in."""
+    segments: dict[tuple[int, int], Arrays] = {}
+    for block in blocks:
+        arrays = check_block(block, layout)
+        for column, slot in enumerate(arrays["slot_id"].tolist()):
+            own = {name: values[:, column] for name, values in arrays.items() if is_step(name)}
+            for name in ("bootstrap_value", "first_step"):
+                own[name] = arrays[name][column : column + 1]
+            for name in arrays:
+                if name.startswith("recurrent_state."):
+                    own[name] = arrays[name][column : column + 1]
+            segments[slot, block.segment_index] = own
+    slots = sorted({slot for slot, _ in segments})
+    indices = sorted({index for _, index in segments})
+    assert len(segments) == len(slots) * len(indices), "a segment is missing or came twice"
+    return {
+        name: np.stack(
+            [np.concatenate([segments[slot, index][name] for index in indices]) for slot in slots], axis=1
+        )
+        for name in segments[slots[0], indices[0]]
+    }
+
+
+def is_step(name: str) -> bool:
+    return name.startswith("obs.") or name in (
+        "action",
+        "action_mask",
+        "log_prob",
+        "value",
+        "reward",
+        "terminated",
+        "truncated",
+        "valid",
+        "executed_ticks",
+    )
+
+
+def episodes_of(blocks: list[Block]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (block.segment_index, one.instance_id, one.episode, one.step, one.end_reason, *one.returns)
+        for block in blocks
+        for one in block.episodes
+    )
+
+
+@pytest.mark.parametrize(
+    ("game", "settings", "horizon"),
+    [
+        ("cartpole", PolicySettings(), HORIZON),
+        ("snake", PolicySettings(hidden_sizes=(32,)), HORIZON),
+        ("foragers", PolicySettings(hidden_sizes=(32,)), HORIZON),
+        ("memory", PolicySettings(hidden_sizes=(16,), recurrent="lstm", recurrent_size=16), HORIZON),
+        ("harvest", PolicySettings(hidden_sizes=(16,), cnn="small"), HORIZON),
+    ],
+)
+def test_C9_central_inference_plays_the_same_trajectories_as_the_worker(
+    play_in_worker: Play, game: str, settings: PolicySettings, horizon: int
+):
+    module = asyncio.run(GameLibrary(repository()).resolve(game))
+    with CentralFleet(module, num_workers=2, games_per_worker=GAMES // 2, num_groups=2) as fleet:
+        policy = build_policy(settings, fleet.description, seed=3)
+        with torch.no_grad():
+            for name, parameter in policy.named_parameters():
+                # The last layer starts near zero: larger, so that what is seen decides.
+                if "head" in name:
+                    parameter.mul_(30.0)
+        onnx = OnnxPatcher(policy).patched(policy.state_dict())
+        decider = OnnxDecider(fleet.description, SEED, state_size=policy.state_size, device="cpu")
+        decider.add(1, onnx)
+        fleet.sit(decider, horizon=horizon, seed=SEED, state_size=policy.state_size)
+        leases = [
+            (worker, fleet.lease(worker, worker + 1, version=1, num_segments=SEGMENTS, desync_steps=40))
+            for worker in range(2)
+        ]
+        fleet.play(*leases)
+        welcome = fleet.welcome(0, horizon, policy.state_size).model_copy(
+            update={"instance_ids": list(range(GAMES))}
+        )
+        served = leases[0][1]
+        own = served.model_copy(update={"group_sizes": []})
+        layout = StoreLayout.for_run(
+            fleet.description,
+            PolicyLayout({"state": (policy.state_size,)} if policy.state_size else {}),
+            horizon,
+            1,
+        )
+        central_blocks = fleet.blocks
+        worker_blocks = play_in_worker(welcome, own, onnx, module.code)
+    central, worker = by_slot(central_blocks, layout), by_slot(worker_blocks, layout)
+    assert central.keys() == worker.keys()
+    # No draw may lie so near a boundary that the last bit of a logit decides it; were there one, the
+    # trajectories could only be compared up to it. With these seeds there is none.
+    for name in ("action", "reward", "terminated", "truncated", "valid", "executed_ticks", "first_step"):
+        np.testing.assert_array_equal(central[name], worker[name], err_msg=name)
+    for name in central:
+        if name.startswith("obs.") or name == "action_mask":
+            np.testing.assert_array_equal(central[name], worker[name], err_msg=name)
+        elif name in ("value", "log_prob", "bootstrap_value") or name.startswith("recurrent_state."):
+            live = central["valid"] if central[name].shape == central["valid"].shape else ...
+            np.testing.assert_allclose(
+                central[name][live], worker[name][live], rtol=1e-5, atol=1e-5, err_msg=name
+            )
+    assert episodes_of(central_blocks) == episodes_of(worker_blocks)
+    assert central["terminated"].any() or central["truncated"].any()
+    # Proof that the actions depend on the draws and on what is seen, not on one logit alone.
+    assert len(np.unique(central["action"])) > 1
