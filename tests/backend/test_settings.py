@@ -19,7 +19,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one():
 
 def test_an_unknown_name_like_no_other_gets_the_list():
     text = refusal(PolicySettings, {"zzzz": 1})
-    assert "valid names: activation, hidden_sizes, shared_trunk" in text
+    assert "valid names: activation, cnn, hidden_sizes" in text
 
 
 def test_names_are_checked_in_nested_sections_too():

@@ -82,6 +82,6 @@ def begin_message(
 
 
 def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:
-    """How an earlier version's experience is corrected (rule P9): unless told, by V-trace in `async` alone."""
+    """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
     usual = "vtrace" if settings.collection.schedule == "async" else "none"
     return settings.ppo.lag_correction or usual

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequen
 from typing import Any
 
 from attract.errors import AttractError, ConfigurationError, ProtocolError
+from attract.presets import layer_settings
 from attract.runs.directory import RunDirectory, create_run_id
 from attract.runs.metrics import Event
 from attract.schema import close_codes
@@ -23,7 +24,7 @@ from attract.server.run_news import Listener
 from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
 from attract.server.sockets import SocketHub
-from attract.settings import RunSettings, ServerSettings, merge_settings
+from attract.settings import RunSettings, ServerSettings
 
 CODE = "game.js"
 CODE_MAP = "game.js.map"
@@ -117,10 +118,10 @@ class RunService:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
             config = self._archive.directory(run_id).read_config()
-            settings = merge_settings(config["settings"], settings)
+            settings = layer_settings(config["settings"], settings)
             game = game or str(config["game"])
         else:
-            settings = _above(self._games.recommended(game), settings)
+            settings = layer_settings(self._games.recommended(game), settings)
         chosen = RunSettings.from_mapping(settings)
         source = None if initialize_from is None else self._newest_checkpoint(initialize_from)
         with self._claim():
@@ -459,12 +460,3 @@ def _known_run() -> Generator[None]:
     except ConfigurationError as error:
         raise UnknownRunError(str(error)) from None
 
-
-def _above(recommended: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Given settings on top of a game's own; of two that exclude each other (S5) the given one stays."""
-    merged = merge_settings(recommended, given)
-    one, other = "minibatch_steps", "num_minibatches"
-    for chosen, displaced in ((one, other), (other, one)):
-        if chosen in given.get("ppo", {}) and displaced not in given.get("ppo", {}):
-            merged["ppo"].pop(displaced, None)
-    return merged

@@ -1,0 +1,66 @@
+"""Named sets of hyperparameters, and how the layers of a run's settings stand above each other."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from attract.settings import PpoSettings, merge_settings
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "default": {"ppo": PpoSettings().model_dump(mode="json")},
+    "classic-control": {
+        "ppo": {
+            "horizon": 32,
+            "minibatch_steps": 512,
+            "n_epochs": 4,
+            "learning_rate": 2.5e-3,
+            "gamma": 0.98,
+            "gae_lambda": 0.9,
+        }
+    },
+    "segments-64": {
+        "ppo": {
+            "horizon": 64,
+            "num_minibatches": 32,
+            "n_epochs": 1,
+            "gamma": 0.977,
+            "gae_lambda": 0.916,
+            "clip_range": 0.1,
+            "value_coef": 0.44,
+            "entropy_coef": 0.0021,
+            "max_grad_norm": 0.5,
+        }
+    },
+}
+"""`default`: the settings' own defaults, whatever a game recommends. `classic-control`: small vectors, short
+episodes, solved in seconds. `segments-64`: large batches of 64-step segments, passed over once."""
+
+
+def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings as one mapping, later layers above earlier ones; values are not checked.
+
+    A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
+    names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, and a
+    rollout that is no multiple of the horizon) the one of the higher layer stays.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for part in (PRESETS.get(str(layer.get("preset")), {}), layer):
+            merged = _above(merged, part)
+    return merged
+
+
+def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    merged = merge_settings(below, given)
+    ppo, chosen = merged.get("ppo"), given.get("ppo")
+    if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
+        return merged
+    kept, named = cast("dict[str, Any]", ppo), cast("Mapping[str, Any]", chosen)
+    one, other = "minibatch_steps", "num_minibatches"
+    for first, second in ((one, other), (other, one)):
+        if named.get(first) is not None and named.get(second) is None:
+            kept.pop(second, None)
+    horizon, rollout = named.get("horizon"), kept.get("rollout_steps")
+    if isinstance(horizon, int) and isinstance(rollout, int) and "rollout_steps" not in named:
+        fits = horizon >= 1 and rollout % horizon == 0
+        kept["rollout_steps"] = rollout if fits else None
+    return merged
