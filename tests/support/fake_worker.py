@@ -84,7 +84,7 @@ class FakeWorker:
     slots_per_block: int = 1_000_000
     episode_steps: int = 7
     breaks: bool = False
-    """Whether agents but the first end after 3 steps of each episode, and come back after 2 more (rule E9)."""
+    """Whether agents but the first end after 3 steps of each episode and come back after 2 more (E9)."""
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
