@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from attract.schema.api import GameReport, RunView
+from attract.schema.api import GameReport, LessonView, RunView
 
 PHASES = (
     ("game", "fleet/game_fraction"),
@@ -203,6 +203,15 @@ def report_text(report: GameReport) -> str:
     trace = report.stack if report.stack else "no stack: the game never came back from its call"
     times = f" ({report.count} times so far)" if report.count > 1 else ""
     return f"{head}{times}\n  {where}\n{trace}"
+
+
+def lesson_text(lesson: LessonView) -> str:
+    """The line that tells of a change of lesson."""
+    why = "" if lesson.reason is None else f": {lesson.reason}"
+    return (
+        f"lesson {lesson.number} of {lesson.num_lessons}, {lesson.name}, "
+        f"after episode {lesson.global_episode_index} and {lesson.agent_steps} steps{why}"
+    )
 
 
 def _labelled(label: str, value: str) -> Text:

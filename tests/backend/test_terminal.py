@@ -4,12 +4,13 @@ import io
 
 from rich.console import Console
 
-from attract.schema.api import GameReport, RunView
+from attract.schema.api import GameReport, LessonView, RunView
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
     create_display,
     duration,
+    lesson_text,
     progress_share,
     remaining_seconds,
     report_text,
@@ -108,6 +109,21 @@ def test_a_report_names_text_place_seed_and_stack() -> None:
         "the game failed (throw): TypeError: x is undefined (2 times so far)\n"
         "  worker 1, slot 70, tick 1000, seed 00000000000000ff\n"
         "at update (game.ts:3:1)"
+    )
+
+
+def test_a_change_of_lesson_says_which_when_and_why() -> None:
+    lesson = LessonView(
+        name="medium",
+        number=2,
+        num_lessons=3,
+        agent_steps=12_800,
+        global_episode_index=79,
+        reason="game/food was at least 5 3 times in a row, lastly 5.25",
+    )
+    assert lesson_text(lesson) == (
+        "lesson 2 of 3, medium, after episode 79 and 12800 steps: "
+        "game/food was at least 5 3 times in a row, lastly 5.25"
     )
 
 

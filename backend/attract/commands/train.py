@@ -14,11 +14,11 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
-from attract.schema.api import GameReport, MetricsRow
+from attract.schema.api import GameReport, LessonView, MetricsRow
 from attract.schema.base import WireModel
 from attract.server.run_progress import RunResult
 from attract.settings import ServerSettings
-from attract.terminal import Display, create_display
+from attract.terminal import Display, create_display, lesson_text
 
 REFRESH_SECONDS = 0.25
 EXIT_DONE, EXIT_FAILED, EXIT_GOAL_MISSED = 0, 1, 3
@@ -93,6 +93,8 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
             display.updated(service.view(run_id), body.values)
+        elif isinstance(body, LessonView):
+            display.say(lesson_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
             display.game_broke(body)

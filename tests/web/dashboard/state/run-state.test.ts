@@ -23,6 +23,7 @@ const RUN: RunView = {
   error: null,
   reports: [],
   evaluation: null,
+  lesson: null,
   description: null,
   game_reference: null,
   settings: {},
@@ -116,6 +117,22 @@ describe("progressOf", () => {
     ["without either", {}, null],
   ])("%s", (_title, change, progress) => {
     expect(progressOf({ ...RUN, ...change })).toBe(progress);
+  });
+});
+
+describe("a lesson", () => {
+  it("that changes is shown at once", () => {
+    const lesson = {
+      name: "large",
+      number: 2,
+      num_lessons: 2,
+      agent_steps: 100,
+      global_episode_index: 7,
+      reason: null,
+    };
+    const known = reduceRun(EMPTY_RUN, { type: "run", run: RUN });
+    expect(reduceRun(known, { type: "lesson", lesson }).run?.lesson).toEqual(lesson);
+    expect(reduceRun(EMPTY_RUN, { type: "lesson", lesson }).run).toBeNull();
   });
 });
 

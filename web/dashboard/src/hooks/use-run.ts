@@ -1,6 +1,6 @@
 /** Everything about one run, live: the snapshot, then the server's events, a few times a second. */
 
-import type { FleetView, GameReport, MetricsRow, PolicyView, RunView } from "@attract/schema";
+import type { FleetView, GameReport, LessonView, MetricsRow, PolicyView, RunView } from "@attract/schema";
 import { useEffect, useReducer, useState } from "react";
 import { api, runPath, serverUrl } from "../api/client.ts";
 import { EMPTY_RUN, isOver, type RunEvent, type RunState, reduceRun } from "../state/run-state.ts";
@@ -76,6 +76,7 @@ function follow(
     on<RunView>(source, "status", (run) => put({ type: "run", run }));
     on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
+    on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
     on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
     on<MetricsRow>(source, "metrics", (row) => {
       rows.push(row);

@@ -71,6 +71,21 @@ const CHARTS: readonly ChartGroup[] = [
       },
     ],
   },
+  {
+    title: "What does it learn from?",
+    charts: [
+      {
+        names: ["rollout/phase_spread"],
+        title: "Spread of episode phases",
+        help: "How far apart the games are in their episodes, in steps (standard deviation). Near 0 they all end at once and batches swing between beginnings and ends; games spread evenly over episodes of 500 steps give about 144.",
+      },
+      {
+        names: ["train/policy_lag_mean", "train/policy_lag_max"],
+        title: "Policy lag",
+        help: "How many updates old the policy was that played: the mean and the largest of the batch. 0 in turn, at most 1 with overlap.",
+      },
+    ],
+  },
 ];
 
 /** Names that say the same as another; shown under the other's title. */
@@ -82,6 +97,7 @@ const TITLES: Readonly<Record<string, string>> = {
   "train/loss": "Loss",
   "train/grad_norm": "Gradient norm",
   "train/clip_range": "Clip range",
+  "curriculum/lesson": "Lesson",
 };
 
 /** The charts for these metric names: the known groups first, everything else under "More". Empty groups are left out. */

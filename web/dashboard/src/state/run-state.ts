@@ -1,6 +1,14 @@
 /** What the page knows of one run, as a pure reducer over the snapshot and the server's events. */
 
-import type { FleetView, GameReport, MetricsRow, MetricsView, PolicyView, RunView } from "@attract/schema";
+import type {
+  FleetView,
+  GameReport,
+  LessonView,
+  MetricsRow,
+  MetricsView,
+  PolicyView,
+  RunView,
+} from "@attract/schema";
 import { addRows, type SeriesByName, seriesFromSnapshot } from "./series.ts";
 
 export type Connection = "connecting" | "live" | "lost";
@@ -23,6 +31,7 @@ export type RunEvent =
   | { type: "snapshot"; metrics: MetricsView }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
+  | { type: "lesson"; lesson: LessonView }
   | { type: "policy"; policy: PolicyView }
   | { type: "connection"; connection: Connection };
 
@@ -54,6 +63,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
+    case "lesson":
+      return state.run === null ? state : { ...state, run: { ...state.run, lesson: event.lesson } };
     case "policy": {
       const isOlder = state.policy !== null && event.policy.policy_version < state.policy.policy_version;
       return isOlder ? state : { ...state, policy: event.policy };

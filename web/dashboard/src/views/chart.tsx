@@ -5,10 +5,12 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { ChartAxis } from "../routes.ts";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
+import type { LessonMark } from "../state/lessons.ts";
 import type { Series } from "../state/series.ts";
 import { CHART_COLORS } from "../theme.ts";
 
 const SYNC_KEY = "attract";
+const LESSON_FONT = "PXpx ui-sans-serif, system-ui, sans-serif";
 const FONT = "11px ui-monospace, Menlo, Consolas, monospace";
 
 interface ChartProps {
@@ -17,20 +19,26 @@ interface ChartProps {
   axis: ChartAxis;
   nothing: string;
   goal: number | null;
+  /** Where lessons began; every chart shows them. */
+  lessons: readonly LessonMark[];
 }
 
-export function Chart({ title, series, axis, nothing, goal }: ChartProps) {
+export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(series);
   latest.current = series;
+  const marks = useRef(lessons);
+  marks.current = lessons;
   const scheme = useComputedColorScheme("light");
   const hasData = series !== undefined && series.values.length > 0;
 
   useEffect(() => {
     const element = frame.current;
     if (element === null || !hasData) return;
-    const made = new uPlot(optionsOf(axis, scheme, goal, element), dataOf(latest.current, axis), element);
+    const options = optionsOf(axis, scheme, goal, element);
+    options.hooks?.draw?.push((made) => drawLessons(made, marks.current, axis, CHART_COLORS[scheme].text));
+    const made = new uPlot(options, dataOf(latest.current, axis), element);
     plot.current = made;
     const resized = new ResizeObserver(() =>
       made.setSize({ width: element.clientWidth, height: element.clientHeight }),
@@ -51,7 +59,7 @@ export function Chart({ title, series, axis, nothing, goal }: ChartProps) {
     ? `${title}: ${formatNumber(series.values[series.values.length - 1])} after ${formatCount(series.steps[series.steps.length - 1])} steps`
     : `${title}: ${nothing}`;
   return (
-    <div className="chart" ref={frame} role="img" aria-label={text}>
+    <div className="chart" ref={frame} role="img" aria-label={text + spoken(lessons)}>
       {!hasData && <div className="nothing">{nothing}</div>}
     </div>
   );
@@ -134,6 +142,34 @@ function drawGoal(plot: uPlot, goal: number | null, color: string): void {
   context.lineTo(bbox.left + bbox.width, y);
   context.stroke();
   context.restore();
+}
+
+/** A line where each lesson began, with its name; of the first, which began with the run, only the name. */
+function drawLessons(plot: uPlot, lessons: readonly LessonMark[], axis: ChartAxis, color: string): void {
+  const { ctx: context, bbox } = plot;
+  context.save();
+  context.strokeStyle = color;
+  context.fillStyle = color;
+  context.font = LESSON_FONT.replace("PX", String(Math.round(10 * devicePixelRatio)));
+  context.textBaseline = "top";
+  context.setLineDash([2, 4]);
+  for (const [i, lesson] of lessons.entries()) {
+    const x =
+      i === 0 ? bbox.left : plot.valToPos(axis === "steps" ? lesson.steps : lesson.seconds, "x", true);
+    if (i > 0) {
+      context.beginPath();
+      context.moveTo(x, bbox.top);
+      context.lineTo(x, bbox.top + bbox.height);
+      context.stroke();
+    }
+    context.fillText(lesson.name, x + 4 * devicePixelRatio, bbox.top);
+  }
+  context.restore();
+}
+
+function spoken(lessons: readonly LessonMark[]): string {
+  if (lessons.length === 0) return "";
+  return `; lesson ${lessons[lessons.length - 1].name}`;
 }
 
 /** The number under the cursor, in the chart's head; without a cursor the newest. */

@@ -49,6 +49,11 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
           <span className="mono soft run-id">{run.run_id}</span>
         </div>
         <StatePill state={run.state} />
+        {run.lesson !== null && (
+          <span className="soft" data-testid="lesson">
+            Lesson {run.lesson.number} of {run.lesson.num_lessons}: {run.lesson.name}
+          </span>
+        )}
         {connection === "lost" && <span className="soft">Connection lost. Trying again.</span>}
         <div className="actions">
           {run.state === "running" && button("pause", "Pause", "default")}

@@ -6,6 +6,7 @@ import { replaceRoute } from "../hooks/use-route.ts";
 import { useRun } from "../hooks/use-run.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
 import type { Route } from "../routes.ts";
+import { lessonNames } from "../state/lessons.ts";
 import { isOver } from "../state/run-state.ts";
 import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
@@ -67,7 +68,13 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
             onChange={(value) => replaceRoute({ ...route, axis: value === "time" ? "time" : "steps" })}
           />
         </div>
-        <Charts series={live.series} axis={route.axis} goal={run.goal} isLoading={live.early !== null} />
+        <Charts
+          series={live.series}
+          axis={route.axis}
+          goal={run.goal}
+          lessonNames={lessonNames(run)}
+          isLoading={live.early !== null}
+        />
       </section>
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} />}
     </main>
