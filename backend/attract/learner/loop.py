@@ -16,6 +16,7 @@ from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.federated import FederatedAveraging, FederatedStatistics
 from attract.learner.gloo import GlooAveraging
+from attract.learner.phases import EpisodePhases
 from attract.learner.report import rates_at
 from attract.learner.rounds import average, join
 from attract.learner.state import TrainingState, description_sha256, matching_state
@@ -89,6 +90,7 @@ class Learner:
         if begin.federated is not None:
             empty = dict(self._state.statistics)
             self._state.federated = FederatedStatistics(common=empty, own=empty)
+        self._phases = EpisodePhases()
         self._consecutive_dropped = 0
         self._needs_warmup = False
         self._notes: list[str] = []
@@ -205,9 +207,10 @@ class Learner:
             raise RuntimeError(f"expected warmup before training, got batch {message.batch_id}")
         started = time.perf_counter()
         batch = load_batch(self._store, message.rows, self._device)
+        spread = self._phases.spread(batch)
         batch, rejected = self._verify(batch, message)
         loaded = time.perf_counter()
-        if not bool(batch.valid.any()):
+        if not bool(batch.valid[self._ppo.burn_in_steps :].any()):
             self._drop(message, "no valid step is left" if rejected else "it holds no valid step")
             return
         rates = rates_at(self._ppo, self._state.counters.agent_steps, self._begin.schedule_steps)
@@ -224,7 +227,7 @@ class Learner:
         except NonFiniteUpdateError as error:
             self._drop(message, str(error))
             return
-        lag = (self._state.policy_version - batch.policy_version).double().mean()
+        lags = (self._state.policy_version - batch.policy_version).double()
         self._consecutive_dropped = 0
         self._state.gather(self._moments(batch))
         updated = time.perf_counter()
@@ -235,7 +238,8 @@ class Learner:
         self._state.curriculum = message.curriculum
         metrics = {
             **report.metrics(rates),
-            "train/policy_lag_mean": float(lag),
+            "train/policy_lag_mean": float(lags.mean()),
+            "train/policy_lag_max": float(lags.max()),
             "train/verify_largest_difference": self._state.tolerance.largest_difference,
             "time/load_seconds": loaded - started,
             "time/update_seconds": updated - loaded,
@@ -243,6 +247,8 @@ class Learner:
         if message.federated_rounds:
             metrics["federated/round"] = float(message.federated_rounds[-1])
             metrics["time/federated_seconds"] = time.perf_counter() - updated
+        if spread is not None:
+            metrics["rollout/phase_spread"] = spread
         self._publish(_Update(message.batch_id, metrics, int(batch.valid.sum()), rejected))
 
     def _verify(self, batch: Batch, message: Train) -> tuple[Batch, list[RejectedRow]]:

@@ -10,7 +10,19 @@ from attract.errors import CheckpointError
 from attract.learner.checkpoint import load_checkpoint, versions_in
 from attract.learner.loop import default_threads, resolve_device
 from attract.schema.learner import Counters, Dropped, Export, Exported, Published, Ready, Warmup
+from attract.schema.spaces import (
+    ActionSpace,
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+    ObservationSpace,
+)
+from attract.settings import PolicySettings
 from learner_world import LearnerHere, SignsFleet, begin_for, train_message
+from played_store import PlayedFleet
+from policies import describe
 
 HORIZON, SLOTS = 16, 8
 
@@ -71,6 +83,8 @@ def test_a_run_from_warm_up_to_a_better_policy(fleet: SignsFleet, tmp_path: Path
         "train/learning_rate",
         "train/clip_range",
         "train/policy_lag_mean",
+        "train/policy_lag_max",
+        "rollout/phase_spread",
         "time/update_seconds",
         "time/load_seconds",
         "time/checkpoint_seconds",
@@ -429,3 +443,47 @@ def test_the_device_is_the_one_asked_for_and_one_thread_is_enough_for_a_small_ma
     for cores, threads in ((1, 1), (2, 1), (4, 1), (16, 8)):
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
         assert default_threads() == threads
+
+
+VIEWS = DictSpace(
+    spaces={
+        "view": BoxSpace(shape=[6, 5, 3], dtype="uint8"),
+        "speed": BoxSpace(shape=[2]),
+        "item": DiscreteSpace(n=4),
+    }
+)
+KINDS: dict[str, tuple[ObservationSpace, ActionSpace, bool, dict[str, object]]] = {
+    "continuous": (BoxSpace(shape=[3]), BoxSpace(shape=[2], low=-2, high=[1, 5]), False, {}),
+    "bits": (BoxSpace(shape=[3]), MultiBinarySpace(n=3), False, {}),
+    "pixels": (BoxSpace(shape=[9, 9, 3], dtype="uint8"), DiscreteSpace(n=3), False, {"cnn": "impala"}),
+    "masked lstm": (BoxSpace(shape=[3]), MultiDiscreteSpace(nvec=[2, 4]), True, {"recurrent": "lstm"}),
+    "dictionary, continuous gru": (VIEWS, BoxSpace(shape=[2], low=-1, high=1), False, {"recurrent": "gru"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_C7_C9_every_kind_of_policy_trains_is_verified_resumed_and_exported(kind: str, tmp_path: Path):
+    observation, action, action_mask, policy = KINDS[kind]
+    game = describe(observation, action, action_mask=action_mask)
+    settings = PolicySettings.from_mapping({"hidden_sizes": [8], "recurrent_size": 5, **policy})
+    ppo = {"rollout_steps": 6, "minibatch_unit": "segment"} if settings.state_size else {}
+    with PlayedFleet(tmp_path / "store.bin", game, settings) as fleet:
+        begin = begin_for(fleet, tmp_path / "run", policy=settings.model_dump(), ppo=ppo)
+        with LearnerHere(begin) as here:
+            newest = here.ready
+            if here.ready.needs_warmup:
+                newest = here.ask(Warmup(rows=fleet.play(None, 0)))
+            for update in range(2):
+                played = fleet.play(here.learner._state.policy, newest.policy_version)
+                message = train_message(update, played, fleet.horizon, trust_all=False)
+                newest, before = here.ask(message), newest
+                assert isinstance(newest, Published) and newest.rejected == [], newest
+                assert newest.weights_sha256 != before.weights_sha256
+            assert here.ask(Export(out_dir=str(tmp_path / "out"))).error is None
+        with LearnerHere(begin.model_copy(update={"resume": True})) as again:
+            assert again.ready.weights_sha256 == newest.weights_sha256
+            assert again.ready.onnx == newest.onnx
+    described = json.loads((tmp_path / "out" / "policy.json").read_text())
+    session = onnxruntime.InferenceSession(tmp_path / "out" / "policy.onnx")
+    assert [one.name for one in session.get_inputs()] == list(described["inputs"])
+    assert [one.name for one in session.get_outputs()] == list(described["outputs"])
