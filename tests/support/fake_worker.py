@@ -21,10 +21,12 @@ from attract.schema.messages import (
     Progress,
     RolloutClose,
     RunEnded,
+    Seed,
     Tensor,
     ToBrowser,
     WelcomeWorker,
 )
+from attract.schema.philox import sequential_words, uniforms
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
 
@@ -85,6 +87,8 @@ class FakeWorker:
     episode_steps: int = 7
     breaks: bool = False
     """Whether agents but the first end after 3 steps of each episode and come back after 2 more (E9)."""
+    draws_returns: bool = False
+    """Whether an episode's returns come from its own random stream (rule C5), instead of naming its game."""
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
@@ -266,20 +270,25 @@ class FakeWorker:
             final_observations=finals,
             **constants,
             episodes=[
-                self._result(slots[column] // agents, int(first_step + step), int(step))
+                self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
                 for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
                 if slots[column] % agents == agents - 1
             ],
         )
 
-    def _result(self, instance_id: int, last_step: int, step: int) -> EpisodeResult:
+    def _result(self, instance_id: int, last_step: int, step: int, seed: Seed) -> EpisodeResult:
         assert self.welcome is not None
         episode = last_step // self.episode_steps
+        agents = self.welcome.description.num_agents
+        returns = [float(instance_id)] * agents
+        if self.draws_returns:
+            words = sequential_words(seed, "game", episode=episode, instance=instance_id, count=agents)
+            returns = uniforms(words).tolist()
         return EpisodeResult(
             instance_id=instance_id,
             episode=episode,
             step=step,
-            returns=[float(instance_id)] * self.welcome.description.num_agents,
+            returns=returns,
             length_steps=self.episode_steps,
             length_ticks=self.episode_steps * self.welcome.description.ticks_per_step,
             end_reason="cut" if episode == 0 else "time_limit",

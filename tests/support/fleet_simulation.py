@@ -65,6 +65,8 @@ class Simulation:
     update_seconds: tuple[float, float] = (0.01, 0.2)
     segment_seconds: tuple[float, ...] = (0.1,)
     local: bool = True
+    draws_returns: bool = False
+    """Whether episodes' returns come from their random streams (rule C5)."""
     now: float = 0.0
     updates: list[Train] = field(default_factory=list[Train])
     update_keys: list[list[Key]] = field(default_factory=list[list[Key]])
@@ -112,6 +114,7 @@ class Simulation:
         """A worker with a new key comes."""
         key = f"{len(self.peers):032x}"
         worker = FakeWorker(self.config.run_id, worker_index=index, worker_key=key, slots_per_block=2)
+        worker.draws_returns = self.draws_returns
         peer = Peer(worker, self.segment_seconds[index % len(self.segment_seconds)])
         self.peers.append(peer)
         self.after(self.random.uniform(*self.latency), lambda: self.connect(peer))

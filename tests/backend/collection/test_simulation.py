@@ -161,7 +161,7 @@ def test_async_gives_a_slow_learner_batches_of_the_usual_size_and_stops_when_eno
     sizes = {len(one.rows) for one in simulation.updates}
     # Leases of 3 segments each: at most one beyond the target.
     assert sizes <= {12, 15}
-    # One batch in training, one waiting, one filling: what is collected now is trained as the third from here.
+    # One batch in training, one waiting, one filling: what is collected now is in the third from here.
     assert max(simulation.lags) <= 3
     assert len(simulation.row_key) <= 3 * 15 + 12
 
@@ -178,3 +178,47 @@ def test_C2_async_waits_for_no_roster_and_outlives_whoever_vanishes() -> None:
     simulation.run(30.0)
     assert len(simulation.updates) > before + 20
     assert max(simulation.lags) <= 4
+
+
+def episodes_of(schedule: str, num_workers: int, seed: int) -> dict[tuple[int, int], list[float]]:
+    """Returns by (instance, episode) of twelve games shared by so many workers, over 30 s."""
+    config = small_config(
+        schedule=schedule,
+        num_workers=num_workers,
+        instances_per_worker=12 // num_workers,
+        prefetch=num_workers % 3,
+        max_policy_lag=4 if schedule == "async" else 1,
+        batch_segments=24,
+    )
+    simulation = Simulation(config, seed=seed, segment_seconds=(0.2, 0.3, 0.7), draws_returns=True)
+    simulation.start()
+    simulation.run(30.0)
+    found: dict[tuple[int, int], list[float]] = {}
+    for counted in simulation.episodes:
+        place = (counted.result.instance_id, counted.result.episode)
+        assert place not in found, "an episode counts once"
+        found[place] = counted.result.returns
+    return found
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
+def test_C5_the_same_episodes_come_from_any_number_of_workers(schedule: str) -> None:
+    alone = episodes_of(schedule, 1, seed=1)
+    assert len({tuple(one) for one in alone.values()}) == len(alone) > 50, "every episode is another"
+    for num_workers in (2, 3, 4, 12):
+        shared = episodes_of(schedule, num_workers, seed=num_workers)
+        both = alone.keys() & shared.keys()
+        assert {one[0] for one in both} == set(range(12)), "all twelve games"
+        assert all(alone[place] == shared[place] for place in both)
+        # Nothing is skipped: of each game the first episodes, one after another.
+        for instance in range(12):
+            numbers = sorted(episode for game, episode in shared if game == instance)
+            assert numbers == list(range(1, len(numbers) + 1)), "episode 0 was cut (E1)"
+
+
+def test_one_worker_alone_is_enough() -> None:
+    for schedule in ("sync", "overlap", "async"):
+        simulation = Simulation(small_config(schedule=schedule, num_workers=1, prefetch=0))
+        simulation.start()
+        simulation.run(20.0)
+        assert len(simulation.updates) > 20
