@@ -1,0 +1,90 @@
+"""A store that a torch policy filled, for games of any spaces: what `played_batches` plays, as rows."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from torch import Tensor
+
+from attract.experience.layout import PolicyLayout, StoreLayout
+from attract.experience.store import SegmentStore
+from attract.learner.update_batch import UpdateBatch
+from attract.policy.network import Policy, build_distribution, build_policy
+from attract.schema.game import GameDescription
+from attract.settings import PolicySettings
+from played_batches import play
+
+HORIZON, SLOTS, RUNS = 6, 4, 2
+
+
+class PlayedFleet:
+    """Two segments of each of four slots at a time, played by the policy it is handed; `horizon`, `path` and
+    `description` are what `learner_world.begin_for` needs."""
+
+    def __init__(self, path: Path, description: GameDescription, settings: PolicySettings) -> None:
+        self.path, self.description, self.horizon = path, description, HORIZON
+        state = {"state": (settings.state_size,)} if settings.state_size else {}
+        layout = StoreLayout.for_run(description, PolicyLayout(state), HORIZON, SLOTS * RUNS)
+        self.store = SegmentStore.create(path, layout)
+        self._settings = settings
+        self._batches = 0
+
+    def play(self, policy: Policy | None, version: int) -> list[int]:
+        """Rows of a batch of its own slots, whose first step is 0; None: some other policy plays."""
+        distribution = build_distribution(self.description)
+        policy = policy or build_policy(self._settings, self.description, seed=9)
+        choices = distribution.num_outputs if self.description.action_mask else 0
+        batch = play(
+            policy, distribution, horizon=HORIZON, slots=SLOTS, runs=RUNS, invalid=0.5, masks=choices
+        )
+        self.store.write_block(np.arange(SLOTS * RUNS), self._arrays(batch, version))
+        self._batches += 1
+        return list(range(SLOTS * RUNS))
+
+    def _arrays(self, batch: UpdateBatch, version: int) -> dict[str, np.ndarray | int]:
+        assert batch.finals is not None
+        segments = SLOTS * RUNS
+        arrays: dict[str, np.ndarray | int] = {
+            "action": _array(batch.actions),
+            "log_prob": _array(batch.log_probs),
+            "value": _array(batch.values),
+            "reward": _array(batch.rewards),
+            "terminated": _array(batch.terminated),
+            "truncated": _array(batch.truncated),
+            "valid": _array(batch.valid),
+            "executed_ticks": _array(batch.valid),
+            "bootstrap_value": _array(batch.bootstrap_value),
+            "slot_id": _array(batch.slot_id) + SLOTS * self._batches,
+            "first_step": _array(batch.first_step),
+            "lease_id": 0,
+            "segment_index": 0,
+            "policy_version": version,
+            "worker_id": 0,
+        }
+        for key, tensor in batch.observations.items():
+            arrays[f"obs.{key}"] = _array(tensor)
+            arrays[f"bootstrap_obs.{key}"] = _array(batch.bootstrap_observations[key])
+        if batch.action_masks is not None:
+            arrays["action_mask"] = _array(batch.action_masks)
+        if batch.state is not None:
+            arrays["recurrent_state.state"] = _array(batch.state)
+        step, column = _array(batch.finals.step), _array(batch.finals.column)
+        if len(step):
+            arrays |= {"final_step": step, "final_column": column}
+            arrays["final_value_sparse"] = _array(batch.final_values)[step, column]
+            arrays |= {f"final_obs.{key}": _array(one) for key, one in batch.finals.observations.items()}
+        assert segments == len(batch.slot_id)
+        return arrays
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.store.close(unlink=True)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return tensor.numpy()
