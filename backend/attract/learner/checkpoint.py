@@ -97,7 +97,11 @@ def write_checkpoint(checkpoints: Path, snapshot: Snapshot) -> Path:
     except OSError:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    _fsync_folder(checkpoints)
+    try:
+        _fsync_folder(checkpoints)
+    except OSError:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
     return target
 
 

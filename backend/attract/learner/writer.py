@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attract.learner.checkpoint import Snapshot, write_checkpoint
+from attract.runs.disk import refusal
 
 MAX_PENDING = 2
 """Snapshots that may wait; past that `submit` blocks: the learner waits for the disk, nothing is dropped."""
+RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +30,20 @@ class CheckpointWriter:
         run_dir: the run directory.
         on_failure: called on the writer's thread when a checkpoint could not be written or announced; nothing
             is written after that.
+        on_stall: called on the writer's thread with the reason when the disk refuses, which is tried again
+            every second, and with None once it took the version.
     """
 
-    def __init__(self, run_dir: Path, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        on_failure: Callable[[Exception], None],
+        on_stall: Callable[[str | None], None],
+    ) -> None:
         self._run_dir = run_dir
         self._on_failure = on_failure
+        self._on_stall = on_stall
+        self._finishing = threading.Event()
         self._jobs: queue.Queue[_Job | None] = queue.Queue(MAX_PENDING)
         self._thread = threading.Thread(target=self._work, name="checkpoint-writer", daemon=True)
         self._thread.start()
@@ -48,6 +59,7 @@ class CheckpointWriter:
 
     def finish(self, timeout_seconds: float | None = None) -> bool:
         """Let what was submitted be written, then end the thread; True if it ended in time."""
+        self._finishing.set()
         if self._thread.is_alive():
             self._jobs.put(None)
         self._thread.join(timeout_seconds)
@@ -60,8 +72,27 @@ class CheckpointWriter:
                 continue
             try:
                 started = time.perf_counter()
-                folder = write_checkpoint(self.checkpoints, job.snapshot)
+                folder = self._write(job.snapshot)
                 job.announce(folder, time.perf_counter() - started)
             except Exception as error:
                 failed = True
                 self._on_failure(error)
+
+    def _write(self, snapshot: Snapshot) -> Path:
+        """Write until the disk takes it; the folder. Raises: OSError: another, or the end came first."""
+        stalled = False
+        while True:
+            try:
+                folder = write_checkpoint(self.checkpoints, snapshot)
+            except OSError as error:
+                reason = refusal(error)
+                if reason is None or self._finishing.is_set():
+                    raise
+                if not stalled:
+                    self._on_stall(f"version {snapshot.policy_version} cannot be saved: {reason}")
+                stalled = True
+                self._finishing.wait(RETRY_SECONDS)
+            else:
+                if stalled:
+                    self._on_stall(None)
+                return folder

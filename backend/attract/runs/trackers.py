@@ -1,20 +1,32 @@
 """Copies of the metrics for other tools: TensorBoard event files under SB3's names."""
 
+import contextlib
+import errno
+import os
+import secrets
+import socket
+import struct
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from tensorboardX import SummaryWriter
+FILE_VERSION = "brain.Event:2"
+LENGTH, CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 
 
 class Tracker(Protocol):
     """Takes each committed update's metrics; owned by the run service, called from one thread."""
 
     def write(self, agent_steps: int, values: dict[str, float]) -> None:
-        """Take one row; x-axis `agent_steps`."""
+        """Take one row; x-axis `agent_steps`.
+
+        Raises: OSError: when the disk refuses; the row is lost, later ones are not.
+        """
         ...
 
     def close(self) -> None:
@@ -23,30 +35,65 @@ class Tracker(Protocol):
 
 
 class TensorBoardTracker:
-    """Writes `events.out.tfevents.*` into the run directory; `tensorboard --logdir runs` shows it."""
+    """Writes `events.out.tfevents.*` into the run directory; `tensorboard --logdir runs` shows it.
+
+    A row is one record (https://www.tensorflow.org/tutorials/load_data/tfrecord) and one write.
+    tensorboardX's own writer hands each value to a thread, which a full disk ends, and then waits for ever.
+    """
 
     def __init__(self, run_dir: Path) -> None:
-        self._writer = _summary_writer(run_dir)
+        """Name the file; it is made with the first row."""
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{secrets.token_hex(4)}"
+        self._path = run_dir / name
+        self._event, self._checksum = _tensorboard()
+        self._file: int | None = None
 
     def write(self, agent_steps: int, values: dict[str, float]) -> None:
-        """One scalar per name, at x = `agent_steps`."""
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, agent_steps)
+        """One scalar per name, at x = `agent_steps`.
+
+        Raises: OSError: when the disk refuses; nothing of the row is left in the file.
+        """
+        if self._file is None:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        if os.fstat(self._file).st_size == 0:
+            self._append(self._file, file_version=FILE_VERSION)
+        scalars = [{"tag": name, "simple_value": value} for name, value in values.items()]
+        self._append(self._file, step=agent_steps, summary={"value": scalars})
 
     def close(self) -> None:
-        """Flush and close the file; may be called again."""
-        self._writer.close()
+        """Close the file; may be called again."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _append(self, file: int, **fields: Any) -> None:
+        data: bytes = self._event(wall_time=time.time(), **fields).SerializeToString()
+        length = LENGTH.pack(len(data))
+        record = b"".join(
+            (length, CHECKSUM.pack(self._checksum(length)), data, CHECKSUM.pack(self._checksum(data)))
+        )
+        before = os.fstat(file).st_size
+        try:
+            if os.write(file, record) != len(record):
+                # Only the rest's own write would say why, and it has no room either.
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            # A reader stops at a record that is cut short.
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, before)
+            raise
 
 
-def _summary_writer(run_dir: Path) -> "SummaryWriter":
-    """A writer without torch, which tensorboardX imports where it finds it: seconds and hundreds of MB."""
+def _tensorboard() -> tuple[Callable[..., Any], Callable[[bytes], int]]:
+    """The event message and the checksum, without torch, which tensorboardX imports where it finds it."""
     is_loaded = "torch" in sys.modules
     if not is_loaded:
         # An entry of None makes the import fail, which tensorboardX takes for "not installed".
         sys.modules["torch"] = cast("ModuleType", None)
     try:
-        from tensorboardX import SummaryWriter
+        from tensorboardX.proto import event_pb2
+        from tensorboardX.record_writer import masked_crc32c
     finally:
         if not is_loaded:
             del sys.modules["torch"]
-    return SummaryWriter(logdir=str(run_dir), flush_secs=10)
+    return cast("Any", event_pb2).Event, masked_crc32c

@@ -150,6 +150,13 @@ class Exported(WireModel):
     error: Text | None = None
 
 
+class Stalled(WireModel):
+    """A version cannot be made durable: the disk refuses. It is tried again every second; None: it worked."""
+
+    type: Literal["stalled"] = "stalled"
+    reason: Text | None
+
+
 class Failed(WireModel):
     """The learner cannot go on."""
 
@@ -159,6 +166,8 @@ class Failed(WireModel):
 
 
 ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
-FromLearner = Annotated[Ready | Published | Dropped | Exported | Failed, Field(discriminator="type")]
+FromLearner = Annotated[
+    Ready | Published | Dropped | Exported | Stalled | Failed, Field(discriminator="type")
+]
 TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)
 FROM_LEARNER: TypeAdapter[FromLearner] = TypeAdapter(FromLearner)

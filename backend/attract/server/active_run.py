@@ -122,6 +122,8 @@ class ActiveRun:
             self, self._course, self._core, self._progress, record, self._news, self._evaluator, clock
         )
         self._learner = LearnerSupervisor(start_learner, self._updates)
+        record.disk.listen(self._disk_changed)
+        self._paused_by_disk = False
         self.is_ending = False
         """Whether the end has begun."""
         self._deaf = False
@@ -344,6 +346,18 @@ class ActiveRun:
         order = Export(out_dir=out_dir, policy_version=version, summary=self._progress.summary())
         return (await self._learner.export(order)).policy_version
 
+    def _disk_changed(self, reason: str | None) -> None:
+        """Nothing can be saved: pause, and go on when there is room."""
+        if self.is_ending:
+            return
+        if reason is not None:
+            self._paused_by_disk = self._progress.state != "paused"
+            self._progress.error = f"paused until the disk takes writes again: {reason}"
+            self._background.spawn(self.pause() if self._paused_by_disk else self._news.changed())
+        else:
+            self._progress.error = None
+            self._background.spawn(self.resume() if self._paused_by_disk else self._news.changed())
+
     def fail(self, error: str) -> None:
         """The run cannot go on: it ends, and says why."""
         self._progress.error = error
@@ -360,10 +374,13 @@ class ActiveRun:
         export: str | None = None
         try:
             self.carry_out(self._core.stop(self._clock()))
-            await self._updates.idle.wait()
-            version, export = await self._last_export(version)
-            await self._learner.close()
-            self._progress.state = state
+            if await self._record.disk.allows(self._updates.idle):
+                version, export = await self._last_export(version)
+                await self._learner.close()
+                self._progress.state = state
+            else:
+                self._progress.error = f"ended without what could not be saved: {self._record.disk.reason}"
+                self._progress.state = "failed"
             await self._news.changed()
         except Exception as error:
             log.exception("run %s could not be ended in good order", self.run_id)

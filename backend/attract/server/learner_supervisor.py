@@ -7,7 +7,7 @@ from typing import Protocol
 
 from attract.errors import AttractError, LearnerError
 from attract.schema.base import WireModel
-from attract.schema.learner import Begin, Dropped, Export, Exported, Failed, Published, Ready
+from attract.schema.learner import Begin, Dropped, Export, Exported, Failed, Published, Ready, Stalled
 from attract.server.learner_link import LearnerLink, StartLearner
 
 MAX_DEATHS = 3
@@ -28,6 +28,10 @@ class LearnerOwner(Protocol):
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone."""
+        ...
+
+    def stalled(self, reason: str | None) -> None:
+        """A version waits for the disk, or (None) no longer does."""
         ...
 
     def learner_lost(self) -> None:
@@ -125,6 +129,8 @@ class LearnerSupervisor:
                 case Exported():
                     if self._exporting is not None and not self._exporting.done():
                         self._exporting.set_result(message)
+                case Stalled():
+                    self._owner.stalled(message.reason)
                 case Failed():
                     log.error("the learner failed: %s\n%s", message.text, message.stack)
                     self._last_words = message.text

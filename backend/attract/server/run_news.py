@@ -39,13 +39,13 @@ class RunNews:
         self._progress = progress
         self._record = record
         self._reports = reports
-        self._fleet = fleet
+        self.fleet = fleet
         self._listener = listener
         self._keep = keep
 
     def view(self) -> RunView:
         """The run as it stands."""
-        return self._progress.view(self._fleet(), self._reports.all())
+        return self._progress.view(self.fleet(), self._reports.all())
 
     async def changed(self) -> None:
         """The run's state changed: keep it and tell everyone."""

@@ -2,19 +2,23 @@
 
 import asyncio
 import contextlib
+import functools
+import itertools
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
+from attract.runs.disk import refusal
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunView
 from attract.schema.base import WireModel
+from attract.server.disk_watch import DiskWatch
 from attract.server.events import EventHub, Kind
 
 VIEW = "view"
@@ -26,12 +30,14 @@ log = logging.getLogger(__name__)
 class RunRecord:
     """Writes what one active run leaves behind; owned by the active run, used on the event loop alone.
 
-    Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets.
+    Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets. While
+    the disk refuses, what must be kept waits for room; what only tells of the moment is let go.
     """
 
     def __init__(self, directory: RunDirectory, events: EventHub, *, track: bool = True) -> None:
         """`track`: copy the metrics for other tools too; not for a run that is only looked at."""
         self.directory = directory
+        self.disk = DiskWatch()
         self._events = events
         self._store = MetricsStore(directory.metrics_path)
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
@@ -45,14 +51,18 @@ class RunRecord:
         Returns: the events, kept but not yet told; `tell` does that once the version is announced.
         """
         texts = [(kind, body.model_dump_json()) for kind, body in bodies]
-        events: list[Event] = await self._run(self._commit, row, _plain(view), texts)
+        facts, attempts = {VIEW: _plain(view)}, itertools.count()
+
+        def commit() -> list[Event]:
+            if next(attempts):
+                # SQLite may report a refusal after the row went in.
+                self._store.rewind(row.update - 1)
+            return self._store.commit_update(row, facts, texts)
+
+        events: list[Event] = await self._keep(f"the row of update {row.update}", commit)
+        await self._keep("the newest version's mark", self.directory.mark, "latest", row.policy_version)
         # Nobody waits for these.
         self._thread.submit(self._copy, row).add_done_callback(_log_failure)
-        return events
-
-    def _commit(self, row: UpdateRow, view: dict[str, Any], texts: list[tuple[str, str]]) -> list[Event]:
-        events = self._store.commit_update(row, {VIEW: view}, texts)
-        self.directory.mark("latest", row.policy_version)
         return events
 
     def _copy(self, row: UpdateRow) -> None:
@@ -66,31 +76,37 @@ class RunRecord:
 
         Returns: the run's seconds until then, and the newest version that has a row, None without any.
         """
-        await self._run(self._store.rewind, update)
+        await self._keep("the run's rows", self._store.rewind, update)
         return await self._run(self._store.last_seconds), await self._run(self._store.last_version)
 
     async def keep_view(self, view: RunView) -> None:
         """Keep how the run stands, for when it is no longer active."""
-        await self._run(self._store.put_fact, VIEW, _plain(view))
+        with _unless_refused("how the run stands"):
+            await self._run(self._store.put_fact, VIEW, _plain(view))
 
     async def add_evaluation(self, update: int, agent_steps: int, values: dict[str, float]) -> None:
         """Add an evaluation's metrics to the update it judged."""
-        await self._run(self._store.add_metrics, update, values)
+        await self._keep("an evaluation", self._store.add_metrics, update, values)
         for tracker in self._trackers:
-            await self._run(tracker.write, agent_steps, values)
+            with _unless_refused("a copy of the metrics"):
+                await self._run(tracker.write, agent_steps, values)
 
     async def mark_best(self, version: int) -> None:
         """Point `best` at a version."""
-        await self._run(self.directory.mark, "best", version)
+        await self._keep("the best version's mark", self.directory.mark, "best", version)
 
     async def keep_version(self, version: int) -> None:
         """Never remove a version's checkpoint."""
-        await self._run(self.directory.keep, version)
+        await self._keep("a kept version's mark", self.directory.keep, version)
 
     def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
         """An event for every page that listens; kept, it can be asked for again."""
         data = body.model_dump_json()
-        self.tell(self._store.add_event(kind, data) if keep else Event(0, kind, data))
+        event = Event(0, kind, data)
+        if keep:
+            with _unless_refused("an event"):
+                event = self._store.add_event(kind, data)
+        self.tell(event)
 
     def tell(self, event: Event) -> None:
         """Give an event that is kept already to every page that listens."""
@@ -103,6 +119,10 @@ class RunRecord:
         await self._run(self._store.close)
         self._thread.shutdown()
         self.directory.close()
+
+    async def _keep(self, what: str, call: Any, *arguments: Any) -> Any:
+        """Have something done that must not be lost, as soon as the disk lets it."""
+        return await self.disk.patiently(what, functools.partial(self._run, call, *arguments))
 
     async def _run(self, call: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
@@ -194,6 +214,18 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+
+@contextlib.contextmanager
+def _unless_refused(what: str) -> Generator[None]:
+    """Let go what the disk refuses, and say so."""
+    try:
+        yield
+    except Exception as error:
+        reason = refusal(error)
+        if reason is None:
+            raise
+        log.warning("%s was not kept: %s", what, reason)
 
 
 def _plain(view: RunView) -> dict[str, Any]:

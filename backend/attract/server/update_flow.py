@@ -95,7 +95,7 @@ class UpdateFlow:
         view = self._news.view()
         if train is not None:
             counters = progress.counters_after(published, train.counters)
-            values = progress.metrics(published, counters, self._core.fleet_view(self._clock()))
+            values = progress.metrics(published, counters, self._news.fleet())
         row = progress.row(published.policy_version, counters, published.weights_sha256, values)
         bodies = progress.events_of(row)
         events = await self._record.commit_update(row, progress.view_after(row, counters, view), bodies)
@@ -124,9 +124,14 @@ class UpdateFlow:
             )
             await self._control.pause()
 
+    def stalled(self, reason: str | None) -> None:
+        """A version waits for the disk, or no longer does."""
+        self._record.disk.tell("the learner", reason)
+
     def learner_lost(self) -> None:
         """The supervisor starts another learner; what this one had not made durable is collected anew."""
         self.forget()
+        self.stalled(None)
         self._control.carry_out(self._core.learner_lost(self._clock()))
 
     def learner_failed(self, why: str) -> None:

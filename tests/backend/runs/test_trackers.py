@@ -1,7 +1,10 @@
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tensorboardX.proto.event_pb2 import Event
 
 from attract.runs.trackers import TensorBoardTracker
@@ -45,3 +48,22 @@ def test_the_process_that_writes_events_does_not_import_torch(tmp_path: Path):
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=120)
     (path,) = tmp_path.glob("events.out.tfevents.*")
     assert read_scalars(path) == [("time/fps", 1, 2.5)]
+
+
+def test_a_row_the_disk_has_no_room_for_leaves_a_file_that_can_be_read_and_gone_on_with(tmp_path: Path):
+    tracker = TensorBoardTracker(tmp_path)
+    tracker.write(1, {"time/fps": 1.0})
+    (path,) = tmp_path.glob("events.out.tfevents.*")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    # A quota of ten bytes more: the next record is cut short by it.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 10, limit[1]))
+    try:
+        with pytest.raises(OSError):
+            tracker.write(2, {"time/fps": 2.0})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    tracker.write(3, {"time/fps": 3.0})
+    tracker.close()
+    assert read_scalars(path) == [("time/fps", 1, 1.0), ("time/fps", 3, 3.0)]
