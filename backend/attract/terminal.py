@@ -23,6 +23,15 @@ PHASES = (
 """Where the workers' time goes; the learner's share is told beside it."""
 
 
+OTHER_REPORTS = {
+    "crash": "a worker crashed",
+    "policy": "a worker cannot run the policy",
+    "update": "an update was undone",
+    "verification": "experience was left out",
+}
+"""What reports say by kind that are not of the game; every other kind is."""
+
+
 class Display(ABC):
     """What the train command tells while it runs; a context manager."""
 
@@ -45,8 +54,8 @@ class Display(ABC):
         """One line that stays."""
 
     @abstractmethod
-    def game_broke(self, report: GameReport) -> None:
-        """A game threw, hung or returned something unusable."""
+    def reported(self, report: GameReport) -> None:
+        """A game broke, or something else went wrong that the run survived."""
 
 
 class PlainDisplay(Display):
@@ -80,7 +89,7 @@ class PlainDisplay(Display):
         self._line(text)
 
     @override
-    def game_broke(self, report: GameReport) -> None:
+    def reported(self, report: GameReport) -> None:
         self._line(report_text(report))
 
     def _line(self, text: str) -> None:
@@ -119,8 +128,9 @@ class LiveDisplay(Display):
         self._console.print(escape(text), highlight=False)
 
     @override
-    def game_broke(self, report: GameReport) -> None:
-        self._console.print(Panel(escape(report_text(report)), title="the game broke", border_style="red"))
+    def reported(self, report: GameReport) -> None:
+        title = report_title(report)
+        self._console.print(Panel(escape(report_text(report)), title=escape(title), border_style="red"))
 
     def _panel(self, run: RunView) -> Panel:
         table = Table.grid(padding=(0, 3))
@@ -186,8 +196,13 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
+def report_title(report: GameReport) -> str:
+    """What went wrong, in a few words: the game is named only where it is its fault."""
+    return OTHER_REPORTS.get(report.kind, f"the game failed ({report.kind})")
+
+
 def report_text(report: GameReport) -> str:
-    """A game failure as lines a game developer can act on."""
+    """A report as lines one can act on: what, where, and the stack where there is one."""
     where = ", ".join(
         f"{label} {value}"
         for label, value in (
@@ -199,10 +214,16 @@ def report_text(report: GameReport) -> str:
         )
         if value is not None
     )
-    head = f"the game failed ({report.kind}): {report.name}: {report.text}"
-    trace = report.stack if report.stack else "no stack: the game never came back from its call"
+    what = report.text if report.kind in OTHER_REPORTS else f"{report.name}: {report.text}"
     times = f" ({report.count} times so far)" if report.count > 1 else ""
-    return f"{head}{times}\n  {where}\n{trace}"
+    lines = [f"{report_title(report)}: {what}{times}"]
+    if where:
+        lines.append(f"  {where}")
+    if report.stack:
+        lines.append(report.stack)
+    elif report.kind == "hang":
+        lines.append("no stack: the game never came back from its call")
+    return "\n".join(lines)
 
 
 def lesson_text(lesson: LessonView) -> str:

@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 
 from attract.schema.api import GameReport, LessonView, RunView
@@ -132,11 +133,34 @@ def test_a_hang_says_why_it_has_no_stack() -> None:
     assert "no stack" in report_text(report)
 
 
+NOT_THE_GAMES = [
+    ("update", "UpdateDropped", "P8: the loss is nan", "an update was undone: P8: the loss is nan"),
+    ("verification", "Verification", "C7: worker 3", "experience was left out: C7: worker 3"),
+    ("policy", "Policy", "worker 1: no such op", "a worker cannot run the policy: worker 1: no such op"),
+    ("crash", "WorkerCrash", "out of memory", "a worker crashed: out of memory"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "text", "told"), NOT_THE_GAMES)
+def test_what_is_not_the_game_s_fault_is_not_laid_at_its_door(
+    kind: str, name: str, text: str, told: str
+) -> None:
+    report = GameReport(kind=kind, name=name, text=text, stack=None)
+    assert report_text(report) == told
+    for terminal in (False, True):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
+        with create_display(console, "a") as display:
+            display.reported(report)
+        assert told in out.getvalue()
+        assert "game" not in out.getvalue()
+
+
 def test_markup_in_a_game_s_words_is_not_obeyed() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=120, color_system=None)
     with create_display(console, "a") as display:
         display.say("[red]not red[/]")
-        display.game_broke(GameReport(kind="throw", name="E", text="[/bold] [x]", stack="s"))
+        display.reported(GameReport(kind="throw", name="E", text="[/bold] [x]", stack="s"))
     assert "[red]not red[/]" in out.getvalue()
     assert "[/bold] [x]" in out.getvalue()

@@ -14,7 +14,7 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
-from attract.schema.api import GameReport, LessonView, MetricsRow
+from attract.schema.api import GameReport, LessonView, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.run_progress import RunResult
 from attract.settings import ServerSettings
@@ -89,6 +89,7 @@ def exit_code(result: RunResult, goal: float | None) -> int:
 async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult | None:
     """Show the run until it ends; None when a second Ctrl-C cut it off."""
     service = gateway.service
+    standing = _Standing(display)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -97,7 +98,9 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             display.say(lesson_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
-            display.game_broke(body)
+            display.reported(body)
+        elif isinstance(body, RunView):
+            standing.tell(body)
 
     unsubscribe = service.subscribe(on_event)
     finished = asyncio.ensure_future(service.wait_finished())
@@ -125,6 +128,26 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             return finished.result()
     finally:
         unsubscribe()
+
+
+class _Standing:
+    """Says when a run is paused and why, and when it goes on."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+        self._told: str | None = None
+
+    def tell(self, run: RunView) -> None:
+        """The run as it stands now; what was said last is not said again."""
+        if run.state == "paused":
+            now = run.error or "paused: it goes on when it is resumed on the dashboard"
+        elif run.state in ("running", "evaluating") and self._told is not None:
+            now = None
+        else:
+            return
+        if now != self._told:
+            self._display.say(now or "going on")
+        self._told = now
 
 
 def _host_event(display: Display, event: Mapping[str, Any]) -> None:

@@ -12,6 +12,9 @@ const KINDS: Readonly<Record<string, string>> = {
   nan: "The game returned a number that is not finite",
   invalid: "The game returned something unusable",
   crash: "The worker crashed",
+  policy: "A worker cannot run the policy",
+  update: "An update was undone",
+  verification: "Experience was left out",
 };
 
 export function Reports({ reports }: { reports: readonly GameReport[] }) {

@@ -77,7 +77,9 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
         </div>
       </div>
       {error !== null && <ErrorNotice error={error} />}
-      {run.state === "failed" && run.error !== null && <ErrorNotice error={new Error(run.error)} />}
+      {(run.state === "failed" || run.state === "paused") && run.error !== null && (
+        <ErrorNotice error={new Error(run.error)} />
+      )}
       {run.state === "starting" && (
         <Starting hasWorkers={fleet?.hosts.some((host) => host.workers.length > 0) ?? false} />
       )}

@@ -1,0 +1,52 @@
+import io
+
+from rich.console import Console
+
+from attract.commands.train import _Standing  # pyright: ignore[reportPrivateUsage]
+from attract.schema.api import RunState, RunView
+from attract.terminal import create_display
+
+
+def _run(state: RunState, error: str | None = None) -> RunView:
+    return RunView(
+        run_id="r",
+        game="cartpole",
+        state=state,
+        created="2026-01-01T00:00:00Z",
+        seed=0,
+        policy_version=0,
+        agent_steps=0,
+        collected_steps=0,
+        updates=0,
+        episodes=0,
+        elapsed_seconds=0.0,
+        steps_per_second=0.0,
+        episode_return_mean=None,
+        goal=None,
+        total_steps=None,
+        error=error,
+    )
+
+
+def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
+    out = io.StringIO()
+    standing = _Standing(create_display(Console(file=out, width=120), "a"))
+    full = "paused until the disk takes writes again: No space left on device"
+    for view in (
+        _run("starting"),
+        _run("running"),
+        _run("paused", full),
+        _run("paused", full),
+        _run("running"),
+        _run("running"),
+        _run("paused"),
+        _run("evaluating"),
+        _run("finished"),
+    ):
+        standing.tell(view)
+    assert out.getvalue().splitlines() == [
+        full,
+        "going on",
+        "paused: it goes on when it is resumed on the dashboard",
+        "going on",
+    ]
