@@ -109,8 +109,8 @@ def train(
 @app.command
 def serve(
     *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
+    host: str | None = None,
+    port: int | None = None,
     lan: Annotated[bool, Parameter(negative=())] = False,
     runs_dir: Path | None = None,
     project_dir: Path | None = None,
@@ -120,9 +120,9 @@ def serve(
     Parameters
     ----------
     host
-        Address to listen on.
+        Address to listen on; by default $ATTRACT_HOST or 127.0.0.1.
     port
-        Port to listen on; a busy one is refused.
+        Port to listen on; by default $ATTRACT_PORT or 8000. A busy one is refused.
     lan
         Listen on the local network too, for devices with a join link.
     runs_dir
@@ -135,7 +135,9 @@ def serve(
 
     return run_async(
         serve_dashboard(
-            _server_settings(host=host, port=port, lan=lan, runs_dir=runs_dir, project_dir=project_dir)
+            _server_settings(
+                host=host, port=port, lan=lan or None, runs_dir=runs_dir, project_dir=project_dir
+            )
         )
     )
 
