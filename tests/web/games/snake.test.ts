@@ -118,8 +118,14 @@ test("food falls on every free cell alike, and a full board ends the game", () =
 
 test("the parameter `size` is the board's side", () => {
   for (const size of [6, 20]) {
-    const { snake, observation } = started(0, size);
+    const { instance, snake, observation } = started(0, size);
     expect(snake.board.size).toBe(size);
+    // One policy plays all sizes: the observation is as long, and within the same limits.
+    expect(observation.length).toBe(26);
+    expect(Math.max(...observation.map(Math.abs))).toBeLessThanOrEqual(1);
+    instance.step(snake.direction);
+    const { metricNames, metricValues } = instance.totals;
+    expect(metricValues[metricNames.indexOf("size")]).toBe(size);
     const [up, down, left, right] = [...observation.subarray(8, 12)].map((inverse) =>
       Math.round(1 / inverse),
     );

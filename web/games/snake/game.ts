@@ -30,7 +30,7 @@ export class Snake {
   #random: StartContext["random"] | undefined;
   /** One set of objects for all ticks: the hot loop allocates nothing. */
   readonly #terms = { food: 0, death: 0, step: 1 };
-  readonly #info = { food: 0 };
+  readonly #info = { food: 0, size: 0 };
   readonly #result = { terminated: false, rewardTerms: this.#terms, info: this.#info };
 
   start({ random, parameters, out }: StartContext<Float32Array>): void {
@@ -38,6 +38,7 @@ export class Snake {
     this.direction = this.board.reset(Math.round(parameters.size), random);
     this.#hunger = 0;
     this.#info.food = 0;
+    this.#info.size = this.board.size;
     this.#observe(out.observation);
   }
 
@@ -108,7 +109,7 @@ export default defineGame({
   action: discrete(["up", "down", "left", "right"]),
   keys: { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" },
   parameters: { size: { default: 10, low: 6, high: MAX_SIZE } },
-  metrics: { food: "last" },
+  metrics: { food: "last", size: "last" },
   rewardTerms: { food: 1, death: -1, step: -0.005 },
   create: () => new Snake(),
 });
