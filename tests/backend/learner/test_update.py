@@ -13,6 +13,7 @@ from attract.learner.estimates import Estimator
 from attract.learner.report import UpdateRates
 from attract.learner.update import create_optimizer, ppo_update
 from attract.learner.update_batch import UpdateBatch
+from attract.presets import PRESETS
 from attract.schema.spaces import BoxSpace
 from attract.settings import PpoSettings
 from played_batches import build as build_acting
@@ -546,6 +547,29 @@ def test_P9_the_ratio_of_ppo_is_against_the_version_that_acted():
     assert report.details["train/vtrace_clipped_fraction"] == pytest.approx(share, abs=0.02)
     # Without lag there is nothing to correct, and nothing is said of it.
     assert update(policy, batch, settings).details == {}
+
+
+@pytest.fixture
+def one_thread():
+    """As the learner runs on small machines: with more, other tests' processes stall its barriers."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("recurrent", ["none", "lstm"])
+def test_S5_a_batch_of_8160_segments_of_64_steps_trains_on_the_preset_for_it(recurrent):
+    policy = create_policy(hidden_sizes=(8,), recurrent=recurrent, recurrent_size=8)
+    batch = make_batch(horizon=64, slots=8160, invalid=0.02)
+    state = torch.zeros(8160, policy.state_size) if policy.state_size else None
+    settings = PpoSettings.from_mapping(PRESETS["segments-64"]["ppo"])
+    weights = weights_of(policy)
+    report = update(policy, dataclasses.replace(batch, state=state), settings)
+    assert report.num_steps == int(batch.valid.sum()) > 500_000
+    assert report.num_minibatches == 32 and report.num_epochs == 1
+    assert not torch.equal(policy.state_dict()["trunk.0.weight"], weights["trunk.0.weight"])
 
 
 class UnrolledReference(torch.nn.Module):
