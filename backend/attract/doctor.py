@@ -16,7 +16,7 @@ from attract.errors import AttractError
 PACKAGE = Path(__file__).parent
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 20
-PACKAGES = ("torch", "onnx", "onnxruntime", "onnxscript", "fastapi", "uvicorn", "pydantic", "playwright")
+PACKAGES = ("torch", "onnx", "onnxruntime", "fastapi", "uvicorn", "pydantic", "playwright")
 
 
 @dataclass(frozen=True)
