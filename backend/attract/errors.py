@@ -6,6 +6,7 @@
     ├── ProtocolError               a peer broke the wire's rules
     ├── PolicyError                 a network or its ONNX graph is not what it should be
     ├── CheckpointError             a checkpoint is missing, incomplete or not ours
+    ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
         └── FederationError         another trainer is gone, late or of another kind
@@ -93,6 +94,10 @@ class CheckpointError(AttractError):
         self.path = path
         self.problem = problem
         super().__init__(f"checkpoint {path}: {problem}")
+
+
+class InferenceError(AttractError):
+    """The inference process ended, or said what it may not say."""
 
 
 class LearnerError(AttractError):

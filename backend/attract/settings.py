@@ -166,6 +166,14 @@ class CollectionSettings(Settings):
     """Uncounted random steps that set the first observation statistics (rule P7); 0 is none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
+    inference: Literal["worker", "server"] = "worker"
+    """Where the policy runs while training games are played: beside the games, or in a process of the
+    server's, for policies too heavy for the devices."""
+    async_factor: Annotated[int, Field(ge=1, le=64)] = 2
+    """`inference: server`: groups of games that take turns (rule I2); while one is with the policy the others
+    step."""
+    trace: bool = False
+    """`inference: server`: write what stepped and decided when to `logs/timeline.json` of the run."""
 
     @model_validator(mode="after")
     def _lag_fits(self) -> Self:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
@@ -53,9 +54,19 @@ class CollectionConfig:
     """Uncounted random steps before version 0 (rule P7), of all slots together; 0 is none."""
     join_seconds: float = 60.0
     """How long `overlap` waits for the expected workers once one is there; `sync` waits for all."""
+    num_groups: int = 0
+    """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
     expect_warmup: bool = True
     """Play the warm-up while the learner still starts; False when it resumes from a checkpoint."""
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """Instances of each of a worker's groups, as even as can be; empty without central inference."""
+        cuts = [
+            self.instances_per_worker * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)
+        ]
+        return [end - start for start, end in pairwise(cuts)]
 
     def slots_per_worker(self, description: GameDescription) -> int:
         """Slots of each worker: instances times agents."""
@@ -168,6 +179,13 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             f"at most {MAX_SEGMENT_BYTES} can travel",
             setting="ppo.horizon",
             fix=f"the largest horizon that fits is {low}",
+        )
+    if config.num_groups > config.instances_per_worker:
+        raise ConfigurationError(
+            f"I2: {config.instances_per_worker} instances of a worker cannot be cut into "
+            f"{config.num_groups} groups",
+            setting="collection.async_factor",
+            fix=f"the largest that works is {config.instances_per_worker}",
         )
     slots = config.slots_per_worker(description)
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers

@@ -56,4 +56,5 @@ def lease_message(
         desync_steps=config.desync_limit(description) if lease.purpose == "train" else 0,
         parameters=dict(lease.lesson.parameters),
         lesson_id=lease.lesson.lesson_id,
+        group_sizes=config.group_sizes if lease.purpose == "train" else [],
     )

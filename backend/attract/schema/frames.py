@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from attract.errors import ProtocolError
 from attract.schema.base import WireModel
 from attract.schema.close_codes import MALFORMED
+from attract.schema.inference import FROM_INFERENCE, TO_INFERENCE, FromInference, ToInference
 from attract.schema.learner import FROM_LEARNER, TO_LEARNER, FromLearner, ToLearner
 from attract.schema.messages import FROM_BROWSER, TO_BROWSER, FromBrowser, ToBrowser
 
@@ -58,6 +59,22 @@ def decode_from_learner(data: bytes | bytearray | memoryview) -> FromLearner:
     Raises: ProtocolError: as `decode_from_browser`.
     """
     return _decode(data, FROM_LEARNER)
+
+
+def decode_to_inference(data: bytes | bytearray | memoryview) -> ToInference:
+    """The message of one length-prefixed frame from the gateway to the inference process.
+
+    Raises: ProtocolError: as `decode_from_browser`.
+    """
+    return _decode(data, TO_INFERENCE)
+
+
+def decode_from_inference(data: bytes | bytearray | memoryview) -> FromInference:
+    """The message of one length-prefixed frame from the inference process to the gateway.
+
+    Raises: ProtocolError: as `decode_from_browser`.
+    """
+    return _decode(data, FROM_INFERENCE)
 
 
 def _decode(data: bytes | bytearray | memoryview, adapter: TypeAdapter[Message]) -> Message:

@@ -26,17 +26,32 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export, Warmup
-from attract.schema.messages import Block, FromBrowser, Hello, Lease, RolloutClose, Seed
+from attract.schema.messages import (
+    Block,
+    FromBrowser,
+    Hello,
+    Lease,
+    Observe,
+    RolloutClose,
+    Seed,
+)
 from attract.server.background import BackgroundTasks
+from attract.server.central_relay import CentralRelay
 from attract.server.evaluator import Evaluator
 from attract.server.game_reports import GameReports
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
+from attract.server.inference_link import StartInference, spawn_inference
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
 from attract.server.run_course import RunCourse
 from attract.server.run_news import Listener, RunNews
-from attract.server.run_plan import begin_message, collection_config, create_store
+from attract.server.run_plan import (
+    begin_inference_message,
+    begin_message,
+    collection_config,
+    create_store,
+)
 from attract.server.run_progress import RunProgress, RunResult
 from attract.server.run_record import RunRecord
 from attract.server.sockets import SocketHub
@@ -62,6 +77,7 @@ class ActiveRun:
         hub: SocketHub,
         games: GameLibrary,
         start_learner: StartLearner,
+        start_inference: StartInference = spawn_inference,
         clock: Callable[[], float],
         listener: Listener,
         resume: bool = False,
@@ -77,6 +93,7 @@ class ActiveRun:
             hub: where messages to browsers go.
             games: for source maps of reports.
             start_learner: gives a learner, called again when one has died.
+            start_inference: gives the process of central inference, where the settings ask for it.
             clock: monotonic seconds.
             listener: hears every event that pages hear.
             resume: go on from the newest checkpoint of the run directory.
@@ -122,6 +139,11 @@ class ActiveRun:
             self, self._course, self._core, self._progress, record, self._news, self._evaluator, clock
         )
         self._learner = LearnerSupervisor(start_learner, self._updates)
+        self._relay: CentralRelay | None = None
+        if settings.collection.inference == "server" and train:
+            self._relay = CentralRelay(
+                self.run_id, start_inference, self, hub, self._updates.policies, record.directory.path
+            )
         record.disk.listen(self._disk_changed)
         self._paused_by_disk = False
         self.is_ending = False
@@ -154,6 +176,8 @@ class ActiveRun:
         """
         _, description = self._record.directory.read_game()
         await self._learner.start()
+        if self._relay is not None:
+            await self._relay.start()
         if not self._train:
             self.carry_out(self._core.pause(self._clock()))
         if self._resume and description is not None:
@@ -228,6 +252,9 @@ class ActiveRun:
             if isinstance(message, Block):
                 self._take_block(connection_id, message, now)
                 return
+            if isinstance(message, Observe) and self._relay is not None:
+                self._relay.observe(connection_id, message)
+                return
             if isinstance(message, RolloutClose):
                 self._progress.statistics.closed(message)
             try:
@@ -240,6 +267,8 @@ class ActiveRun:
         """A socket is gone."""
         if not self._deaf:
             with self._ending_on_error():
+                if self._relay is not None:
+                    self._relay.gone(connection_id)
                 self.carry_out(self._core.disconnect(connection_id, self._clock()))
 
     @contextlib.contextmanager
@@ -276,7 +305,8 @@ class ActiveRun:
                     self._send(wish.connection_id, wish.message)
                 case effects.SendPolicy():
                     frame = self._updates.policies.frame(wish.policy_id, wish.policy_version)
-                    self._hub.send_policy(wish.connection_id, frame, wish.policy_id, wish.policy_version)
+                    if self._relay is None or not self._relay.policy(wish):
+                        self._hub.send_policy(wish.connection_id, frame, wish.policy_id, wish.policy_version)
                 case effects.CloseConnection():
                     self._hub.close(wish.connection_id, wish.code, wish.reason)
                 case effects.StartWarmup():
@@ -285,20 +315,24 @@ class ActiveRun:
                     self._learner.tell(self._updates.begin(wish.train))
                 case effects.EpisodesCounted():
                     self._course.counted(wish.episodes)
-                case effects.EvaluationDone():
-                    self._evaluator.done(wish.view)
                 case effects.LeaseFinished():
                     self._progress.statistics.lease_finished(wish.seconds)
+                case effects.EvaluationDone():
+                    self._evaluator.done(wish.view)
                 case effects.GameKnown():
                     self._know_game(wish.description)
                 case effects.GameBroken():
                     self._game_broke(wish.report, fatal=wish.fatal)
                 case effects.Note():
                     self._news.note(wish)
+        if self._relay is not None:
+            self._relay.flush()
         self._course.act()
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
+        if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
+            return
         if isinstance(message, Lease):
             needs = message.seats[0].policy_version
             self._progress.leased()
@@ -327,6 +361,16 @@ class ActiveRun:
             self._config.frame_bytes(description)
             + episode_bytes(description) * self.settings.evaluation.episodes,
         )
+        if self._relay is not None:
+            try:
+                self._relay.begin(
+                    lambda inbound, outbound: begin_inference_message(
+                        self.settings, self._config, directory, description, inbound, outbound
+                    )
+                )
+            except AttractError as error:
+                self.fail(str(error))
+                return
         directory.write_game(self._module.reference, description)
         store_path = str(self._store.path)
         self._learner.begin(
@@ -407,6 +451,8 @@ class ActiveRun:
         self._background.cancel_others()
         self._evaluator.give_up(f"the run ended: {self._progress.error or self._progress.state}")
         await self._learner.close(at_once=True)
+        if self._relay is not None:
+            await self._relay.close()
         self._hub.max_frame_bytes = self._hub.server_frame_bytes
         await self._record.close()
         if self._store is not None:

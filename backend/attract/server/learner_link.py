@@ -101,10 +101,17 @@ async def spawn_learner(
     It gets a session of its own, so that Ctrl-C, which goes to the process group, does not reach it.
     Its output goes to the stderr of this process.
     """
+    return await LearnerLink.over(*start_child(environment, command))
+
+
+def start_child(
+    environment: Mapping[str, str] | None, command: Sequence[str]
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """`command --fd N` with one end of a socket pair; the other end, and the process."""
     ours, theirs = socket.socketpair()
     try:
         # From this thread, not from a pool's: the learner asks the kernel to tell it when its starter ends.
-        process = subprocess.Popen(  # noqa: ASYNC220
+        process = subprocess.Popen(
             [*command, "--fd", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             start_new_session=True,
@@ -117,4 +124,4 @@ async def spawn_learner(
         raise
     finally:
         theirs.close()
-    return await LearnerLink.over(ours, process)
+    return ours, process

@@ -2,10 +2,11 @@
 
 from typing import Literal
 
-from attract.collection.config import CollectionConfig, check_minibatches
+from attract.collection.config import BLOCK_BYTES, CollectionConfig, check_minibatches
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription, GameReference
+from attract.schema.inference import BeginInference
 from attract.schema.learner import Begin
 from attract.schema.philox import derive_seed
 from attract.settings import RunSettings
@@ -31,6 +32,7 @@ def collection_config(settings: RunSettings, run_id: str, game: GameReference) -
         prefetch=collection.prefetch,
         join_seconds=collection.join_seconds,
         state_size=settings.policy.state_size,
+        num_groups=collection.async_factor if collection.inference == "server" else 0,
     )
 
 
@@ -85,3 +87,29 @@ def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:
     """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
     usual = "vtrace" if settings.collection.schedule == "async" else "none"
     return settings.ppo.lag_correction or usual
+
+
+def begin_inference_message(
+    settings: RunSettings,
+    config: CollectionConfig,
+    directory: RunDirectory,
+    description: GameDescription,
+    inbound_path: str,
+    outbound_path: str,
+) -> BeginInference:
+    """The inference process's first message; its blocks are as large as the workers' own."""
+    trace = directory.path / "logs" / "timeline.json" if settings.collection.trace else None
+    return BeginInference(
+        run_id=directory.run_id,
+        description=description,
+        seed=config.seed,
+        horizon=config.horizon,
+        num_groups=config.num_groups,
+        state_size=config.state_size,
+        max_columns=max(1, BLOCK_BYTES // config.segment_bytes(description)),
+        device=settings.device,
+        num_threads=settings.learner_threads,
+        inbound_path=inbound_path,
+        outbound_path=outbound_path,
+        trace_path=None if trace is None else str(trace.resolve()),
+    )

@@ -163,6 +163,12 @@ class SocketHub:
         if connection is not None:
             connection.send(encode(message), needs=needs)
 
+    def send_frame(self, connection_id: int, frame: bytes) -> None:
+        """Queue an encoded message; a connection that is gone is no error."""
+        connection = self._connections.get(connection_id)
+        if connection is not None:
+            connection.send(frame)
+
     def send_policy(self, connection_id: int, frame: bytes, policy_id: str, policy_version: int) -> None:
         """Queue an encoded policy message; the same bytes may go to every worker."""
         connection = self._connections.get(connection_id)

@@ -20,6 +20,7 @@ import { loadGame } from "./load-game.ts";
 import { type Policy, RandomPolicy } from "./policy.ts";
 import { createPolicySession, type PolicySession } from "./policy-session.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
+import { ServedGames } from "./served-games.ts";
 import { Socket, socketUrl } from "./socket.ts";
 import type { HostIdentity, RolloutToSupervisor } from "./worker-messages.ts";
 import { Yielder } from "./yielding.ts";
@@ -56,6 +57,7 @@ export class RolloutWorker {
   #welcome: WelcomeWorker | null = null;
   #definition: GameDefinition | null = null;
   #loop: RolloutLoop | null = null;
+  #served: ServedGames | null = null;
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
   #policyWork: Promise<void> = Promise.resolve();
   #playing: Promise<void> = Promise.resolve();
@@ -114,7 +116,11 @@ export class RolloutWorker {
 
   #received(bytes: Uint8Array): void {
     try {
-      this.#perform(this.#connection.received(decodeToBrowser(bytes)));
+      const message = decodeToBrowser(bytes);
+      // Before it is its turn: the first group may be ahead, under the next lease (rule I2).
+      if (message.type === "lease" && message.group_sizes.length > 0) this.#served?.open(message);
+      if (message.type === "lease_void") this.#served?.close(message.lease_id);
+      this.#perform(this.#connection.received(message));
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.#end(`the server sent what the protocol does not allow: ${error.message}`);
@@ -148,6 +154,9 @@ export class RolloutWorker {
           this.#voided.add(effect.leaseId);
           this.#loop?.voidLease(effect.leaseId);
           break;
+        case "act":
+          this.#served?.act(effect.act);
+          break;
         case "reload":
           this.#shutDown();
           this.#options.post({ type: "reload", reason: effect.reason });
@@ -165,6 +174,7 @@ export class RolloutWorker {
     this.#options.post({ type: "seated", instanceIds, seed });
     this.#welcome = welcome;
     const game = loadGame(this.#options.identity.base, welcome.game);
+    this.#served = this.#servedGames(game, welcome);
     this.#playing = this.#playing
       .then(async () => {
         this.#definition = await game;
@@ -176,15 +186,31 @@ export class RolloutWorker {
           emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
           failed: (report) => this.#gameFailed(report),
           gate: () => this.#gate(),
-          announce: this.#options.careful
-            ? (instanceId) => this.#options.post({ type: "turn", instanceId })
-            : null,
+          announce: this.#announce(),
         });
       })
       .catch((error) => {
         this.#gameFailed(reportOf(error, NOWHERE, "load"));
         this.#end(`the game could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
       });
+  }
+
+  #servedGames(game: Promise<GameDefinition>, seat: WelcomeWorker): ServedGames {
+    const loading = game.then((definition) => ({
+      definition,
+      seat,
+      now: () => performance.now(),
+      failed: (report: FailureReport) => this.#gameFailed(report),
+      announce: this.#announce(),
+    }));
+    return new ServedGames(loading, {
+      send: (message) => this.#perform([{ kind: "send", message }]),
+      broke: (error) => this.#broke(error),
+    });
+  }
+
+  #announce(): ((instanceId: number) => void) | null {
+    return this.#options.careful ? (instanceId) => this.#options.post({ type: "turn", instanceId }) : null;
   }
 
   async #createPolicy(message: PolicyMessage): Promise<void> {
@@ -239,6 +265,10 @@ export class RolloutWorker {
   }
 
   async #playLease(lease: Lease): Promise<RolloutClose | EvaluationResult | null> {
+    if (lease.group_sizes.length > 0) {
+      await this.#served!.ended(lease.lease_id);
+      return null;
+    }
     const policies = this.#policiesOf(lease);
     if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, ...policies);
     return evaluate(lease, policies, {
@@ -295,7 +325,10 @@ export class RolloutWorker {
     const lease = this.#connection.current;
     this.#beat(lease?.lease_id ?? null);
     const now = performance.now();
-    if (this.#loop !== null && now - this.#started > CAREFUL_MS) this.#loop.announce = null;
+    if (this.#loop !== null && now - this.#started > CAREFUL_MS) {
+      this.#loop.announce = null;
+      this.#served?.stopAnnouncing();
+    }
     const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
     if (lease === null || now - this.#lastProgress < everyMs) return;
     this.#lastProgress = now;
@@ -305,11 +338,12 @@ export class RolloutWorker {
   #beat(leaseId: number | null): void {
     const lease = this.#connection.current;
     const steps = lease === null ? 0 : this.#stepsOf(lease);
-    this.#agentSteps = this.#loop?.agentSteps ?? 0;
+    this.#agentSteps = (this.#loop?.agentSteps ?? 0) + (this.#served?.agentSteps ?? 0);
     this.#options.post({ type: "heartbeat", leaseId, steps, agentSteps: this.#agentSteps });
   }
 
   #stepsOf(lease: Lease): number {
+    if (lease.group_sizes.length > 0) return this.#served?.stepsOf(lease.lease_id) ?? 0;
     const isRollout = lease.purpose === "train" || lease.purpose === "record";
     return isRollout ? (this.#loop?.leaseSteps ?? 0) : this.#steps;
   }

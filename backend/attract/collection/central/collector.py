@@ -134,6 +134,10 @@ class CentralCollector:
         if self._core is not None and known and worker_id in self._members and worker_id not in self._lost:
             self._core.hear(worker_id, message)
 
+    def versions(self) -> set[int]:
+        """Policy versions that open leases name."""
+        return self._queues.versions()
+
     def advance(self) -> list[Say]:
         """Go on as far as possible; what is to be said, in order."""
         while self._gather() or self._reset() or self._begin() or self._take():

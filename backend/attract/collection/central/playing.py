@@ -118,6 +118,10 @@ class LeaseQueues:
             return None
         return next((one for one in self.of(worker_id) if one.has_next), None)
 
+    def versions(self) -> set[int]:
+        """Policy versions that play them."""
+        return {one.version for queue in self._queues.values() for one in queue}
+
     def able(self) -> tuple[int, ...]:
         """Workers that are there and have a segment to begin, sorted."""
         return tuple(sorted(one for one in self._queues if self.next_of(one) is not None))
