@@ -16,8 +16,9 @@ from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.schema.api import GameReport, LessonView, MetricsRow, RunView
 from attract.schema.base import WireModel
+from attract.server.plan_text import plan_lines
 from attract.server.run_progress import RunResult
-from attract.settings import ServerSettings
+from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, lesson_text
 
 REFRESH_SECONDS = 0.25
@@ -89,7 +90,7 @@ def exit_code(result: RunResult, goal: float | None) -> int:
 async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult | None:
     """Show the run until it ends; None when a second Ctrl-C cut it off."""
     service = gateway.service
-    standing = _Standing(display)
+    standing, plan = _Standing(display), _Plan(display)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -118,7 +119,9 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
                     (finished, second), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
                 )
                 if not finished.done():
-                    display.refreshed(service.view(run_id))
+                    run = service.view(run_id)
+                    plan.tell(run)
+                    display.refreshed(run)
             second.cancel()
             if not finished.done():
                 display.say("ended at once; the newest checkpoint is kept")
@@ -128,6 +131,22 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             return finished.result()
     finally:
         unsubscribe()
+
+
+class _Plan:
+    """Says once what follows from the settings, as soon as the first worker has told what the game is."""
+
+    def __init__(self, display: Display) -> None:
+        self._display = display
+        self._is_told = False
+
+    def tell(self, run: RunView) -> None:
+        """The run as it stands now."""
+        if self._is_told or run.description is None or run.game_reference is None:
+            return
+        self._is_told = True
+        for line in plan_lines(RunSettings.from_mapping(run.settings), run.description, run.game_reference):
+            self._display.say(line)
 
 
 class _Standing:

@@ -2,9 +2,11 @@ import io
 
 from rich.console import Console
 
-from attract.commands.train import _Standing  # pyright: ignore[reportPrivateUsage]
+from attract.commands.train import _Plan, _Standing  # pyright: ignore[reportPrivateUsage]
 from attract.schema.api import RunState, RunView
+from attract.schema.game import GameReference
 from attract.terminal import create_display
+from socket_fleet import DESCRIPTION
 
 
 def _run(state: RunState, error: str | None = None) -> RunView:
@@ -50,3 +52,18 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
         "paused: it goes on when it is resumed on the dashboard",
         "going on",
     ]
+
+
+def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
+    out = io.StringIO()
+    plan = _Plan(create_display(Console(file=out, width=200), "a"))
+    plan.tell(_run("starting"))
+    assert out.getvalue() == ""
+    reference = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
+    known = _run("running").model_copy(
+        update={"description": DESCRIPTION, "game_reference": reference, "settings": {}}
+    )
+    plan.tell(known)
+    plan.tell(known)
+    told = out.getvalue().splitlines()
+    assert [line.split(":")[0] for line in told] == ["batch", "minibatches", "schedules"]

@@ -1,0 +1,73 @@
+"""What follows from a run's settings, in words: told when training starts (rules S5, P10)."""
+
+from attract.schema.game import GameDescription, GameReference
+from attract.server.run_plan import collection_config, lag_correction
+from attract.settings import PpoSettings, RunSettings
+
+SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
+
+
+def plan_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
+    """Sizes and schedules that were derived, a line each.
+
+    Args:
+        settings: of the run, all layers merged.
+        description: what the game says of itself.
+        game: where its module is.
+    """
+    return [
+        _batch_line(settings, description, game),
+        _minibatch_line(settings, description, game),
+        _schedule_line(settings),
+        *_correction_lines(settings),
+    ]
+
+
+def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
+    config = collection_config(settings, "plan", game)
+    slots = config.num_workers * config.slots_per_worker(description)
+    segments = config.batch_target(description)
+    return (
+        f"batch: {segments} segments of {config.horizon} steps, {segments * config.horizon} steps, "
+        f"from {slots} slots ({config.num_workers} workers x {config.slots_per_worker(description)}) "
+        f"in rollouts of {config.horizon * config.rollout_segments}"
+    )
+
+
+def _minibatch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
+    ppo, config = settings.ppo, collection_config(settings, "plan", game)
+    segments = config.batch_target(description)
+    unit = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
+    units = segments if unit == "segment" else segments * ppo.horizon
+    parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
+    steps = -(-units // parts) * (ppo.horizon if unit == "segment" else 1)
+    drawn = f"segments drawn by priority (alpha {ppo.prio_alpha:g})" if ppo.prio_alpha else f"by {unit}"
+    return (
+        f"minibatches: {parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
+        f"are {parts * ppo.n_epochs} optimizer steps an update"
+    )
+
+
+def _schedule_line(settings: RunSettings) -> str:
+    names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
+    over = settings.ppo.schedule_steps or settings.total_steps
+    if not names:
+        return "schedules: none, every rate stays as it is"
+    if over is None:
+        return (
+            f"schedules: {', '.join(names)} stay constant, there is nothing to run over: "
+            "give --total-steps or --ppo.schedule-steps"
+        )
+    return f"schedules: {', '.join(names)} over {over} agent steps"
+
+
+def _is_scheduled(ppo: PpoSettings, name: str) -> bool:
+    if name == "prio_beta" and ppo.prio_alpha == 0.0:
+        return False
+    return getattr(ppo, f"{name}_schedule") != "constant"
+
+
+def _correction_lines(settings: RunSettings) -> list[str]:
+    if lag_correction(settings) == "none" or settings.collection.schedule == "sync":
+        return []
+    return [f"lag: up to {settings.collection.policy_lag} versions, corrected by V-trace"]
