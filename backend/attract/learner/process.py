@@ -8,9 +8,13 @@ import socket
 import sys
 import threading
 import traceback
+from datetime import UTC, datetime
+from pathlib import Path
 
+from attract.errors import FederationError
 from attract.learner.allocator import keep_freed_memory
 from attract.learner.channel import Channel
+from attract.runs.log_files import redirect_output
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
 
 ORPHAN_SECONDS = 1.0
@@ -41,7 +45,8 @@ def run(fd: int) -> int:
         stack = traceback.format_exc()
         print(stack, file=sys.stderr, flush=True)
         text = f"{type(error).__name__}: {error}"
-        channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:]))
+        is_final = isinstance(error, FederationError) and error.is_final
+        channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:
         finished.set()
@@ -94,6 +99,9 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
         raise begin
     if not isinstance(begin, Begin):
         raise RuntimeError(f"expected begin as the first message, got {begin.type!r}")
+    redirect_output(Path(begin.run_dir) / "logs")
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    print(f"{stamp} learner of {begin.run_id}, process {os.getpid()}", flush=True)
     learner = Learner(begin, channel.send, inbox.put)
     try:
         learner.start()

@@ -147,6 +147,11 @@ class RunDirectory:
         return self.path / "export"
 
     @property
+    def logs(self) -> Path:
+        """What gateway and learner said."""
+        return self.path / "logs"
+
+    @property
     def metrics_path(self) -> Path:
         """The metrics database."""
         return self.path / "metrics.db"

@@ -11,9 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from attract import __version__
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
+from attract.runs.log_files import RunLog
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunView
@@ -42,6 +44,8 @@ class RunRecord:
         self._store = MetricsStore(directory.metrics_path)
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
+        self._log = RunLog(directory.logs) if track else None
+        log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
     async def commit_update(
         self, row: UpdateRow, view: RunView, bodies: Sequence[tuple[Kind, WireModel]] = ()
@@ -118,6 +122,8 @@ class RunRecord:
             await self._run(tracker.close)
         await self._run(self._store.close)
         self._thread.shutdown()
+        if self._log is not None:
+            self._log.close()
         self.directory.close()
 
     async def _keep(self, what: str, call: Any, *arguments: Any) -> Any:

@@ -136,4 +136,4 @@ class UpdateFlow:
 
     def learner_failed(self, why: str) -> None:
         """The supervisor gave up."""
-        self._control.fail(why)
+        self._control.fail(f"{why}; see {self._record.directory.logs}")

@@ -257,6 +257,10 @@ async def test_a_learner_that_cannot_begin_fails_the_run_with_its_words(tmp_path
         assert "no such thing" in result.error
         assert learner.lives == 3
         assert result.export is None
+        # Where to look is said, and the learner's stack is there.
+        logs = world.runs_dir / view.run_id / "logs"
+        assert str(logs) in result.error
+        assert "Traceback ..." in (logs / "gateway.log").read_text()
         assert world.service.view(view.run_id).state == "failed"
 
 

@@ -1,0 +1,71 @@
+"""What the processes of a run said: `logs/gateway.log` and `logs/learner.log`, both of bounded size."""
+
+import faulthandler
+import logging
+import os
+import sys
+import time
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from typing_extensions import override
+
+GATEWAY_LOG, LEARNER_LOG = "gateway.log", "learner.log"
+MAX_BYTES = 1 << 20
+"""Past this a file becomes `<name>.1`, in the place of the one before."""
+PACKAGE = "attract"
+
+
+class RunLog(RotatingFileHandler):
+    """Keeps what the gateway logs while a run is active, stacks included; owned by the run's record."""
+
+    def __init__(self, folder: Path) -> None:
+        """Listen until `close`; the file is made with the first line."""
+        folder.mkdir(exist_ok=True)
+        super().__init__(
+            folder / GATEWAY_LOG, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+        formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
+        formatter.converter = time.gmtime
+        self.setFormatter(formatter)
+        self._logger = logging.getLogger(PACKAGE)
+        self._logger.addHandler(self)
+        self._level, self._shown = self._logger.level, logging.lastResort
+        self._logger.setLevel(logging.INFO)
+        if self._shown is not None and not logging.getLogger().handlers:
+            # Python shows warnings on stderr only while nobody listens; they are to be seen there still.
+            self._logger.addHandler(self._shown)
+
+    @override
+    def close(self) -> None:
+        """Listen no longer; may be called again."""
+        self._logger.removeHandler(self)
+        if self._shown is not None:
+            self._logger.removeHandler(self._shown)
+        self._logger.setLevel(self._level)
+        super().close()
+
+    @override
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A full disk is told of elsewhere; that it takes no log either is no news."""
+
+
+def redirect_output(folder: Path) -> None:
+    """From now on this process's stdout and stderr, a crash's stacks included, go to `learner.log`.
+
+    They stay where they are when the file cannot be made.
+    """
+    path = folder / LEARNER_LOG
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
+            path.replace(path.with_name(f"{LEARNER_LOG}.1"))
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    os.close(file)
+    faulthandler.enable(file=2)
