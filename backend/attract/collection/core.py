@@ -5,23 +5,20 @@ from typing import Final
 
 from attract.collection.acceptance import num_valid
 from attract.collection.batches import sorted_rows
-from attract.collection.config import CollectionConfig, check_satisfiable
+from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
     Effect,
-    GameBroken,
-    GameKnown,
-    LeaseFinished,
     StartUpdate,
     StartWarmup,
     Verdict,
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Tier, Worker
-from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lease, Lesson
+from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.planning import plan
-from attract.collection.reports import report_of
-from attract.collection.state import CollectionState, Described
+from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
 from attract.schema.api import FleetView
@@ -115,7 +112,7 @@ class CollectionCore:
             state.gate.changed(state.fleet, now)
             if state.described is None and state.describing is None:
                 state.describing = connection_id
-            self._assign(host)
+            assign(state, host)
         return self._done(now)
 
     def connect_worker(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
@@ -133,7 +130,7 @@ class CollectionCore:
         state.touch(worker)
         if worker.seated and state.described is not None:
             state.welcome(state.described, worker)
-            self._send_again(state.described, worker, now)
+            send_again(state, state.described, worker, now)
         return self._done(now)
 
     def disconnect(self, connection_id: int, now: float) -> list[Effect]:
@@ -147,7 +144,7 @@ class CollectionCore:
             for host in state.fleet.hosts.values():
                 if host.connection_id is not None and state.describing is None:
                     state.describing = host.connection_id
-                    self._assign(host)
+                    assign(state, host)
         if who is not None:
             state.gate.changed(state.fleet, now)
         return self._done(now)
@@ -164,10 +161,10 @@ class CollectionCore:
             run_id = None
         self._check_run(run_id)
         if isinstance(who, Worker):
-            self._heard(who, now)
-            self._from_worker(who, message, now)
+            heard(self._state, who, now)
+            hear_worker(self._state, who, message, now)
         elif isinstance(who, Host):
-            self._from_host(who, message, now)
+            hear_host(self._state, who, message, now)
         return self._done(now)
 
     # --- blocks ---
@@ -182,7 +179,7 @@ class CollectionCore:
         if not isinstance(worker, Worker) or not worker.seated or described is None:
             raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
         self._check_run(block.run_id)
-        self._heard(worker, now)
+        heard(self._state, worker, now)
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None:
             lease.heard_at = now
@@ -198,7 +195,7 @@ class CollectionCore:
 
     def commit_block(self, connection_id: int, block: Block, verdict: Verdict, now: float) -> list[Effect]:
         """The block is dealt with: its rows are written, or it was refused. It is acknowledged either way."""
-        state, described = self._state, self._require_described()
+        state, described = self._state, self._state.require_described()
         acceptance, reason = described.acceptance, verdict.reason
         if verdict.accepted:
             worker = state.fleet.by_id(verdict.worker_id)
@@ -223,7 +220,7 @@ class CollectionCore:
 
     def withdraw_block(self, block: Block, verdict: Verdict) -> None:
         """Undo an offer that will not be committed: the rows could not be written."""
-        self._require_described().acceptance.withdraw(block, verdict)
+        self._state.require_described().acceptance.withdraw(block, verdict)
 
     # --- the learner ---
 
@@ -352,137 +349,12 @@ class CollectionCore:
                 if worker.seated:
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
-                self._silence(worker, now)
+                silence(state, worker, now)
             for lease in worker.leases[:1]:
                 deadline = state.book.deadline(lease)
                 if deadline is not None and now >= deadline:
-                    self._silence(worker, now)
+                    silence(state, worker, now)
         return self._done(now)
-
-    # --- what messages mean ---
-
-    def _from_host(self, host: Host, message: FromBrowser, now: float) -> None:
-        state = self._state
-        match message:
-            case messages.HostStatus():
-                host.hidden = message.hidden
-            case messages.GameDescribed():
-                if state.described is None and message.sha256 == self.config.game.sha256:
-                    self._game_described(message.description)
-            case messages.GameFailed():
-                report = report_of(message, host.host_id, message.worker_index)
-                state.emit(GameBroken(report, fatal=state.described is None))
-                worker = state.fleet.newest_of(host, message.worker_index)
-                if worker is not None:
-                    state.break_worker(worker, report, now)
-            case messages.Goodbye():
-                pass
-            case _:
-                raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
-
-    def _from_worker(self, worker: Worker, message: FromBrowser, now: float) -> None:
-        state = self._state
-        match message:
-            case messages.Progress():
-                lease = state.lease_of(worker, message.lease_id)
-                if lease is not None:
-                    lease.heard_at = now
-            case messages.PolicyAck():
-                if message.policy_version == worker.sent_version:
-                    worker.acknowledged = True
-                if message.error is not None:
-                    state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
-                    state.break_worker(worker, None, now)
-            case messages.RolloutClose():
-                lease = state.lease_of(worker, message.lease_id)
-                if lease is not None and lease.purpose != "evaluate":
-                    self._rollout_closed(worker, lease, now)
-            case messages.EvaluationResult():
-                lease = state.lease_of(worker, message.lease_id)
-                if lease is not None and lease.purpose == "evaluate":
-                    self._evaluated(lease, message, now)
-            case messages.GameFailed():
-                worker.failures += 1
-                worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
-                state.emit(GameBroken(worker.last_report, fatal=False))
-            case messages.Goodbye():
-                state.lapse_all(worker, "the page is going away", now)
-                state.fleet.set_silent(worker, True)
-            case _:
-                raise malformed(f"{message.type}: not for a worker to say", fix="connect as a host")
-
-    def _game_described(self, description: GameDescription) -> None:
-        state = self._state
-        check_satisfiable(self.config, description)
-        state.described = Described(self.config, description, state.book)
-        state.describing = None
-        state.emit(GameKnown(description))
-        for host in state.fleet.hosts.values():
-            self._assign(host)
-
-    def _rollout_closed(self, worker: Worker, lease: Lease, now: float) -> None:
-        self._state.book.played(lease, now)
-        if lease.purpose == "train" and lease.front_since is not None:
-            steps = lease.num_segments * lease.num_slots * self.config.horizon
-            worker.measured(steps, now - lease.front_since)
-            worker.failures = 0
-            self._state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
-        self._state.end_lease(lease, now)
-
-    def _evaluated(self, lease: Lease, message: messages.EvaluationResult, now: float) -> None:
-        evaluation = self._state.evaluation_of(lease)
-        if evaluation is None:
-            return
-        agents = self._require_described().description.num_agents
-        if any(len(one.returns) != agents for one in message.episodes):
-            raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
-        evaluation.complete(lease.lease_id, message.episodes)
-        self._state.end_lease(lease, now)
-        done = evaluation.done()
-        if done is not None:
-            self._state.evaluations.remove(evaluation)
-            self._state.emit(done)
-
-    def _assign(self, host: Host) -> None:
-        if host.connection_id is None:
-            return
-        known = self._state.described is not None
-        describe = not known and self._state.describing == host.connection_id
-        self._state.send(
-            host.connection_id,
-            messages.Assignment(
-                run_id=self.config.run_id,
-                game=self.config.game,
-                num_workers=host.max_workers if known or describe else 0,
-                describe=describe,
-            ),
-        )
-
-    def _send_again(self, described: Described, worker: Worker, now: float) -> None:
-        """Say once more what may have died with a worker's last socket: lapses, its policy, its leases."""
-        for lease_id in worker.voided:
-            self._state.send_void(worker, lease_id, "it lapsed")
-        version, unknown = worker.sent_version, not worker.acknowledged
-        worker.sent_version, worker.acknowledged = (None, True) if unknown else (version, True)
-        if unknown and version is not None and any(one.version == version for one in worker.leases):
-            self._state.send_policy(worker, version, now)
-        for lease in worker.leases:
-            self._state.send_lease(described, worker, lease)
-
-    def _heard(self, worker: Worker, now: float) -> None:
-        self._state.touch(worker)
-        worker.last_heard = now
-        self._state.fleet.set_silent(worker, False)
-
-    def _silence(self, worker: Worker, now: float) -> None:
-        """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3).
-
-        It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
-        """
-        self._state.fleet.set_silent(worker, self._state.learner.has_version)
-        worker.sent_version, worker.acknowledged = None, True
-        self._state.touch(worker)
-        self._state.lapse_all(worker, "no progress was heard", now)
 
     def _replace(self, connection_id: int | None) -> None:
         if connection_id is not None:
@@ -503,11 +375,6 @@ class CollectionCore:
     def _check_run(self, run_id: str | None) -> None:
         if run_id is not None and run_id != self.config.run_id:
             raise _wrong_run(run_id)
-
-    def _require_described(self) -> Described:
-        if self._state.described is None:
-            raise RuntimeError("expected a described game, none is known yet")
-        return self._state.described
 
     def _done(self, now: float) -> list[Effect]:
         plan(self._state, now)

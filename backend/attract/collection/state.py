@@ -93,6 +93,12 @@ class CollectionState:
 
     # --- where things stand ---
 
+    def require_described(self) -> Described:
+        """What exists once the game is known. Raises: RuntimeError: before."""
+        if self.described is None:
+            raise RuntimeError("expected a described game, none is known yet")
+        return self.described
+
     def progress(self, described: Described) -> Progress:
         """Where collection and learning stand."""
         return Progress(

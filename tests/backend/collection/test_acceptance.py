@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -6,7 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
-from attract.schema.messages import Block, FromBrowser
+from attract.errors import ProtocolError
+from attract.schema.messages import Block, FromBrowser, LeaseVoid
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from driven_core import DrivenCore, small_config
@@ -46,11 +48,12 @@ def test_S5_T4_E9_only_valid_steps_are_counted_but_every_tick_of_a_game() -> Non
 
 def test_E9_ticks_go_on_while_the_first_agent_takes_no_part() -> None:
     block = played_block(horizon=7, description=counting_description(num_agents=3), breaks=True)
-    # The second agent's column as the first's: it misses steps 3 and 4, the third agent too.
+    # The first agent misses steps 3 and 4 like the third; the second takes part in them, or not.
     ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(7, 3).copy()
     for others, expected in ((2, 14), (0, 10)):
         ticks[:, 0] = [2, 2, 2, 0, 0, 2, 2]
-        ticks[3:5, 1:] = others
+        ticks[3:5, 1] = others
+        ticks[3:5, 2] = 0
         changed = block.model_copy(update={"executed_ticks": from_numpy(ticks)})
         assert Acceptance(LeaseBook(), 3, 4).num_ticks(changed) == expected
     # Of a game whose first agent is in another block, that block tells.
@@ -195,3 +198,75 @@ class TestC1Faults(Faults.TestCase):
 
     def test_C1_each_segment_counts_once_under_all_faults(self) -> None:
         self.runTest()
+
+
+def test_C1_a_block_counts_once_whatever_is_sent_again() -> None:
+    driven = DrivenCore.started()
+    (block, close) = driven.workers[10].play()
+    assert driven.block(10, block).accepted
+    again = driven.block(10, block)
+    assert (again.accepted, again.reason) == (False, "duplicate")
+    assert [one.accepted for one in driven.acks] == [True, False]
+    driven.say(10, close)
+    assert driven.block(10, block).reason == "spent lease"
+    assert driven.block(10, block.model_copy(update={"lease_id": 99})).reason == "unknown lease"
+    assert driven.core.fleet_view(0.0).blocks_refused == 3
+
+
+def test_C1_a_lease_is_its_own_workers_alone() -> None:
+    driven = DrivenCore.started()
+    (block, _) = driven.workers[10].play()
+    assert driven.block(11, block).reason == "lease of another worker"
+    assert driven.block(10, block).accepted
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"first_instance": 3}, "slot_id"),
+        ({"segment": 1}, "segment_index"),
+        ({"version": 1}, "policy_version"),
+    ],
+)
+def test_C1_a_block_that_contradicts_its_lease_is_an_error(change: dict[str, int], field: str) -> None:
+    driven = DrivenCore.started()
+    lease_id = driven.workers[10].leases[0].lease_id
+    block = played_block(lease_id=lease_id, **change)  # type: ignore[arg-type]
+    with pytest.raises(ProtocolError, match=field):
+        driven.core.offer_block(10, block, 0.0)
+
+
+def test_C1_what_would_be_too_old_is_refused_and_what_is_accepted_is_trained() -> None:
+    # One-segment batches: worker 10 closes two of them while worker 11 plays on at version 0.
+    driven = DrivenCore.started(batch_segments=3)
+    slow = driven.workers[11].leases[0]
+    assert slow.seats[0].policy_version == 0
+    for _ in range(2):
+        driven.play(10)
+        driven.publish()
+    voided = [one.lease_id for one in driven.messages(LeaseVoid, 11)]
+    assert slow.lease_id in voided
+    late = played_block(lease_id=slow.lease_id, first_instance=3)
+    assert driven.block(11, late).reason == "spent lease"
+
+
+def test_C1_a_block_too_old_by_the_time_it_is_written_is_refused() -> None:
+    driven = DrivenCore.started(batch_segments=3)
+    (block, _) = driven.workers[11].play()
+    verdict = driven.core.offer_block(11, block, driven.now)
+    assert verdict.accepted
+    driven.play(10)  # the update of version 0 begins
+    driven.publish()
+    driven.play(10)  # and that of version 1: the next one takes version 1 and up
+    wanted = driven.core.commit_block(11, block, verdict, driven.now)
+    driven.do(wanted)
+    assert not driven.acks[-1].accepted
+    assert driven.core.fleet_view(0.0).blocks_refused == 1
+
+
+def test_a_withdrawn_block_may_come_again() -> None:
+    driven = DrivenCore.started()
+    (block, _) = driven.workers[10].play()
+    verdict = driven.core.offer_block(10, block, 0.0)
+    driven.core.withdraw_block(block, verdict)
+    assert driven.block(10, block).accepted

@@ -1,9 +1,13 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
+from attract.collection import effects
 from attract.collection.batches import AcceptedBlock, Pool, close_batch, episodes_in_order, sorted_rows
 from attract.schema.messages import EpisodeResult, Seed
+from blocks import played_block
+from driven_core import DrivenCore
 
 SEED = Seed(low=1, high=2)
 
@@ -112,3 +116,117 @@ def test_each_batch_that_waits_takes_what_is_one_version_older() -> None:
     assert {one.rows[0] for one in gone} == {0, 3, 4, 6}
     assert [one.policy_version for one in pool.take()] == [4, 5]
     assert [one.policy_version for one in pool.take()] == [5]
+
+
+def test_S1_a_batch_closes_at_the_first_lease_boundary_with_enough_and_the_surplus_trains() -> None:
+    driven = DrivenCore.started(rollout_segments=2, batch_segments=7)
+    driven.play(11)  # three segments of an open lease
+    driven.play(10)  # six so far
+    assert not driven.trains
+    driven.play(10)  # nine, and 10's lease ends
+    assert [len(one.rows) for one in driven.trains] == [9]
+    assert len(set(driven.trains[0].rows)) == 9
+
+
+def test_S1_with_enough_but_no_boundary_nothing_closes() -> None:
+    driven = DrivenCore.started(rollout_segments=2, batch_segments=3)
+    driven.play(10)
+    driven.play(11)
+    driven.wait(0.1)  # whatever else happens meanwhile
+    assert not driven.trains
+    driven.play(11)
+    assert [len(one.rows) for one in driven.trains] == [9]
+
+
+@pytest.mark.parametrize("order", [(10, 11), (11, 10)])
+def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -> None:
+    driven = DrivenCore.started(schedule="sync")
+    for _ in range(3):
+        for connection_id in order:
+            before = len(driven.trains)
+            driven.play(connection_id)
+            assert len(driven.trains) == before + (connection_id == order[-1])
+        driven.publish()
+    counted = [
+        (one.result.instance_id, one.result.episode, one.global_episode_index)
+        for effect in driven.wanted(effects.EpisodesCounted)
+        for one in effect.episodes
+    ]
+    # Episodes of 7 steps: episode 0 is cut, episode 1 ends at step 13, in the fourth segment.
+    assert counted == []
+    assert driven.core.counters.episodes == 6
+    for connection_id in order:
+        driven.play(connection_id)
+    counted = [
+        (one.result.instance_id, one.global_episode_index)
+        for effect in driven.wanted(effects.EpisodesCounted)
+        for one in effect.episodes
+    ]
+    assert counted == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
+    assert driven.trains[-1].counters.global_episode_index == 6
+
+
+def test_C8_sync_gives_everybody_the_same_share_of_every_iteration() -> None:
+    driven = DrivenCore.started(schedule="sync", batch_segments=13)
+    assert [(one.num_segments, one.seats[0].policy_version) for one in driven.leases()] == [(3, 0), (3, 0)]
+    driven.play(10, 3)
+    assert len(driven.leases()) == 2, "who is first waits"
+    driven.play(11, 3)
+    assert len(driven.trains) == 1
+    assert len(driven.leases()) == 2, "and so do all while the learner works"
+    driven.publish()
+    assert [(one.num_segments, one.seats[0].policy_version) for one in driven.leases()[2:]] == [
+        (3, 1),
+        (3, 1),
+    ]
+
+
+def test_C6_overlap_numbers_episodes_as_they_come() -> None:
+    driven = DrivenCore.started(schedule="overlap", rollout_segments=4)
+    driven.play(11, 4)
+    driven.play(10, 4)
+    counted = [
+        (one.result.instance_id, one.global_episode_index, one.worker_id)
+        for effect in driven.wanted(effects.EpisodesCounted)
+        for one in effect.episodes
+    ]
+    assert counted == [(3, 0, 1), (4, 1, 1), (5, 2, 1), (0, 3, 0), (1, 4, 0), (2, 5, 0)]
+
+
+def test_E1_cut_episodes_have_no_number_and_reach_no_statistic() -> None:
+    driven = DrivenCore.started(rollout_segments=4)
+    driven.play(10, 4)
+    results = [one.result for effect in driven.wanted(effects.EpisodesCounted) for one in effect.episodes]
+    assert {one.end_reason for one in results} == {"time_limit"}
+    counters = driven.core.counters
+    assert (counters.episodes, counters.global_episode_index) == (6, 3)  # 3 were cut
+
+
+def test_C1_a_refused_blocks_episodes_do_not_count() -> None:
+    driven = DrivenCore.started(rollout_segments=4)
+    blocks = [message for _ in range(4) for message in driven.workers[10].play()]
+    for message in blocks[:-1]:
+        driven.say(10, message)
+        driven.say(10, message)
+    assert driven.core.counters.global_episode_index == 3
+
+
+def test_T4_steps_count_when_received_and_agent_steps_when_trained() -> None:
+    driven = DrivenCore.started()
+    driven.play(10)
+    driven.play(11)
+    train = driven.trains[0]
+    counters = driven.core.counters
+    # two workers, three slots, four steps of two ticks
+    assert (counters.collected_steps, counters.ticks, counters.agent_steps, counters.updates) == (
+        24,
+        48,
+        0,
+        0,
+    )
+    assert (train.counters.agent_steps, train.counters.updates) == (24, 1)
+    driven.publish()
+    assert (driven.core.counters.agent_steps, driven.core.counters.updates) == (24, 1)
+    stale = played_block(lease_id=1)
+    assert not driven.block(10, stale).accepted
+    assert driven.core.counters.collected_steps == 36, "refused ones too"

@@ -1,8 +1,10 @@
 import pytest
 
+from attract.collection import effects
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
 from attract.schema.learner import Counters, Published, Ready, RejectedRow
+from driven_core import DrivenCore, small_config
 
 
 def ready(version: int, **counters: int) -> Ready:
@@ -65,3 +67,127 @@ def test_T4_rejected_rows_do_not_count(rejected: list[RejectedRow], steps: int) 
     learner.commit(batch(5), published)
     assert learner.counters.agent_steps == steps
     assert learner.version == 6
+
+
+def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
+    driven = DrivenCore(small_config(warmup_steps=40))
+    driven.host()
+    driven.join(11, 1)
+    driven.join(10, 0)
+    leases = driven.leases()
+    # 40 steps of 2 x 3 slots of 4 steps: 2 segments each
+    assert [one.purpose for one in leases] == ["record", "record"]
+    assert [(one.num_segments, one.seats[0].script) for one in leases] == [(2, "random")] * 2
+    driven.play(11, 2)
+    driven.play(10, 2)
+    assert not driven.wanted(effects.StartWarmup)
+    driven.ready(needs_warmup=True)
+    (warmup,) = driven.wanted(effects.StartWarmup)
+    assert len(set(warmup.rows)) == 12
+    assert driven.core.counters == Counters()
+    assert not driven.wanted(effects.SendPolicy)
+    driven.publish()
+    assert [one.purpose for one in driven.leases()[2:]] == ["train"] * 4
+    driven.play(10)
+    driven.play(11)
+    assert len(driven.trains[0].rows) == 6
+
+
+def test_P7_without_warm_up_steps_the_learner_is_told_so() -> None:
+    driven = DrivenCore(small_config(warmup_steps=0))
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready(needs_warmup=True)
+    assert driven.wanted(effects.StartWarmup) == [effects.StartWarmup(())]
+
+
+def test_P8_a_dropped_update_frees_its_rows_counts_nothing_and_three_pause() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    for consecutive in (1, 2, 3):
+        driven.play(10)
+        driven.play(11)
+        driven.drop(consecutive)
+    counters = driven.core.counters
+    assert (counters.updates, counters.agent_steps) == (0, 0)
+    assert driven.core.paused
+    assert not driven.workers[10].leases
+    driven.do(driven.core.resume(driven.now))
+    driven.play(10)
+    driven.play(11)
+    driven.publish()
+    assert driven.core.counters.updates == 1
+
+
+def test_C7_a_rejected_row_names_its_worker_and_its_steps_do_not_count() -> None:
+    driven = DrivenCore.started()
+    driven.play(10)
+    driven.play(11)
+    train = driven.trains[0]
+    driven.publish([RejectedRow(row=train.rows[-1], largest_difference=0.5)], valid_steps=20)
+    (note,) = driven.wanted(effects.Note)
+    assert note.kind == "verification"
+    assert "worker 1 " in note.text
+    assert driven.core.counters.agent_steps == 20
+
+
+def test_C7_local_hosts_have_one_segment_per_lease_verified_others_all() -> None:
+    local = DrivenCore.started(rollout_segments=2, schedule="sync")
+    local.play(10, 2)
+    local.play(11, 2)
+    train = local.trains[0]
+    assert train.trust_all
+    assert len(train.verify_rows) == 2
+    driven = DrivenCore(small_config(schedule="sync"), tier="invited")
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    driven.ready()
+    driven.play(10)
+    driven.play(11)
+    train = driven.trains[0]
+    assert not train.trust_all
+    assert train.verify_rows == train.rows
+
+
+def test_a_learner_that_comes_back_gets_its_batch_again() -> None:
+    driven = DrivenCore.started()
+    driven.play(10)
+    driven.play(11)
+    driven.do(driven.core.learner_lost(driven.now))
+    driven.play(10)
+    driven.play(11)
+    assert len(driven.trains) == 1
+    driven.ready(0)
+    assert driven.trains[1] == driven.trains[0]
+    driven.publish()
+    assert len(driven.trains) == 3
+    assert driven.core.counters.updates == 1
+    assert not set(driven.trains[2].rows) & set(driven.trains[0].rows)
+
+
+def test_a_learner_that_had_finished_before_it_died_goes_on() -> None:
+    driven = DrivenCore.started()
+    driven.play(10)
+    driven.play(11)
+    driven.do(driven.core.learner_lost(driven.now))
+    driven.ready(1, counters=driven.trains[0].counters)
+    assert driven.core.counters.updates == 1
+    assert len(driven.trains) == 1
+    driven.play(10)
+    driven.play(11)
+    assert len(driven.trains) == 2
+
+
+def test_D2_counters_go_on_at_resume() -> None:
+    driven = DrivenCore(small_config())
+    driven.host()
+    driven.join(10, 0)
+    driven.join(11, 1)
+    before = Counters(agent_steps=1000, updates=7, global_episode_index=5, episodes=6, collected_steps=1200)
+    driven.ready(7, counters=before)
+    assert driven.leases(10)[0].seats[0].policy_version == 7
+    driven.play(10)
+    driven.play(11)
+    assert driven.trains[0].counters.updates == 8
+    assert driven.trains[0].counters.agent_steps == 1024

@@ -1,4 +1,7 @@
+from attract.collection import effects
 from attract.collection.leases import Lease, LeaseBook
+from attract.schema.messages import Goodbye, LeaseVoid, PolicyAck, Progress
+from driven_core import DrivenCore
 
 
 def issued(book: LeaseBook, now: float = 0.0) -> Lease:
@@ -54,3 +57,127 @@ def test_remaining_counts_what_may_still_come() -> None:
     lease.received[0, :] = True
     lease.remaining -= 3
     assert lease.remaining == 3
+
+
+def test_a_finished_lease_tells_how_long_after_its_issue_it_closed() -> None:
+    driven = DrivenCore.started()
+    driven.now = 3.0
+    driven.play(10)
+    driven.now = 5.0
+    driven.play(10)
+    # both were issued at 0: the second waited behind the first
+    assert [(one.worker_id, one.seconds) for one in driven.wanted(effects.LeaseFinished)] == [
+        (0, 3.0),
+        (0, 5.0),
+    ]
+
+
+def test_overlap_keeps_one_lease_ahead_and_never_two() -> None:
+    driven = DrivenCore.started()
+    assert len(driven.leases(10)) == 2
+    assert len(driven.leases(11)) == 2
+    driven.play(10)
+    driven.play(11)
+    assert driven.core.updating
+    # Segments of version 0 would now be too old for the update after the next: nobody gets a third.
+    assert len(driven.leases()) == 4
+    driven.publish()
+    assert [one.seats[0].policy_version for one in driven.leases()[4:]] == [1, 1]
+
+
+def test_C3_a_silent_lease_lapses_after_15_seconds_and_is_issued_anew() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    driven.play(11)
+    first = driven.leases(10)[0]
+    driven.wait(14.9)
+    assert not driven.messages(LeaseVoid)
+    driven.wait(0.2)
+    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [first.lease_id]
+    again = driven.leases()[-1]
+    assert again.lease_id > first.lease_id
+    driven.play(11)
+    assert len(driven.trains) == 1
+    assert driven.core.fleet_view(driven.now).leases_lapsed == 1
+
+
+def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    lease = driven.leases(10)[0]
+    other = driven.leases(11)[0]
+    for _ in range(4):
+        driven.wait(10.0)
+        driven.say(10, Progress(run_id="run-1", lease_id=lease.lease_id, steps=1))
+        driven.say(
+            11, PolicyAck(run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error=None)
+        )
+    void = {one.lease_id for one in driven.messages(LeaseVoid)}
+    assert other.lease_id in void
+    assert lease.lease_id not in void
+
+
+def test_C3_a_slow_fleet_has_three_median_segments_of_time() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    for _ in range(2):
+        for _ in range(2):
+            driven.wait(10.0)
+            for connection_id in (10, 11):
+                lease_id = driven.workers[connection_id].leases[0].lease_id
+                driven.say(connection_id, Progress(run_id="run-1", lease_id=lease_id, steps=1))
+        driven.play(10)
+        driven.play(11)
+        driven.publish()
+    # Segments took 20 s: silence lasts 60 s now.
+    driven.wait(59.9)
+    assert not driven.messages(LeaseVoid)
+    driven.wait(0.2)
+    assert driven.messages(LeaseVoid)
+
+
+def test_C3_a_closed_socket_lapses_its_lease_after_two_seconds() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    driven.play(11)
+    driven.close(10)
+    driven.wait(1.9)
+    assert driven.core.fleet_view(driven.now).leases_lapsed == 0
+    driven.wait(0.2)
+    assert driven.core.fleet_view(driven.now).leases_lapsed == 1
+    driven.play(11)
+    assert len(driven.trains) == 1, "the other worker made up for it"
+
+
+def test_C3_goodbye_lapses_at_once() -> None:
+    driven = DrivenCore.started()
+    driven.say(10, Goodbye())
+    assert driven.core.fleet_view(driven.now).leases_lapsed == 2
+
+
+def test_C3_a_thawed_worker_is_asked_again_once_it_is_heard() -> None:
+    driven = DrivenCore.started()
+    driven.hold_acks = True
+    driven.wait(15.0)
+    count = len(driven.leases(10))
+    driven.wait(100.0)
+    assert len(driven.leases(10)) == count, "a frozen tab gets no more leases"
+    pushed = [one for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    assert len(pushed) == 2, "one policy to begin with, one to ask whether it lives"
+    driven.hold_acks = False
+    for answer in driven.workers[10].take_policy(0):
+        driven.say(10, answer)
+    assert len(driven.leases(10)) > count
+
+
+def test_never_more_than_one_unacknowledged_policy_and_the_latest_wins() -> None:
+    driven = DrivenCore.started(batch_segments=3)
+    driven.hold_acks = True
+    for _ in range(4):
+        driven.play(10)
+        if driven.core.updating:
+            driven.publish()
+    pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    assert pushed == [0, 1]
+    newest = driven.version
+    assert newest > 1
+    for answer in driven.workers[10].take_policy(1):
+        driven.say(10, answer)
+    pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    assert pushed == [0, 1, newest]

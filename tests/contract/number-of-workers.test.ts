@@ -2,10 +2,10 @@ import type { EpisodeResult } from "@attract/schema";
 import type { ObservationBatch } from "@attract/worker/observation-batch";
 import type { GameDefinition } from "attract/contract";
 import { describe, expect, test } from "vitest";
-import cartpole from "../../../web/games/cartpole/game.ts";
-import foragers from "../../../web/games/foragers/game.ts";
-import { collect } from "./support/collected.ts";
-import { createLoop, FakePolicy, lease, seat } from "./support/counting-game.ts";
+import cartpole from "../../web/games/cartpole/game.ts";
+import foragers from "../../web/games/foragers/game.ts";
+import { collect } from "../web/worker/support/collected.ts";
+import { createLoop, FakePolicy, lease, seat } from "../web/worker/support/counting-game.ts";
 
 /** A fixed policy: each action's logit is a sine of the observation, so that what is played depends on what is seen. */
 class SinePolicy extends FakePolicy {

@@ -1,0 +1,145 @@
+"""What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
+
+from attract.collection.config import check_satisfiable
+from attract.collection.effects import GameBroken, GameKnown, LeaseFinished
+from attract.collection.fleet import Host, Worker
+from attract.collection.leases import Lease
+from attract.collection.reports import report_of
+from attract.collection.state import CollectionState, Described
+from attract.schema import messages
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
+from attract.schema.messages import FromBrowser
+
+
+def hear_host(state: CollectionState, host: Host, message: FromBrowser, now: float) -> None:
+    """A host's message. Raises: ProtocolError: when it is not for a host to say."""
+    match message:
+        case messages.HostStatus():
+            host.hidden = message.hidden
+        case messages.GameDescribed():
+            if state.described is None and message.sha256 == state.config.game.sha256:
+                _game_described(state, message.description)
+        case messages.GameFailed():
+            report = report_of(message, host.host_id, message.worker_index)
+            state.emit(GameBroken(report, fatal=state.described is None))
+            worker = state.fleet.newest_of(host, message.worker_index)
+            if worker is not None:
+                state.break_worker(worker, report, now)
+        case messages.Goodbye():
+            pass
+        case _:
+            raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
+
+
+def hear_worker(state: CollectionState, worker: Worker, message: FromBrowser, now: float) -> None:
+    """A worker's message, any but a block. Raises: ProtocolError: when it may not be said, or is wrong."""
+    match message:
+        case messages.Progress():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None:
+                lease.heard_at = now
+        case messages.PolicyAck():
+            if message.policy_version == worker.sent_version:
+                worker.acknowledged = True
+            if message.error is not None:
+                state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
+                state.break_worker(worker, None, now)
+        case messages.RolloutClose():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None and lease.purpose != "evaluate":
+                _rollout_closed(state, worker, lease, now)
+        case messages.EvaluationResult():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None and lease.purpose == "evaluate":
+                _evaluated(state, lease, message, now)
+        case messages.GameFailed():
+            worker.failures += 1
+            worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
+            state.emit(GameBroken(worker.last_report, fatal=False))
+        case messages.Goodbye():
+            state.lapse_all(worker, "the page is going away", now)
+            state.fleet.set_silent(worker, True)
+        case _:
+            raise malformed(f"{message.type}: not for a worker to say", fix="connect as a host")
+
+
+def _game_described(state: CollectionState, description: GameDescription) -> None:
+    check_satisfiable(state.config, description)
+    state.described = Described(state.config, description, state.book)
+    state.describing = None
+    state.emit(GameKnown(description))
+    for host in state.fleet.hosts.values():
+        assign(state, host)
+
+
+def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    state.book.played(lease, now)
+    if lease.purpose == "train" and lease.front_since is not None:
+        steps = lease.num_segments * lease.num_slots * state.config.horizon
+        worker.measured(steps, now - lease.front_since)
+        worker.failures = 0
+        state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
+    state.end_lease(lease, now)
+
+
+def _evaluated(state: CollectionState, lease: Lease, message: messages.EvaluationResult, now: float) -> None:
+    evaluation = state.evaluation_of(lease)
+    if evaluation is None:
+        return
+    agents = state.require_described().description.num_agents
+    if any(len(one.returns) != agents for one in message.episodes):
+        raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
+    evaluation.complete(lease.lease_id, message.episodes)
+    state.end_lease(lease, now)
+    done = evaluation.done()
+    if done is not None:
+        state.evaluations.remove(evaluation)
+        state.emit(done)
+
+
+def assign(state: CollectionState, host: Host) -> None:
+    """Tell a host what to run: nothing before the game is known, unless it is to describe it."""
+    if host.connection_id is None:
+        return
+    known = state.described is not None
+    describe = not known and state.describing == host.connection_id
+    state.send(
+        host.connection_id,
+        messages.Assignment(
+            run_id=state.config.run_id,
+            game=state.config.game,
+            num_workers=host.max_workers if known or describe else 0,
+            describe=describe,
+        ),
+    )
+
+
+def send_again(state: CollectionState, described: Described, worker: Worker, now: float) -> None:
+    """Say once more what may have died with a worker's last socket: lapses, its policy, its leases."""
+    for lease_id in worker.voided:
+        state.send_void(worker, lease_id, "it lapsed")
+    version, unknown = worker.sent_version, not worker.acknowledged
+    worker.sent_version, worker.acknowledged = (None, True) if unknown else (version, True)
+    if unknown and version is not None and any(one.version == version for one in worker.leases):
+        state.send_policy(worker, version, now)
+    for lease in worker.leases:
+        state.send_lease(described, worker, lease)
+
+
+def heard(state: CollectionState, worker: Worker, now: float) -> None:
+    """Anything at all was heard of a worker."""
+    state.touch(worker)
+    worker.last_heard = now
+    state.fleet.set_silent(worker, False)
+
+
+def silence(state: CollectionState, worker: Worker, now: float) -> None:
+    """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3).
+
+    It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
+    """
+    state.fleet.set_silent(worker, state.learner.has_version)
+    worker.sent_version, worker.acknowledged = None, True
+    state.touch(worker)
+    state.lapse_all(worker, "no progress was heard", now)
