@@ -49,7 +49,7 @@ test("each part is written to its own array; a single number will do for an entr
   ]);
 });
 
-describe("a choice that is none of its space is refused", () => {
+describe("a whole number that is none of its space is refused", () => {
   const cases: [Partial<Record<keyof typeof GOOD, unknown>>, string][] = [
     [{ item: 4 }, "observation.item[0] = 4, expected a whole number from 0 to 3"],
     [{ item: -1 }, "observation.item[0] = -1"],
@@ -57,6 +57,10 @@ describe("a choice that is none of its space is refused", () => {
     [{ cards: [0, 3] }, "observation.cards[1] = 3, expected a whole number from 0 to 2"],
     [{ doors: [0, 2, 0] }, "observation.doors[1] = 2, expected a whole number from 0 to 1"],
     [{ doors: [0, 256, 0] }, "observation.doors[1] = 256"],
+    [{ picture: [0, 256] }, "observation.picture[1] = 256, expected a whole number from 0 to 255"],
+    [{ picture: [-1, 0] }, "observation.picture[0] = -1"],
+    [{ picture: [0, 0.5] }, "observation.picture[1] = 0.5"],
+    [{ picture: [Number.NaN, 0] }, "observation.picture[0] = NaN"],
     [{ cards: [1] }, "observation.cards with 1 numbers, expected 2"],
     [{ item: undefined }, "observation.item"],
   ];

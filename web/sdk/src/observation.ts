@@ -74,7 +74,7 @@ export class ObservationReader {
   /** Copies what the game returned into the view. Raises GameError (`shape`). */
   write(method: GameMethod, value: ObservationValue): void {
     for (let e = 0; e < this.#entries.length; e++) {
-      const { name, size, shape } = this.#entries[e];
+      const { name, size, shape, dtype } = this.#entries[e];
       const given = name === "" ? value : (value as Record<string, unknown>)?.[name];
       const source = (typeof given === "number" && name !== "" ? [given] : given) as ArrayLike<number>;
       if (typeof source !== "object" || source === null || source.length !== size) {
@@ -93,8 +93,8 @@ export class ObservationReader {
           );
         }
         view[i] = number;
-        // A choice that its array cannot hold, such as 1.5, would become another one.
-        if (this.#highest[e] !== null && view[i] !== number) throw this.#choiceError(method, e, i, number);
+        // What an array of whole numbers cannot hold, such as 1.5 or 256, would become something else.
+        if (dtype !== "float32" && view[i] !== number) throw this.#wholeError(method, e, i, number);
       }
     }
   }
@@ -124,13 +124,13 @@ export class ObservationReader {
   #checkChoices(method: GameMethod, e: number, highest: Int32Array): void {
     const view = this.#views[e];
     for (let i = 0; i < view.length; i++) {
-      if (view[i] < 0 || view[i] > highest[i]) throw this.#choiceError(method, e, i, view[i]);
+      if (view[i] < 0 || view[i] > highest[i]) throw this.#wholeError(method, e, i, view[i]);
     }
   }
 
-  #choiceError(method: GameMethod, e: number, i: number, number: number): GameError {
+  #wholeError(method: GameMethod, e: number, i: number, number: number): GameError {
     const field = `${this.#field(this.#entries[e].name)}[${i}]`;
-    const range = `a whole number from 0 to ${this.#highest[e]?.[i]}`;
+    const range = `a whole number from 0 to ${this.#highest[e]?.[i] ?? 255}`;
     return new GameError("shape", method, field, `${method}() gave ${field} = ${number}, expected ${range}`);
   }
 
