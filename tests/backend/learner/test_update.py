@@ -14,7 +14,7 @@ from attract.learner.report import UpdateRates
 from attract.learner.update import create_optimizer, ppo_update
 from attract.learner.update_batch import UpdateBatch
 from attract.presets import PRESETS
-from attract.schema.spaces import BoxSpace
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace
 from attract.settings import PpoSettings
 from played_batches import build as build_acting
 from played_batches import play
@@ -65,7 +65,17 @@ def advantages_and_targets(batch, settings=SETTINGS):
     return estimates.advantages, estimates.value_targets
 
 
-def update(policy, batch, settings=SETTINGS, *, rates=RATES, seed=0, optimizer=None, on_minibatch=None):
+def update(
+    policy,
+    batch,
+    settings=SETTINGS,
+    *,
+    rates=RATES,
+    seed=0,
+    optimizer=None,
+    on_minibatch=None,
+    distribution=DISTRIBUTION,
+):
     optimizer = optimizer or create_optimizer(policy, rates.learning_rate)
     generator = torch.Generator().manual_seed(seed)
     return ppo_update(
@@ -74,7 +84,7 @@ def update(policy, batch, settings=SETTINGS, *, rates=RATES, seed=0, optimizer=N
         batch,
         settings,
         generator,
-        distribution=DISTRIBUTION,
+        distribution=distribution,
         rates=rates,
         on_minibatch=on_minibatch,
     )
@@ -547,6 +557,45 @@ def test_P9_the_ratio_of_ppo_is_against_the_version_that_acted():
     assert report.details["train/vtrace_clipped_fraction"] == pytest.approx(share, abs=0.02)
     # Without lag there is nothing to correct, and nothing is said of it.
     assert update(policy, batch, settings).details == {}
+
+
+PLAYED = {
+    "several entries, bits": {
+        "observation": DictSpace(
+            spaces={
+                "hand": DiscreteSpace(n=4),
+                "map": BoxSpace(shape=[12, 12, 2], dtype="uint8"),
+                "place": BoxSpace(shape=[2]),
+            }
+        ),
+        "action": {"kind": "multi_binary", "n": 3},
+    },
+    "continuous": {"action": {"kind": "box", "shape": [2], "dtype": "float32", "low": -1.0, "high": 1.0}},
+    "masked": {"masks": 3},
+    "masked components, gru": {
+        "action": {"kind": "multi_discrete", "nvec": [2, 4]},
+        "masks": 6,
+        "recurrent": "gru",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", PLAYED)
+@pytest.mark.parametrize("unit", ["step", "segment"])
+def test_P5_S5_on_policy_every_kind_of_policy_has_ratio_one_and_learns(kind, unit):
+    network = dict(PLAYED[kind])
+    masks = network.pop("masks", 0)
+    policy, distribution = build_acting(**network)
+    unit = "segment" if policy.state_size else unit
+    batch = play(policy, distribution, masks=masks, invalid=0.5)
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, minibatch_unit=unit)
+    weights = weights_of(policy)
+    report = update(policy, batch, settings, distribution=distribution)
+    # The distribution of the update is that of the play, mask and all: ratio 1, so the surrogate is 0.
+    assert report.approx_kl == pytest.approx(0, abs=1e-6) and report.clip_fraction == 0
+    assert report.policy_loss == pytest.approx(0, abs=1e-5)
+    assert report.num_steps == int(batch.valid.sum()) < batch.valid.numel()
+    assert all(not torch.equal(tensor, weights[name]) for name, tensor in policy.named_parameters())
 
 
 @pytest.fixture
