@@ -8,8 +8,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import yaml
 
+from attract.server.routes import lan_address
 from attract_command import AttractCommand
 from free_port import free_port
 
@@ -22,9 +24,13 @@ def _services() -> dict[str, Any]:
 
 
 def _local(text: str, port: int) -> str:
-    """A word of the compose file on this machine: the service's name and port become local ones."""
+    """A word of the compose file on this machine: ports become free ones, the trainer's name its address.
+
+    Another container reaches the trainer over a network, so here too it is not by the loopback address.
+    """
     text = re.sub(r"\$\{ATTRACT_WORKER_TOKEN:\?[^}]*\}", TOKEN, text)
-    return re.sub(r"\b(trainer|127\.0\.0\.1):8000\b", f"127.0.0.1:{port}", re.sub(r"^8000$", str(port), text))
+    text = re.sub(r"\btrainer:8000\b", f"{lan_address()}:{port}", text)
+    return re.sub(r"\b127\.0\.0\.1:8000\b", f"127.0.0.1:{port}", re.sub(r"^8000$", str(port), text))
 
 
 def _start(service: dict[str, Any], port: int, runs_dir: Path, *more: str) -> AttractCommand:
@@ -56,6 +62,9 @@ def test_the_services_commands_train_together(tmp_path: Path) -> None:
         while subprocess.run(health, check=False).returncode != 0:
             assert trainer.process.poll() is None, trainer.wait().stderr
             assert time.monotonic() < deadline, "the trainer's health check never passed"
+        # The fleet's browser asks for the trainer by its service's name.
+        named = httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"host": "trainer:8000"})
+        assert named.status_code == 200, named.text
         fleet = _start(services["fleet"], port, tmp_path)
         outcome = trainer.wait(180)
         assert outcome.code in (0, 3), outcome.stderr

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,17 @@ class Outcome:
 class AttractCommand:
     """A running `attract` in a process group of its own, so that a test can press Ctrl-C on it."""
 
-    def __init__(self, *arguments: str, runs_dir: Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        runs_dir: Path,
+        environment: dict[str, str] | None = None,
+        prefix: Sequence[str] = (),
+    ) -> None:
+        """`prefix`: a command that runs the rest of its arguments in its own place."""
         self._began = time.monotonic()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "attract", *arguments],
+            [*prefix, sys.executable, "-m", "attract", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
