@@ -14,7 +14,8 @@ from rich.table import Table
 
 from attract import __version__
 from attract.errors import AttractError, ConfigurationError
-from attract.settings import RunSettings, ServerSettings, merge_settings
+from attract.presets import layer_settings
+from attract.settings import RunSettings, ServerSettings
 
 app = App(
     name="attract",
@@ -48,7 +49,7 @@ def train(
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
     settings: RunFlags = RunSettings(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
-    """Train an agent on GAME: a bundled name (cartpole, snake, lander) or a path to a .js or .ts module.
+    """Train an agent on GAME: a bundled name (cartpole, memory, ...) or a path to a .js or .ts module.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def train(
     from attract.commands.gateway import run_async
     from attract.commands.train import TrainOrder, train_game
 
-    given = merge_settings(
+    given = layer_settings(
         _read_yaml(config),
         settings.model_dump(mode="json", exclude_unset=True),
         _without_none(
@@ -222,6 +223,39 @@ def health(url: str = "http://127.0.0.1:8000") -> int:
     from attract.commands.join import is_healthy
 
     return 0 if is_healthy(url) else 1
+
+
+@app.command
+def results(
+    *,
+    only: str | None = None,
+    seed: int | None = None,
+    out: Path = Path("docs/results.md"),
+    scale: float = 1.0,
+    runs_dir: Path | None = None,
+) -> int:
+    """Train every task of the table of results, Stable-Baselines3's PPO beside it, and write the table.
+
+    Finished runs are kept in a JSON file beside the table, not done again. After three hours none is begun.
+
+    Parameters
+    ----------
+    only
+        One task: a game's name, or `schedules`.
+    seed
+        One seed instead of 1, 2 and 3.
+    out
+        The table; the record of finished runs lies beside it, as .json.
+    scale
+        Fraction of each task's steps: below 1 it tries the command out, and the table says so.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    """
+    from attract.commands.results import ResultsOrder, make_results
+
+    server = _server_settings(port=0, runs_dir=runs_dir)
+    order = ResultsOrder(out, server.runs_dir, only, seed, scale)
+    return make_results(order, lambda text: print(text, flush=True))
 
 
 @app.command

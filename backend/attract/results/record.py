@@ -1,0 +1,59 @@
+"""The record of finished runs: a JSON file beside the table, so that a run is done once."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from attract.results.plan import Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one finished run gave."""
+
+    steps: int
+    """Agent steps asked for; what decides, with `flags`, whether the run counts as the same."""
+    flags: list[str]
+    agent_steps: int
+    """Trained on, at least `steps`."""
+    wall_seconds: float
+    """From the first lease to the last update; for the rival, `learn` alone."""
+    return_mean: float
+    """Of the evaluation's episodes, each played to its end."""
+    return_std: float
+    episodes: int
+    steps_per_second: float
+
+
+class Record:
+    """Finished runs by key; owned by the command, written whole after each run."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads what is there. Raises: ValueError: when the file is no record."""
+        self._path = path
+        self._rows: dict[str, Row] = {}
+        self.machine = ""
+        if path.exists():
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            self._rows = {key: Row(**row) for key, row in data["rows"].items()}
+            self.machine = data["machine"]
+
+    def get(self, run: Run) -> Row | None:
+        """What the run gave, unless it is not done or was done with other steps or flags."""
+        row = self._rows.get(run.key)
+        is_same = row is not None and row.steps == run.steps and row.flags == list(run.flags)
+        return row if is_same else None
+
+    def put(self, run: Run, row: Row, machine: str) -> None:
+        """Keep the run's row, on disk when this returns."""
+        self._rows[run.key] = row
+        self.machine = machine
+        data = {
+            "machine": machine,
+            "rows": {key: asdict(self._rows[key]) for key in sorted(self._rows)},
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._path.with_name(self._path.name + ".new")
+        temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(self._path)

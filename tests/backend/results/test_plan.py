@@ -1,0 +1,48 @@
+"""The plan names every run once, with its rival's beside it."""
+
+import pytest
+
+from attract.errors import ConfigurationError
+from attract.results.plan import SCHEDULES_NAME, SEEDS, TASKS, plan_runs
+
+
+def test_every_variant_and_rival_is_run_with_every_seed_under_a_key_of_its_own() -> None:
+    runs = plan_runs()
+    keys = [run.key for run in runs]
+    assert len(set(keys)) == len(keys)
+    variants = sum(len(task.variants) + (task.rival is not None) for task in TASKS)
+    # The three schedules come to the tasks' variants and rivals.
+    assert len(runs) == len(SEEDS) * (variants + 3)
+    assert {run.task for run in runs} == {task.game for task in TASKS} | {SCHEDULES_NAME}
+
+
+def test_the_rival_trains_for_as_many_steps_as_we_do() -> None:
+    for task in TASKS:
+        runs = plan_runs(only=task.game, seed=2)
+        assert {run.steps for run in runs} == {task.steps}
+        assert {run.seed for run in runs} == {2}
+        assert [run.variant for run in runs if run.rival is not None] == ["sb3"] * (task.rival is not None)
+
+
+def test_scale_takes_a_fraction_of_the_steps() -> None:
+    assert [run.steps for run in plan_runs(only="pendulum", seed=1, scale=0.01)] == [3000, 3000]
+
+
+def test_the_memory_task_is_trained_with_without_and_with_forgotten_states() -> None:
+    flags = {run.variant: run.flags for run in plan_runs(only="memory", seed=1)}
+    assert flags == {
+        "lstm": (),
+        "mlp": ("--policy.recurrent", "none"),
+        "zero": ("--ppo.recurrent-start", "zero"),
+    }
+
+
+def test_an_unknown_task_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean 'pendulum'"):
+        plan_runs(only="pendulun")
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, 1.5])
+def test_a_scale_that_cannot_be_is_refused(scale: float) -> None:
+    with pytest.raises(ConfigurationError, match="--scale"):
+        plan_runs(scale=scale)

@@ -1,0 +1,39 @@
+"""A finished run is kept on disk, and forgotten once its steps or flags are others."""
+
+import dataclasses
+from pathlib import Path
+
+from attract.results.plan import plan_runs
+from attract.results.record import Record, Row
+
+RUN = plan_runs(only="memory", seed=1)[1]
+ROW = Row(
+    steps=RUN.steps,
+    flags=list(RUN.flags),
+    agent_steps=100_352,
+    wall_seconds=12.5,
+    return_mean=0.51,
+    return_std=0.5,
+    episodes=100,
+    steps_per_second=8028.0,
+)
+
+
+def test_a_run_that_was_put_is_there_for_the_next_call(tmp_path: Path) -> None:
+    path = tmp_path / "docs" / "results.json"
+    record = Record(path)
+    assert record.get(RUN) is None
+    record.put(RUN, ROW, "2 cores")
+    again = Record(path)
+    assert again.get(RUN) == ROW
+    assert again.machine == "2 cores"
+    assert [found.name for found in path.parent.iterdir()] == ["results.json"]
+
+
+def test_other_steps_or_flags_are_another_run(tmp_path: Path) -> None:
+    record = Record(tmp_path / "results.json")
+    record.put(RUN, ROW, "2 cores")
+    assert record.get(dataclasses.replace(RUN, steps=RUN.steps + 1)) is None
+    assert record.get(dataclasses.replace(RUN, flags=())) is None
+    assert record.get(dataclasses.replace(RUN, seed=2)) is None
+    assert record.get(RUN) == ROW
