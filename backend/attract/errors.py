@@ -116,7 +116,15 @@ class NonFiniteUpdateError(LearnerError):
 
 
 class FederationError(LearnerError):
-    """Trainers that average with each other could not; says which, and what to do."""
+    """Trainers that average with each other could not; says which, and what to do.
+
+    `is_final`: another learner in the place of this one would fare no better.
+    """
+
+    def __init__(self, problem: str, *, is_final: bool = True) -> None:
+        self.problem = problem
+        self.is_final = is_final
+        super().__init__(problem)
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

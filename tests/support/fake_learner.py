@@ -46,6 +46,7 @@ class FakeLearner:
         self.holding = asyncio.Event()
         """Set once an update waits."""
         self.fail_begin = False
+        self.failure_is_final = False
         self.stall: str | None = None
         """Why the next update, held up, cannot be saved; it is as long as `hold` is cleared."""
         self.drop_updates = 0
@@ -93,7 +94,8 @@ class FakeLearner:
                 case Begin():
                     begin = message
                     if self.fail_begin:
-                        say(Failed(text="ValueError: no such thing", stack="Traceback ..."))
+                        failed = Failed(text="ValueError: no such thing", stack="Traceback ...")
+                        say(failed.model_copy(update={"is_final": self.failure_is_final}))
                         return
                     version, counters, curriculum = 0, Counters(), {}
                     if begin.resume:

@@ -53,6 +53,11 @@ class FederatedAveraging(Protocol):
     Each trainer calls with the same rounds in the same order; a call ends when all have made it.
     """
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a trainer has left in good order: from then on nobody averages any more."""
+        ...
+
     def join(self, share: Share) -> Share:
         """Begin together: everybody gets trainer 0's weights. Only of runs that begin anew.
 
@@ -60,15 +65,20 @@ class FederatedAveraging(Protocol):
         """
         ...
 
-    def average(self, round_number: int, share: Share) -> Share:
+    def average(self, round_number: int, share: Share) -> Share | None:
         """Round `round_number`, from 1: the average of all shares, the same bits for everybody.
 
+        Returns: None once it is over.
         Raises: FederationError: when another trainer is gone, late, at another round or of another kind.
         """
         ...
 
+    def leave(self) -> None:
+        """End in good order: the others are told, and train on alone."""
+        ...
+
     def close(self) -> None:
-        """Leave; the others' next round fails."""
+        """Hang up; without `leave` before it, the others' next round fails."""
         ...
 
 

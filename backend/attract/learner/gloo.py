@@ -1,20 +1,29 @@
 """Federated averaging between processes and machines: torch.distributed with gloo, one share each a round."""
 
+import contextlib
 import hashlib
 import json
+import threading
+import time
 from datetime import timedelta
 from typing import Final
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed import PrefixStore, TCPStore  # pyright: ignore[reportPrivateImportUsage]
 
 from attract.curriculum_settings import FederatedSettings
 from attract.errors import FederationError
 from attract.learner.federated import Share, average_shares, from_vector, to_vector
 
+FAREWELL_SECONDS: Final = 3.0
+"""How long one that leaves waits until all have heard it, and they for the word of one that is gone."""
+LISTEN_SECONDS: Final = 3600.0
 _JOIN: Final = 0
 """Stands for the round in which all begin."""
+_LEFT: Final = "left"
+_HEARD: Final = "heard"
 
 
 class GlooAveraging:
@@ -34,33 +43,79 @@ class GlooAveraging:
         """
         self._settings = settings
         self._kind = kind
+        self._farewell = threading.Event()
+        host, port = settings.rendezvous.rsplit(":", 1)
+        limit = timedelta(seconds=settings.timeout_seconds)
         try:
+            self._store = TCPStore(
+                host, int(port), settings.world_size, is_master=settings.rank == 0, timeout=limit
+            )
             dist.init_process_group(
                 "gloo",
-                init_method=f"tcp://{settings.rendezvous}",
+                store=PrefixStore("group", self._store),
                 rank=settings.rank,
                 world_size=settings.world_size,
-                timeout=timedelta(seconds=settings.timeout_seconds),
+                timeout=limit,
             )
+            ears = TCPStore(host, int(port), None, is_master=False, timeout=limit)
         except (RuntimeError, ValueError) as error:
             raise FederationError(
                 f"trainer {settings.rank} of {settings.world_size} did not meet the others at "
                 f"{settings.rendezvous} within {settings.timeout_seconds:g} s ({_short(error)})"
             ) from error
+        threading.Thread(target=self._listen, args=(ears,), name="farewell", daemon=True).start()
+
+    @property
+    def is_over(self) -> bool:
+        """As `FederatedAveraging.is_over`."""
+        return self._farewell.is_set()
 
     def join(self, share: Share) -> Share:
         """As `FederatedAveraging.join`."""
         shares = self._exchange(_JOIN, share)
         return Share(shares[0].weights, share.optimizer, share.gathered)
 
-    def average(self, round_number: int, share: Share) -> Share:
+    def average(self, round_number: int, share: Share) -> Share | None:
         """As `FederatedAveraging.average`."""
-        return average_shares(self._exchange(round_number, share))
+        if self.is_over:
+            return None
+        try:
+            return average_shares(self._exchange(round_number, share))
+        except FederationError as error:
+            # The others may have left while this one was on its way into the round.
+            if not error.is_final and self._farewell.wait(FAREWELL_SECONDS):
+                return None
+            raise
+
+    def leave(self) -> None:
+        """As `FederatedAveraging.leave`. Trainer 0, who keeps the word, stays until all have heard it."""
+        with contextlib.suppress(RuntimeError):
+            self._store.set(_LEFT, "1")
+            self._farewell.wait(FAREWELL_SECONDS)
+            deadline = time.monotonic() + FAREWELL_SECONDS
+            while self._settings.rank == 0 and time.monotonic() < deadline:
+                if self._store.add(_HEARD, 0) >= self._settings.world_size:
+                    break
+                time.sleep(0.02)
 
     def close(self) -> None:
         """As `FederatedAveraging.close`."""
         if dist.is_initialized():
             dist.destroy_process_group()
+
+    def _listen(self, store: TCPStore) -> None:
+        """On a thread of its own, until somebody leaves or the one who keeps the word is gone."""
+        while True:
+            try:
+                store.wait([_LEFT], timedelta(seconds=LISTEN_SECONDS))
+            except RuntimeError as error:
+                if _is_late(error):
+                    continue
+                return
+            break
+        self._farewell.set()
+        with contextlib.suppress(RuntimeError):
+            store.add(_HEARD, 1)
 
     def _exchange(self, round_number: int, share: Share) -> list[Share]:
         """Everybody's share of this round, by rank."""
@@ -76,11 +131,13 @@ class GlooAveraging:
         try:
             dist.all_gather(everybodys, mine)
         except RuntimeError as error:
-            is_late = "timed out" in str(error).lower()
+            is_late = _is_late(error)
             limit = f"did not come within {self._settings.timeout_seconds:g} s"
             raise FederationError(
                 f"{_name(round_number)} of averaging: another trainer {limit if is_late else 'is gone'}; "
-                f"resume all of them from their newest checkpoints ({_short(error)})"
+                f"resume all of them from their newest checkpoints ({_short(error)})",
+                # One that died may be back by the time that another learner here is.
+                is_final=is_late,
             ) from error
         return everybodys
 
@@ -113,6 +170,11 @@ def _words(digest: bytes) -> list[int]:
 
 def _name(round_number: int) -> str:
     return "the beginning" if round_number == _JOIN else f"round {round_number}"
+
+
+def _is_late(error: Exception) -> bool:
+    text = str(error).lower()
+    return "timed out" in text or "timeout" in text
 
 
 def _short(error: Exception) -> str:

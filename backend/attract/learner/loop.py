@@ -146,6 +146,11 @@ class Learner:
             case Export():
                 self._export(message)
 
+    def leave(self) -> None:
+        """The run is over: trainers that average with this one go on without it."""
+        if self._averaging is not None:
+            self._averaging.leave()
+
     def close(self) -> None:
         """Let what is being written be finished."""
         self._writer.finish()
@@ -247,6 +252,8 @@ class Learner:
         if message.federated_rounds:
             metrics["federated/round"] = float(message.federated_rounds[-1])
             metrics["time/federated_seconds"] = time.perf_counter() - updated
+        if self._averaging is not None:
+            metrics["federated/is_over"] = float(self._averaging.is_over)
         if spread is not None:
             metrics["rollout/phase_spread"] = spread
         self._publish(_Update(message.batch_id, metrics, int(batch.valid.sum()), rejected))

@@ -109,6 +109,8 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
             message = inbox.get()
             if isinstance(message, Exception):
                 raise message
+            if isinstance(message, Shutdown):
+                learner.leave()
             if message is None or isinstance(message, Shutdown):
                 return
             if isinstance(message, Begin):

@@ -20,6 +20,8 @@ def join(state: TrainingState, averaging: FederatedAveraging) -> None:
 def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> None:
     """Do these rounds, in order: weights, Adam's state and observation statistics become the average.
 
+    Once averaging is over, nothing changes any more.
+
     Raises: FederationError: when the others are not there; then the state is as it was before that round.
     """
     federated = state.federated
@@ -27,6 +29,8 @@ def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequenc
         raise RuntimeError("expected a state that averages with others, this one is alone")
     for number in rounds:
         result = averaging.average(number, _share_of(state))
+        if result is None:
+            return
         _load_weights(state, result.weights)
         state.restore_optimizer(result.optimizer)
         federated.take_in(result.gathered)

@@ -163,6 +163,8 @@ class Failed(WireModel):
     type: Literal["failed"] = "failed"
     text: Text
     stack: Text
+    is_final: bool = False
+    """Another learner would fail in the same way."""
 
 
 ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]

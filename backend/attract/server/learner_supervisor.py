@@ -56,6 +56,7 @@ class LearnerSupervisor:
         self._deaths = 0
         self._ending = False
         self._last_words: str | None = None
+        self._is_final = False
 
     async def start(self) -> None:
         """Start the first learner; it gets ready and waits for `begin`.
@@ -134,6 +135,7 @@ class LearnerSupervisor:
                 case Failed():
                     log.error("the learner failed: %s\n%s", message.text, message.stack)
                     self._last_words = message.text
+                    self._is_final = message.is_final
         await self._died(link)
 
     async def _died(self, link: LearnerLink) -> None:
@@ -146,6 +148,9 @@ class LearnerSupervisor:
         self._owner.learner_lost()
         self._deaths += 1
         why = f": {self._last_words}" if self._last_words else ""
+        if self._is_final:
+            self._owner.learner_failed(f"the learner cannot go on{why}")
+            return
         if self._deaths >= MAX_DEATHS:
             self._owner.learner_failed(f"the learner died {self._deaths} times in a row{why}")
             return

@@ -33,6 +33,7 @@ class Trainer:
     def __init__(self, zygote: LearnerZygote, tmp_path: Path, rank: int) -> None:
         self._zygote = zygote
         self.rank = rank
+        tmp_path.mkdir(exist_ok=True)
         self.run_dir = tmp_path / f"run-{rank}"
         self.fleet = SignsFleet(tmp_path / f"store-{rank}", num_slots=SLOTS, horizon=HORIZON, seed=rank)
         self.last: Published | None = None
@@ -80,6 +81,11 @@ class Trainer:
 
     def restart(self) -> None:
         self.shut_down()
+        self._start()
+
+    def again(self) -> None:
+        """Another learner in the place of one that is gone."""
+        self.end.hang_up()
         self._start()
 
     def close(self) -> None:
@@ -150,10 +156,52 @@ def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
         assert [seen(one) for one in trainers] == [768.0, 768.0]
 
 
+def test_the_others_train_on_alone_when_one_has_ended_in_good_order(zygote: LearnerZygote, tmp_path: Path):
+    for leaving in (0, 1):
+        with two(zygote, tmp_path / str(leaving)) as trainers:
+            warmed_up(trainers)
+            for one in trainers:
+                one.train([1])
+            for one in trainers:
+                assert one.published().metrics["federated/is_over"] == 0.0
+            trainers[leaving].shut_down()
+            other = trainers[1 - leaving]
+            for rounds in ([2], [], [3]):
+                other.train(rounds)
+                assert other.published().metrics["federated/is_over"] == 1.0
+
+
+def test_trainers_meet_again_when_the_learner_of_one_was_killed(zygote: LearnerZygote, tmp_path: Path):
+    with two(zygote, tmp_path) as trainers:
+        port = free_port()
+        for one in trainers:
+            one.begin(port)
+        for one in trainers:
+            one.end.receive()
+            one.warm_up()
+        for one in trainers:
+            one.published()
+        os.kill(trainers[0].pid, signal.SIGKILL)
+        trainers[0].fleet.play(None, 0)
+        trainers[1].train([1])
+        failed = trainers[1].end.receive()
+        assert isinstance(failed, Failed)
+        assert not failed.is_final
+        for one in trainers:
+            one.again()
+            one.begin(port, resume=True)
+        for one in trainers:
+            assert one.end.receive().policy_version == 0
+            one.train([1])
+        left, right = (one.published() for one in trainers)
+        assert left.weights_sha256 == right.weights_sha256
+
+
 def failure_of(trainer: Trainer) -> tuple[str, float]:
     started = time.monotonic()
     failed = trainer.end.receive()
     assert isinstance(failed, Failed), failed
+    assert failed.is_final == ("is gone" not in failed.text)
     return failed.text, time.monotonic() - started
 
 

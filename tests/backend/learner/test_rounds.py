@@ -15,13 +15,19 @@ class WithOther:
     def __init__(self, other: Share) -> None:
         self.other = other
         self.rounds: list[int] = []
+        self.is_over = False
 
     def join(self, share: Share) -> Share:
         return Share(self.other.weights, share.optimizer, share.gathered)
 
-    def average(self, round_number: int, share: Share) -> Share:
+    def average(self, round_number: int, share: Share) -> Share | None:
+        if self.is_over:
+            return None
         self.rounds.append(round_number)
         return average_shares([self.other, share])
+
+    def leave(self) -> None:
+        pass
 
     def close(self) -> None:
         pass
@@ -73,6 +79,13 @@ def test_rounds_are_done_in_order_and_none_when_none_is_due():
     assert (state.weights_sha256(), other.rounds) == (before, [])
     average(state, other, [3, 4])
     assert other.rounds == [3, 4]
+
+
+def test_nothing_changes_once_it_is_over():
+    state, other = trained_state(1), WithOther(share_of(trained_state(2)))
+    before, other.is_over = state.weights_sha256(), True
+    average(state, other, [1, 2])
+    assert (state.weights_sha256(), state.statistics["obs"].count, other.rounds) == (before, 10, [])
 
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():

@@ -77,6 +77,19 @@ async def test_after_three_deaths_without_an_update_there_is_no_other(tmp_path: 
     await supervisor.close()
 
 
+async def test_no_other_is_started_where_it_would_fail_in_the_same_way(tmp_path: Any):
+    learner, owner = FakeLearner(), Owner()
+    learner.fail_begin = learner.failure_is_final = True
+    supervisor = LearnerSupervisor(learner.start, owner)
+    await supervisor.start()
+    supervisor.begin(lambda: begin_in(tmp_path))
+    told = [await owner.next(), await owner.next()]
+    assert told[0] == "lost"
+    assert "cannot go on: ValueError: no such thing" in told[1]
+    assert learner.lives == 1
+    await supervisor.close()
+
+
 async def test_when_no_other_can_be_started_the_owner_is_told(tmp_path: Any):
     learner, owner = FakeLearner(), Owner()
 
