@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from attract.settings import PpoSettings, merge_settings
+from attract.ppo_settings import PpoSettings
+from attract.settings import merge_settings
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {"ppo": PpoSettings().model_dump(mode="json")},

@@ -12,7 +12,8 @@ from attract.curriculum_settings import (
     DistributionSettings,
     FederatedSettings,
 )
-from attract.settings_base import Fraction, Positive, ScheduleName, Settings
+from attract.ppo_settings import PpoSettings
+from attract.settings_base import Positive, Settings
 
 
 class PolicySettings(Settings):
@@ -37,108 +38,6 @@ class PolicySettings(Settings):
     def state_size(self) -> int:
         """Numbers of a slot's packed recurrent state: [h, c] of an LSTM, [h] of a GRU; 0: feed-forward."""
         return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
-
-
-class PpoSettings(Settings):
-    """PPO's hyperparameters, under the names of common practice."""
-
-    section: ClassVar[str] = "ppo"
-
-    horizon: Positive = 32
-    """Steps per segment."""
-    rollout_steps: Positive | None = None
-    """Steps of each slot under one lease: a multiple of `horizon`; None: one segment."""
-    batch_segments: Positive | None = None
-    """How many segments close a batch (rule S1); None: what one rollout of the whole fleet gives."""
-    minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; this or `num_minibatches`, never both (S5); neither: 512 steps."""
-    num_minibatches: Positive | None = None
-    minibatch_unit: Literal["step", "segment"] | None = None
-    """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
-    for recurrent policies and with `prio_alpha`, else steps."""
-    n_epochs: Positive = 4
-
-    learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
-    learning_rate_schedule: ScheduleName = "constant"
-    gamma: Fraction = 0.99
-    """Discount per step, not per tick."""
-    gae_lambda: Fraction = 0.95
-    clip_range: Annotated[float, Field(gt=0)] = 0.2
-    clip_range_schedule: ScheduleName = "constant"
-    clip_range_vf: Annotated[float, Field(gt=0)] | None = None
-    """Clips the change of the value prediction; None: not clipped."""
-    entropy_coef: Annotated[float, Field(ge=0)] = 0.0
-    entropy_coef_schedule: ScheduleName = "constant"
-    value_coef: Annotated[float, Field(ge=0)] = 0.5
-    normalize_value_loss: bool = True
-    """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
-    would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
-    max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
-    target_kl: Annotated[float, Field(gt=0)] | None = None
-    """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
-    normalize_advantage: bool = True
-    """Per minibatch (rule P1)."""
-    recompute_advantages: bool = False
-    """Values and advantages anew under the current weights before each epoch, instead of once (rule P4)."""
-    lag_correction: Literal["none", "vtrace"] | None = None
-    """Rule P9, for batches with lag; None: V-trace in `async`, none otherwise."""
-    rho_max: Annotated[float, Field(gt=0)] = 1.0
-    """Clips V-trace's ratio in its correction."""
-    c_max: Annotated[float, Field(gt=0)] = 1.0
-    """Clips V-trace's ratio in its trace."""
-    prio_alpha: Annotated[float, Field(ge=0)] = 0.0
-    """Above 0 segments are drawn by the size of their advantages to this power (rule P3)."""
-    prio_beta: Fraction = 0.4
-    """How far importance weights correct for that; 1 is wholly."""
-    prio_beta_schedule: ScheduleName = "linear"
-    """`linear`: rises to 1."""
-    recurrent_start: Literal["stored", "zero"] = "stored"
-    """State a recurrent policy's segment is trained from: the one it began with (rule S3), or zeros."""
-    burn_in_steps: Annotated[int, Field(ge=0)] = 0
-    """First steps of each segment that only carry a recurrent state, and are not learned from."""
-    normalize_observations: bool = True
-    """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
-    schedule_steps: Positive | None = None
-    """Agent steps over which schedules run (rule P10); None: the run's total, or constant without one."""
-
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        if self.minibatch_steps is not None and self.num_minibatches is not None:
-            raise ValueError(
-                "S5: minibatch_steps and num_minibatches were both given; give exactly one, the other follows"
-            )
-        if self.burn_in_steps >= self.horizon:
-            raise ValueError(
-                f"burn_in_steps {self.burn_in_steps} leaves nothing of a horizon of {self.horizon}; "
-                f"at most {self.horizon - 1} does"
-            )
-        if self.prio_alpha > 0 and self.minibatch_unit == "step":
-            raise ValueError("P3: prio_alpha draws whole segments; minibatch_unit 'segment' works")
-        if self.rollout_steps is not None and self.rollout_steps % self.horizon:
-            below = self.rollout_steps // self.horizon * self.horizon
-            near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
-            raise ValueError(
-                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
-            )
-        return self
-
-    @property
-    def rollout_segments(self) -> int:
-        """Segments of each slot under one lease."""
-        return (self.rollout_steps or self.horizon) // self.horizon
-
-    def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
-        """What is shuffled, for a policy of this kind (rules S5, P3)."""
-        return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
-
-    def minibatches_for(self, num_steps: int) -> int:
-        """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
-        if self.num_minibatches is not None:
-            return min(self.num_minibatches, max(1, num_steps))
-        return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
-
-
-DEFAULT_MINIBATCH_STEPS = 512
 
 
 class CollectionSettings(Settings):

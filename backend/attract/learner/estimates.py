@@ -11,7 +11,7 @@ from attract.algorithm.streams import chain_segments
 from attract.learner.appraisal import Appraisal, appraise
 from attract.learner.update_batch import UpdateBatch
 from attract.policy.network import Policy
-from attract.settings import PpoSettings
+from attract.ppo_settings import PpoSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from attract.learner.estimates import Estimates
 from attract.learner.update_batch import UpdateBatch, finite_where_invalid, start_states
 from attract.policy.entries import Prepared
 from attract.policy.network import Policy
-from attract.settings import PpoSettings
+from attract.ppo_settings import PpoSettings
 
 
 @dataclass(frozen=True, slots=True)

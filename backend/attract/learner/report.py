@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from attract.algorithm.schedules import annealed_to_one, scheduled
-from attract.settings import PpoSettings
+from attract.ppo_settings import PpoSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from attract.learner.minibatches import Minibatches, Steps
 from attract.learner.report import UpdateRates, UpdateReport
 from attract.learner.update_batch import UpdateBatch
 from attract.policy.network import Policy
-from attract.settings import PpoSettings
+from attract.ppo_settings import PpoSettings
 
 ADAM_EPSILON = 1e-5
 KL_STOP_FACTOR = 1.5

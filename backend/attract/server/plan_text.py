@@ -1,8 +1,9 @@
 """What follows from a run's settings, in words: told when training starts (rules S5, P10)."""
 
+from attract.ppo_settings import PpoSettings
 from attract.schema.game import GameDescription, GameReference
 from attract.server.run_plan import collection_config, lag_correction
-from attract.settings import PpoSettings, RunSettings
+from attract.settings import RunSettings
 
 SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 
