@@ -133,6 +133,21 @@ def test_S3_a_burn_in_brings_the_state_up_to_date_without_gradient():
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-6)
 
 
+def test_S3_from_zero_segments_are_unrolled_from_zeros():
+    policy, distribution = build(recurrent="gru")
+    batch = play(policy, distribution, ends=0.0)
+    settings = PpoSettings(num_minibatches=1, recurrent_start="zero")
+    minibatches = Minibatches(policy, dataclasses.replace(batch, state=None), settings)
+    (part,) = minibatches.epoch(generator(), None)
+    _, values = minibatches.inputs.forward(policy, part)
+    prepared = {key: array[:, part.columns] for key, array in policy.prepare(batch.observations).items()}
+    zeros = torch.zeros(8, policy.state_size)
+    _, expected, _ = policy.unroll(prepared, zeros, batch.reset_after[:, part.columns])
+    torch.testing.assert_close(values, expected.flatten(), rtol=0, atol=1e-6)
+    # The stored states would have said something else.
+    assert not torch.allclose(values, batch.values[:, part.columns].flatten(), atol=0.01)
+
+
 def test_S5_nothing_to_learn_from_is_the_callers_bug():
     policy, distribution = build(recurrent="gru")
     batch = play(policy, distribution)
