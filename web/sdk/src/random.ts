@@ -158,36 +158,36 @@ export class ActionRandom {
 
   /** Uniform in [0, 1) for `component` of the action at `step` (the step within the episode, from 0). */
   uniform(index: number, step: number, component: number): number {
-    return this.#word(index, step * this.#numComponents + component) * UNIFORM_SCALE;
+    const draw = step * this.#numComponents + component;
+    this.#hold(index, draw >>> 2);
+    return (this.#words[4 * index + (draw & 3)] >>> 8) * UNIFORM_SCALE;
   }
 
   /** Writes the uniforms of all components of the action at `step` to `out[offset ...]`. */
   fill(index: number, step: number, out: Float64Array, offset: number): void {
-    const first = step * this.#numComponents;
-    for (let c = 0; c < this.#numComponents; c++) {
-      out[offset + c] = this.#word(index, first + c) * UNIFORM_SCALE;
+    const end = (step + 1) * this.#numComponents;
+    let at = offset;
+    for (let draw = step * this.#numComponents; draw < end; draw++, at++) {
+      this.#hold(index, draw >>> 2);
+      out[at] = (this.#words[4 * index + (draw & 3)] >>> 8) * UNIFORM_SCALE;
     }
   }
 
-  /** The top 24 bits of draw `draw`: a small integer, which no call turns into an object. */
-  #word(index: number, draw: number): number {
-    const block = draw >>> 2;
-    const offset = 4 * index;
-    if (this.#heldBlocks[index] !== block + 1) {
-      const keys = this.#keys;
-      const streamWord = (STREAM.action << 24) >>> 0;
-      philox4x32(
-        block,
-        this.#episodes[index],
-        this.#slotIds[index],
-        streamWord,
-        keys[2 * index],
-        keys[2 * index + 1],
-        this.#words,
-        offset,
-      );
-      this.#heldBlocks[index] = block + 1;
-    }
-    return this.#words[offset + (draw & 3)] >>> 8;
+  /** Computes block `block` of position `index`, unless it is held already. */
+  #hold(index: number, block: number): void {
+    if (this.#heldBlocks[index] === block + 1) return;
+    this.#heldBlocks[index] = block + 1;
+    const keys = this.#keys;
+    const streamWord = (STREAM.action << 24) >>> 0;
+    philox4x32(
+      block,
+      this.#episodes[index],
+      this.#slotIds[index],
+      streamWord,
+      keys[2 * index],
+      keys[2 * index + 1],
+      this.#words,
+      4 * index,
+    );
   }
 }

@@ -183,11 +183,15 @@ export class BlockWriter {
       scratch = array.slice();
       this.#scratch.set(array, scratch);
     }
+    // Neighbouring columns, as all are under one policy, are one stretch of each row.
+    const isStretch = columns[columns.length - 1] - columns[0] === columns.length - 1;
+    const numParts = isStretch ? 1 : columns.length;
+    const width = isStretch ? columns.length * size : size;
     let target = 0;
     for (let row = 0; row < rows; row++) {
-      for (let c = 0; c < columns.length; c++) {
-        let source = (row * numSlots + columns[c]) * size;
-        for (const end = source + size; source < end; source++, target++) scratch[target] = array[source];
+      for (let part = 0; part < numParts; part++) {
+        let source = (row * numSlots + columns[part]) * size;
+        for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];
       }
     }
     return scratch.subarray(0, target);

@@ -17,6 +17,8 @@ export class CategoricalSampler implements ActionSampler {
   readonly #weights: Float64Array;
   /** [1, outputSize] of zeros: every allowed choice equally likely. */
   readonly #even: readonly Float32Array[];
+  /** A mask that allows everything, for games without one. */
+  readonly #open: Uint8Array;
   /** Per slot, what its game is given; null when an action is a single number. */
   readonly #views: readonly Int32Array[] | null;
 
@@ -32,6 +34,7 @@ export class CategoricalSampler implements ActionSampler {
     this.logProbs = new Float64Array(capacity);
     this.#weights = new Float64Array(Math.max(...nvec));
     this.#even = [new Float32Array(this.outputSize)];
+    this.#open = new Uint8Array(this.outputSize).fill(1);
     const viewOf = (slot: number) => this.actions.subarray(slot * nvec.length, (slot + 1) * nvec.length);
     this.#views = isScalar ? null : Array.from({ length: capacity }, (_, slot) => viewOf(slot));
   }
@@ -61,7 +64,9 @@ export class CategoricalSampler implements ActionSampler {
     const weights = this.#weights;
     const nvec = this.#nvec;
     let offset = row * this.outputSize;
-    let maskAt = masks.length === 0 ? -1 : slot * this.outputSize;
+    const isOpen = masks.length === 0;
+    const allowed = isOpen ? this.#open : masks;
+    let maskAt = isOpen ? 0 : slot * this.outputSize;
     let at = slot * nvec.length;
     let logProb = 0;
     for (let c = 0; c < nvec.length; c++, at++) {
@@ -69,16 +74,14 @@ export class CategoricalSampler implements ActionSampler {
       let highest = Number.NEGATIVE_INFINITY;
       let likeliest = 0;
       for (let a = 0; a < n; a++) {
-        const isAllowed = maskAt < 0 || masks[maskAt + a] === 1;
-        if (isAllowed && logits[offset + a] > highest) {
+        if (allowed[maskAt + a] === 1 && logits[offset + a] > highest) {
           highest = logits[offset + a];
           likeliest = a;
         }
       }
       let sum = 0;
       for (let a = 0; a < n; a++) {
-        const isAllowed = maskAt < 0 || masks[maskAt + a] === 1;
-        weights[a] = isAllowed ? Math.exp(logits[offset + a] - highest) : 0;
+        weights[a] = allowed[maskAt + a] === 1 ? Math.exp(logits[offset + a] - highest) : 0;
         sum += weights[a];
       }
       let action = likeliest;
@@ -96,7 +99,7 @@ export class CategoricalSampler implements ActionSampler {
       this.actions[at] = action;
       logProb += logits[offset + action] - highest - Math.log(sum);
       offset += n;
-      if (maskAt >= 0) maskAt += n;
+      maskAt += n;
     }
     this.logProbs[slot] = logProb;
   }

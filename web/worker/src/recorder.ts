@@ -12,7 +12,7 @@ import type { ActionSampler } from "./sampler.ts";
 /** What a game instance tells of its last step. */
 export type Outcome = Pick<Instance, "rewards" | "terminated" | "valid" | "executedTicks">;
 
-/** What was decided for all slots: arrays of at least [slots, numComponents] and [slots]. */
+/** What was decided for all slots: [slots, numComponents] and [slots]. */
 export type Decisions = Pick<ActionSampler, "actions" | "logProbs">;
 
 /** How an action lies in memory. */
@@ -108,15 +108,12 @@ export class SegmentRecorder {
 
   /** What was decided for all slots, and their values: [slots]. */
   recordDecisions(step: number, decisions: Decisions, values: Float32Array): void {
-    const { numSlots, numComponents } = this;
-    const { actions, logProbs } = decisions;
-    let to = step * numSlots * numComponents;
-    for (let i = 0; i < numSlots * numComponents; i++, to++) this.actions[to] = actions[i];
-    let at = step * numSlots;
-    for (let column = 0; column < numSlots; column++, at++) {
-      this.logProbs[at] = logProbs[column];
-      this.values[at] = values[column];
-    }
+    const { numSlots } = this;
+    const { logProbs } = decisions;
+    const first = step * numSlots;
+    this.actions.set(decisions.actions, first * this.numComponents);
+    this.values.set(values, first);
+    for (let column = 0; column < numSlots; column++) this.logProbs[first + column] = logProbs[column];
   }
 
   /** What the step brought to agent `agent` of a game; `truncated` is 0 or 1 and also says of a cut. */

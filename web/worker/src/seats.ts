@@ -5,7 +5,7 @@ import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { ActionRandom } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
-import { Controllers } from "./controllers.ts";
+import { type ControllerGroup, Controllers } from "./controllers.ts";
 import { ObservationBatch } from "./observation-batch.ts";
 import type { Policy } from "./policy.ts";
 import { type ActionSampler, createSampler } from "./sampler.ts";
@@ -68,34 +68,47 @@ export class Seats {
    * @param instances those that are not there, or over, are left out. @throws Error when a policy's numbers are not finite.
    */
   decide(instances: readonly (Instance | null)[]): void {
-    const { sampler, values, numAgents } = this;
-    const { masks } = this.batch;
-    const { logProbs, uniforms, numDraws } = sampler;
     const { groups } = this.controllers;
     for (let g = 0; g < groups.length; g++) {
-      const { policy, slots, isDeterministic } = groups[g];
-      const { outputs, isRandom } = policy;
-      for (let row = 0; row < slots.length; row++) {
-        const slot = slots[row];
-        const i = this.#instanceOf[slot];
-        const game = instances[i];
-        if (game === null || game.active[slot - i * numAgents] === 0) {
-          sampler.rest(slot);
-          values[slot] = 0;
-          continue;
-        }
-        if (isDeterministic[row] === 1 && !isRandom) {
-          sampler.choose(outputs, row, masks, slot);
-        } else {
-          this.#random.fill(slot, game.episodeSteps, uniforms, slot * numDraws);
-          if (isRandom) sampler.sampleUniform(masks, slot);
-          else sampler.sample(outputs, row, masks, slot);
-        }
-        values[slot] = policy.values[row];
-        // NaN - NaN and Infinity - Infinity are both NaN.
-        if (logProbs[slot] - logProbs[slot] !== 0 || values[slot] - values[slot] !== 0) {
-          throw notFinite(policy, slot);
-        }
+      this.#fillUniforms(groups[g], instances);
+      this.#decideGroup(groups[g], instances);
+    }
+  }
+
+  /** In a pass of its own, which the compiler can make one piece of code of. */
+  #fillUniforms(group: ControllerGroup, instances: readonly (Instance | null)[]): void {
+    const { slots } = group;
+    const { uniforms, numDraws } = this.sampler;
+    for (let row = 0; row < slots.length; row++) {
+      const slot = slots[row];
+      const game = instances[this.#instanceOf[slot]];
+      if (game !== null) this.#random.fill(slot, game.episodeSteps, uniforms, slot * numDraws);
+    }
+  }
+
+  #decideGroup(group: ControllerGroup, instances: readonly (Instance | null)[]): void {
+    const { sampler, values, numAgents } = this;
+    const { masks } = this.batch;
+    const { logProbs } = sampler;
+    const { policy, slots, isDeterministic } = group;
+    const { outputs, isRandom, values: policyValues } = policy;
+    for (let row = 0; row < slots.length; row++) {
+      const slot = slots[row];
+      const i = this.#instanceOf[slot];
+      const game = instances[i];
+      // A single agent always plays: its game starts again within the step that ends it (rule E3).
+      if (game === null || (numAgents > 1 && game.active[slot - i * numAgents] === 0)) {
+        sampler.rest(slot);
+        values[slot] = 0;
+        continue;
+      }
+      if (isRandom) sampler.sampleUniform(masks, slot);
+      else if (isDeterministic[row] === 1) sampler.choose(outputs, row, masks, slot);
+      else sampler.sample(outputs, row, masks, slot);
+      values[slot] = policyValues[row];
+      // NaN - NaN and Infinity - Infinity are both NaN.
+      if (logProbs[slot] - logProbs[slot] !== 0 || values[slot] - values[slot] !== 0) {
+        throw notFinite(policy, slot);
       }
     }
   }
