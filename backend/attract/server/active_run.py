@@ -1,57 +1,32 @@
 """One run while it is active: composes its parts, carries out the core's wishes, begins and ends."""
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-import numpy as np
 
 from attract.collection import effects
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
 from attract.curriculum.director import Director
-from attract.errors import AttractError, ConfigurationError, ProtocolError
-from attract.experience.store import SegmentStore
-from attract.experience.validate import check_block
-from attract.schema import close_codes
-from attract.schema.api import (
-    EvaluationView,
-    FleetView,
-    GameReport,
-    RunState,
-    RunView,
-)
+from attract.errors import AttractError
+from attract.schema.api import EvaluationView, FleetView, GameReport, RunState, RunView
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export, Warmup
-from attract.schema.messages import (
-    Block,
-    FromBrowser,
-    Hello,
-    Lease,
-    Observe,
-    RolloutClose,
-    Seed,
-)
+from attract.schema.messages import FromBrowser, Lease, Seed
 from attract.server.background import BackgroundTasks
+from attract.server.browser_side import BrowserSide
 from attract.server.central_relay import CentralRelay
 from attract.server.evaluator import Evaluator
 from attract.server.game_reports import GameReports
 from attract.server.games import GameLibrary, GameModule
-from attract.server.guard import Tier
 from attract.server.inference_link import StartInference, spawn_inference
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
 from attract.server.run_course import RunCourse
 from attract.server.run_news import Listener, RunNews
-from attract.server.run_plan import (
-    begin_inference_message,
-    begin_message,
-    collection_config,
-    create_store,
-)
+from attract.server.run_plan import begin_inference_message, begin_message, collection_config, create_store
 from attract.server.run_progress import RunProgress, RunResult
 from attract.server.run_record import RunRecord
 from attract.server.sockets import SocketHub
@@ -115,11 +90,10 @@ class ActiveRun:
         self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
         self._config = collection_config(settings, self.run_id, module.reference)
         self._core = CollectionCore(self._config)
-        self._store: SegmentStore | None = None
         self._news = RunNews(
             self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train
         )
-        self._background = BackgroundTasks(self._broke)
+        self._background = BackgroundTasks(self.broke)
         self._evaluator = Evaluator(
             self._progress, record, self._request_evaluation, director.evaluated, keep=train
         )
@@ -144,12 +118,12 @@ class ActiveRun:
             self._relay = CentralRelay(
                 self.run_id, start_inference, self, hub, self._updates.policies, record.directory.path
             )
+        self.browsers = BrowserSide(self, self._core, self._progress, self._relay, clock)
+        """What browsers of this run say goes here."""
         record.disk.listen(self._disk_changed)
         self._paused_by_disk = False
         self.is_ending = False
         """Whether the end has begun."""
-        self._deaf = False
-        """Ended: what browsers still say means nothing."""
 
     def view(self) -> RunView:
         """The run as it stands."""
@@ -232,71 +206,6 @@ class ActiveRun:
         await self._until_ended(self._updates.ready.wait())
         return await self._export(out_dir, version)
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
-        """A host, or a worker of this run, said hello."""
-        if self._deaf:
-            return
-        with self._ending_on_error():
-            connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
-            self.carry_out(connect(connection_id, hello, tier, self._clock()))
-
-    def received(self, connection_id: int, message: FromBrowser) -> None:
-        """A message of a connected host or worker.
-
-        Raises: ProtocolError: when it is not what this run's game and leases allow.
-        """
-        if self._deaf:
-            return
-        now = self._clock()
-        with self._ending_on_error():
-            if isinstance(message, Block):
-                self._take_block(connection_id, message, now)
-                return
-            if isinstance(message, Observe) and self._relay is not None:
-                self._relay.observe(connection_id, message)
-                return
-            if isinstance(message, RolloutClose):
-                self._progress.statistics.closed(message)
-            try:
-                self.carry_out(self._core.receive(connection_id, message, now))
-            except ConfigurationError as error:
-                # The game as described cannot be trained with these settings.
-                self.fail(str(error))
-
-    def disconnected(self, connection_id: int) -> None:
-        """A socket is gone."""
-        if not self._deaf:
-            with self._ending_on_error():
-                if self._relay is not None:
-                    self._relay.gone(connection_id)
-                self.carry_out(self._core.disconnect(connection_id, self._clock()))
-
-    @contextlib.contextmanager
-    def _ending_on_error(self) -> Generator[None]:
-        """A fault of our own in dealing with a browser's words ends the run: that browser is not to blame."""
-        try:
-            yield
-        except ProtocolError:
-            raise
-        except Exception as error:
-            # What is known of the fleet may be half changed: nothing more is heard, and all are told to end.
-            self._deaf = True
-            self._broke(error)
-
-    def _take_block(self, connection_id: int, block: Block, now: float) -> None:
-        if self._store is None:
-            raise ProtocolError("a block before any lease", close_code=close_codes.MALFORMED)
-        arrays = check_block(block, self._store.layout)
-        verdict = self._core.offer_block(connection_id, block, now)
-        if verdict.accepted and verdict.rows is not None:
-            arrays["worker_id"] = np.full(len(verdict.rows), verdict.worker_id)
-            try:
-                self._store.write_block(verdict.rows, arrays)
-            except BaseException:
-                self._core.withdraw_block(block, verdict)
-                raise
-        self.carry_out(self._core.commit_block(connection_id, block, verdict, now))
-
     def carry_out(self, wishes: list[effects.Effect]) -> None:
         """Do what the core wants, in order."""
         for wish in wishes:
@@ -329,6 +238,10 @@ class ActiveRun:
             self._relay.flush()
         self._course.act()
 
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        """What the relay has made of a worker's words."""
+        self.browsers.received(connection_id, message)
+
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
@@ -352,7 +265,7 @@ class ActiveRun:
         directory = self._record.directory
         try:
             self._course.described(description)
-            self._store = create_store(self.settings, self._config, directory, description)
+            self.browsers.store = store = create_store(self.settings, self._config, directory, description)
         except AttractError as error:
             self.fail(str(error))
             return
@@ -372,7 +285,7 @@ class ActiveRun:
                 self.fail(str(error))
                 return
         directory.write_game(self._module.reference, description)
-        store_path = str(self._store.path)
+        store_path = str(store.path)
         self._learner.begin(
             lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
         )
@@ -447,7 +360,7 @@ class ActiveRun:
 
     async def _release(self) -> None:
         """Nothing more is heard or written; the run directory is free."""
-        self._deaf = True
+        self.browsers.is_deaf = True
         self._background.cancel_others()
         self._evaluator.give_up(f"the run ended: {self._progress.error or self._progress.state}")
         await self._learner.close(at_once=True)
@@ -455,8 +368,8 @@ class ActiveRun:
             await self._relay.close()
         self._hub.max_frame_bytes = self._hub.server_frame_bytes
         await self._record.close()
-        if self._store is not None:
-            self._store.close(unlink=True)
+        if self.browsers.store is not None:
+            self.browsers.store.close(unlink=True)
 
     async def _keep_time(self) -> None:
         next_fleet_event = 0.0
@@ -476,6 +389,7 @@ class ActiveRun:
         task.cancel()
         raise AttractError(f"run {self.run_id} ended: {self._progress.error or self._progress.state}")
 
-    def _broke(self, error: BaseException) -> None:
+    def broke(self, error: BaseException) -> None:
+        """A part of it failed where nothing should: it ends, and says why."""
         log.error("a part of run %s broke", self.run_id, exc_info=error)
         self.fail(f"{type(error).__name__}: {error}")

@@ -43,6 +43,10 @@ class RunControl(Protocol):
         """The run cannot go on."""
         ...
 
+    def broke(self, error: BaseException) -> None:
+        """A part of it failed where nothing should."""
+        ...
+
 
 class RunCourse:
     """Asks the director what is due and has it done; owned by the active run, used on its event loop.

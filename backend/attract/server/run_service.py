@@ -288,7 +288,7 @@ class RunService:
             self._hosts[connection_id] = (hello, tier)
             if run is not None:
                 self._members[connection_id] = run
-                run.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier)
             elif self._hub is not None:
                 self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
                 self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
@@ -301,16 +301,16 @@ class RunService:
                 fix="end this worker; the host is told of the next run",
             )
         self._members[connection_id] = run
-        run.connected(connection_id, hello, tier)
+        run.browsers.connected(connection_id, hello, tier)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message; what comes for a run that has ended is dropped.
 
-        Raises: ProtocolError: as `ActiveRun.received`.
+        Raises: ProtocolError: as `BrowserSide.received`.
         """
         run = self._members.get(connection_id)
         if run is not None and run is self.active:
-            run.received(connection_id, message)
+            run.browsers.received(connection_id, message)
         elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
             log.debug("a host sent %s without a run", message.type)
 
@@ -319,7 +319,7 @@ class RunService:
         self._hosts.pop(connection_id, None)
         run = self._members.pop(connection_id, None)
         if run is not None and run is self.active:
-            run.disconnected(connection_id)
+            run.browsers.disconnected(connection_id)
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
@@ -369,7 +369,7 @@ class RunService:
             # A host that came while the learner was being started is in already.
             if self._members.get(connection_id) is not run:
                 self._members[connection_id] = run
-                run.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier)
         return run.view()
 
     @contextlib.asynccontextmanager
@@ -459,4 +459,3 @@ def _known_run() -> Generator[None]:
         yield
     except ConfigurationError as error:
         raise UnknownRunError(str(error)) from None
-
