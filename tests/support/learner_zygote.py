@@ -59,9 +59,10 @@ def die_at_write(number: int) -> None:
 
 def serve(control: socket.socket) -> None:
     import attract.learner.loop
+    import attract.learner.machine
     from attract.learner.process import run
 
-    attract.learner.loop.warm_up()
+    attract.learner.machine.warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, REQUEST.size, 1)

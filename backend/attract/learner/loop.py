@@ -1,6 +1,5 @@
 """The training loop's decisions: what the learner does with each message of the gateway."""
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,13 +15,14 @@ from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.federated import FederatedAveraging, FederatedStatistics
 from attract.learner.gloo import GlooAveraging
+from attract.learner.machine import default_threads, resolve_device
 from attract.learner.phases import EpisodePhases
 from attract.learner.report import rates_at
 from attract.learner.rounds import average, join
 from attract.learner.state import TrainingState, description_sha256, matching_state
 from attract.learner.update import ppo_update
 from attract.learner.update_batch import UpdateBatch
-from attract.learner.verification import VersionHistory, keep_segments, largest_differences
+from attract.learner.verification import VersionHistory, verify
 from attract.learner.writer import CheckpointWriter
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
 from attract.policy.network import build_distribution, build_policy
@@ -42,8 +42,6 @@ from attract.schema.learner import (
     Warmup,
 )
 from attract.settings import PolicySettings, PpoSettings
-
-SMALL_MACHINE_CORES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,26 +257,12 @@ class Learner:
         self._publish(_Update(message.batch_id, metrics, int(batch.valid.sum()), rejected))
 
     def _verify(self, batch: Batch, message: Train) -> tuple[Batch, list[RejectedRow]]:
-        """Rule C7: leave out what cannot have happened; without trust, train on our own numbers."""
-        wanted = set(message.rows) if not message.trust_all else set(message.verify_rows)
-        if not wanted:
-            return batch, []
-        chosen = torch.tensor([row in wanted for row in batch.rows], device=self._device)
-        checked = batch if bool(chosen.all()) else keep_segments(batch, chosen)
-        recomputed, known = self._history.recompute(checked)
-        differences = torch.where(known, largest_differences(checked, recomputed), torch.inf)
-        rejected = [
-            RejectedRow(row=row, largest_difference=difference)
-            for row, difference in zip(checked.rows, differences.tolist(), strict=True)
-            if not self._state.tolerance.accept(difference)
-        ]
-        if not message.trust_all:
-            batch = recomputed
-        if rejected:
-            rows = {one.row for one in rejected}
-            kept = torch.tensor([row not in rows for row in batch.rows], device=self._device)
-            batch = keep_segments(batch, kept)
-        return batch, rejected
+        """Rule C7; without trust, train on our own numbers."""
+        wanted = message.verify_rows if message.trust_all else message.rows
+        batch, refused = verify(
+            batch, wanted, self._history, self._state.tolerance, replace_numbers=not message.trust_all
+        )
+        return batch, [RejectedRow(row=row, largest_difference=by) for row, by in refused.items()]
 
     def _counted(self, message: Train, batch: Batch, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""
@@ -346,24 +330,3 @@ class Learner:
         # What ships is what is checked: the graph with `action` in it.
         check_parity(policy, shipped_model(model, metadata))
         write_export(Path(message.out_dir), model, metadata)
-
-
-def warm_up() -> None:
-    """Step a tiny network once: torch imports its compiler, for a second, with the first optimizer."""
-    network = torch.nn.Linear(2, 2)
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    network(torch.zeros(1, 2)).sum().backward()
-    optimizer.step()
-
-
-def resolve_device(name: str) -> torch.device:
-    """The torch device for `auto`, `cpu` or `cuda`."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)
-
-
-def default_threads() -> int:
-    """Torch threads when none were asked for: one where browsers need the other cores."""
-    cores = os.cpu_count() or 1
-    return 1 if cores <= SMALL_MACHINE_CORES else cores // 2

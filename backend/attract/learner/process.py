@@ -89,7 +89,8 @@ def _listen(channel: Channel, inbox: "queue.SimpleQueue[Incoming]", finished: th
 
 def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     # Imported and warmed up at once, while the browser starts, so that `begin` is answered fast.
-    from attract.learner.loop import Learner, warm_up
+    from attract.learner.loop import Learner
+    from attract.learner.machine import warm_up
 
     warm_up()
     begin = inbox.get()

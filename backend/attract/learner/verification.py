@@ -1,7 +1,7 @@
 """Recomputes what the workers claim: log-probabilities and values under the version that acted (rule C7)."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -201,3 +201,42 @@ class Tolerance:
             self.num_checks += 1
             self.largest_difference = max(self.largest_difference, difference)
         return accepted
+
+
+def verify(
+    batch: Batch,
+    wanted: Collection[int],
+    history: VersionHistory,
+    tolerance: Tolerance,
+    *,
+    replace_numbers: bool,
+) -> tuple[Batch, dict[int, float]]:
+    """The batch without the segments that cannot have happened as they say (rule C7).
+
+    Args:
+        batch: as it came.
+        wanted: rows of the store whose segments are recomputed; all of the batch with `replace_numbers`.
+        history: the versions that acted; a segment of one that is not there is left out.
+        tolerance: what counts as rounding; learns while it calibrates.
+        replace_numbers: give the recomputed numbers instead of those that came.
+
+    Returns: the batch, and the rows that were left out with their largest difference.
+    """
+    if not wanted:
+        return batch, {}
+    rows, device = frozenset(wanted), batch.valid.device
+    chosen = torch.tensor([row in rows for row in batch.rows], device=device)
+    checked = batch if bool(chosen.all()) else keep_segments(batch, chosen)
+    recomputed, known = history.recompute(checked)
+    differences = torch.where(known, largest_differences(checked, recomputed), torch.inf)
+    refused = {
+        row: difference
+        for row, difference in zip(checked.rows, differences.tolist(), strict=True)
+        if not tolerance.accept(difference)
+    }
+    if replace_numbers:
+        batch = recomputed
+    if refused:
+        kept = torch.tensor([row not in refused for row in batch.rows], device=device)
+        batch = keep_segments(batch, kept)
+    return batch, refused

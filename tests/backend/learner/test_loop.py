@@ -8,7 +8,6 @@ import torch
 
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import load_checkpoint, versions_in
-from attract.learner.loop import default_threads, resolve_device
 from attract.schema.learner import Counters, Dropped, Export, Exported, Published, Ready, Warmup
 from attract.schema.spaces import (
     ActionSpace,
@@ -433,16 +432,6 @@ def test_messages_out_of_turn_are_refused(fleet: SignsFleet, tmp_path: Path):
         warmed_up(here, fleet)
         with pytest.raises(RuntimeError, match="expected warmup only after needs_warmup"):
             here.ask(Warmup(rows=[]))
-
-
-def test_the_device_is_the_one_asked_for_and_one_thread_is_enough_for_a_small_machine(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    for cores, threads in ((1, 1), (2, 1), (4, 1), (16, 8)):
-        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
-        assert default_threads() == threads
 
 
 VIEWS = DictSpace(
