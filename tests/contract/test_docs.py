@@ -1,0 +1,36 @@
+"""What the user's guide shows in Python really runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EXAMPLES = [
+    pytest.param(block, id=f"{path.stem}-{place}")
+    for path in sorted(DOCS.glob("*.md"))
+    for place, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+]
+
+
+def run_example(code: str, folder: Path) -> str:
+    (folder / "example.py").write_text(code)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_an_example_runs(code: str, tmp_path: Path) -> None:
+    assert run_example(code, tmp_path)
+
+
+def test_the_vector_environments_example_balances_the_pole(tmp_path: Path) -> None:
+    (code,) = [block.values[0] for block in EXAMPLES if "VectorEnvironment" in str(block.values[0])]
+    found = re.search(r"mean return of \d+ episodes: ([\d.]+)", run_example(str(code), tmp_path))
+    assert found is not None
+    assert float(found[1]) > 300
