@@ -299,6 +299,22 @@ describe("a seated worker", () => {
     expect(news.filter(({ type }) => type === "crashed")).toEqual([]);
   });
 
+  test("E9: the newest version of every named policy stays, whichever came last", async () => {
+    const socket = await seat();
+    const names = ["hunter", "prey", "decoy"];
+    for (const policy_id of names) socket.hears({ ...policy(1), policy_id });
+    await until(() => socket.of("policy_ack").length === 3, "acks");
+    for (const [i, policy_id] of names.entries()) {
+      socket.hears({
+        ...trainLease(10 + i, 1, 1),
+        seats: [{ ...lease().seats[0], policy_id, policy_version: 1 }],
+      });
+    }
+    await until(() => socket.of("rollout_close").length === 3, "closes");
+    expect(socket.of("block").map((block) => block.policy_id)).toEqual(names);
+    expect(news.filter(({ type }) => type === "crashed")).toEqual([]);
+  });
+
   test("a careful worker says before each game's turn whose it is; others do not", async () => {
     for (const careful of [false, true]) {
       FakeSocket.all = [];

@@ -28,7 +28,7 @@ import { Yielder } from "./yielding.ts";
 const HEARTBEAT_MS = 250;
 /** How often a worker that waits for the server looks again. */
 const GATE_MS = 4;
-/** Policy versions whose sessions are kept. */
+/** Versions of one policy whose sessions are kept. */
 const MAX_SESSIONS = 2;
 /** How long a careful worker is careful: each turn costs it about 10 microseconds. */
 const CAREFUL_MS = 60_000;
@@ -235,14 +235,17 @@ export class RolloutWorker {
     await this.#releaseOldSessions();
   }
 
+  /** Of each policy the newest versions stay, and whatever a lease at hand needs. */
   async #releaseOldSessions(): Promise<void> {
     const needed = this.#connection.neededPolicies();
-    const kept = [...this.#sessions];
-    // The newest is never given up: it is acknowledged, and the lease that names it may be on its way.
-    const newest = kept.at(-1)?.[0];
-    for (const [key, session] of kept) {
-      if (this.#sessions.size <= MAX_SESSIONS) return;
-      if (needed.has(key) || key === newest) continue;
+    const numKept = new Map<string, number>();
+    // The newest of a policy is never given up: it is acknowledged, and the lease that names it may be on its way.
+    for (const [key, session] of [...this.#sessions].reverse()) {
+      const kept = numKept.get(session.policyId) ?? 0;
+      if (kept < MAX_SESSIONS || needed.has(key)) {
+        numKept.set(session.policyId, kept + 1);
+        continue;
+      }
       this.#sessions.delete(key);
       this.#connection.policyReleased(key);
       await session.release();
