@@ -173,7 +173,7 @@ class DrivenCore:
                     for answer in worker.deliver(effect.message):
                         self.say(effect.connection_id, answer)
             elif isinstance(effect, effects.SendPolicy) and worker is not None:
-                answers = worker.take_policy(effect.policy_version)
+                answers = worker.take_policy(effect.policy_version, effect.policy_id)
                 if not self.hold_acks:
                     for answer in answers:
                         self.say(effect.connection_id, answer)

@@ -92,8 +92,8 @@ class FakeWorker:
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
-    policies: list[int] = field(default_factory=list[int])
-    """Versions it has, oldest first."""
+    policies: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    """Policies it has, by id and version, oldest first."""
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order in which it plays them."""
     ended: str | None = None
@@ -130,7 +130,7 @@ class FakeWorker:
                 again: list[FromBrowser] = list(self.unacknowledged)
                 return again if self.last_close is None else [*again, self.last_close]
             case Policy():
-                return self.take_policy(message.policy_version)
+                return self.take_policy(message.policy_version, message.policy_id)
             case Lease():
                 if message.lease_id not in self._seen_leases:
                     self._seen_leases.add(message.lease_id)
@@ -152,25 +152,26 @@ class FakeWorker:
                 pass
         return []
 
-    def take_policy(self, version: int) -> list[FromBrowser]:
-        """A policy arrived: it keeps the newest two, and those that its leases need."""
-        needed = {lease.seats[0].policy_version for lease in self.leases}
-        if version not in self.policies:
-            kept = [one for one in self.policies[:-1] if one in needed]
-            self.policies = [*kept, *self.policies[-1:], version]
-        return [
-            PolicyAck(run_id=self.run_id, policy_id="main", policy_version=version, create_ms=1.0, error=None)
-        ]
+    def take_policy(self, version: int, policy_id: str = "main") -> list[FromBrowser]:
+        """A policy arrived: of each id it keeps the newest two versions, and those that its leases need."""
+        needed = {(seat.policy_id, seat.policy_version) for lease in self.leases for seat in lease.seats}
+        if (policy_id, version) not in self.policies:
+            own = [one for one in self.policies if one[0] == policy_id]
+            kept = [one for one in self.policies if one in needed or one not in own[:-1]]
+            self.policies = [*kept, (policy_id, version)]
+        ack = PolicyAck(
+            run_id=self.run_id, policy_id=policy_id, policy_version=version, create_ms=1.0, error=None
+        )
+        return [ack]
 
     def play(self) -> list[FromBrowser]:
         """Play one segment (or one evaluation): the blocks and closes that gives; nothing without a lease."""
         if not self.leases or self.welcome is None:
             return []
         lease = self.leases[0]
-        if lease.purpose != "record" and lease.seats[0].policy_version not in self.policies:
-            raise AssertionError(
-                f"lease {lease.lease_id} needs a policy that was never sent: {lease.seats[0]}"
-            )
+        for seat in lease.seats:
+            if lease.purpose != "record" and (seat.policy_id, seat.policy_version) not in self.policies:
+                raise AssertionError(f"lease {lease.lease_id} needs a policy that was never sent: {seat}")
         if lease.purpose == "evaluate":
             self.leases.pop(0)
             self.last_close = self._evaluation(lease)
@@ -205,14 +206,19 @@ class FakeWorker:
         return [one * agents + agent for one in self.welcome.instance_ids for agent in range(agents)]
 
     def segment_blocks(self, lease: Lease, segment: int, first_step: int) -> list[Block]:
-        """The blocks of one segment index, `slots_per_block` slots each."""
-        slots = self.slot_ids
-        size = min(self.slots_per_block, len(slots))
+        """The blocks of one segment index, at most `slots_per_block` slots of one policy each."""
         blocks: list[Block] = []
-        for start in range(0, len(slots), size):
-            index = self._blocks
-            self._blocks += 1
-            blocks.append(self._block(lease, segment, index, slots[start : start + size], first_step))
+        for policy_id in dict.fromkeys(seat.policy_id for seat in lease.seats):
+            slots = [
+                slot for slot in self.slot_ids if lease.seats[slot % len(lease.seats)].policy_id == policy_id
+            ]
+            size = min(self.slots_per_block, len(slots))
+            for start in range(0, len(slots), size):
+                block = self._block(
+                    lease, segment, self._blocks, slots[start : start + size], first_step
+                ).model_copy(update={"policy_id": policy_id})
+                self._blocks += 1
+                blocks.append(block)
         return blocks
 
     def _block(self, lease: Lease, segment: int, index: int, slots: list[int], first_step: int) -> Block:

@@ -190,7 +190,12 @@ class Simulation:
                 case effects.Send():
                     self._to_browser(effect.connection_id, effect.message)
                 case effects.SendPolicy():
-                    policy = Policy(run_id=self.config.run_id, policy_version=effect.policy_version, onnx=b"")
+                    policy = Policy(
+                        run_id=self.config.run_id,
+                        policy_id=effect.policy_id,
+                        policy_version=effect.policy_version,
+                        onnx=b"",
+                    )
                     self._to_browser(effect.connection_id, policy)
                 case effects.StartWarmup():
                     self.warmups.append(effect.rows)

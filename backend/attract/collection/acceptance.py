@@ -11,6 +11,7 @@ from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
 from attract.collection.rows import RowAllocator
+from attract.collection.seating import Seating
 from attract.schema.frames import malformed
 from attract.schema.messages import Block, EpisodeResult
 
@@ -29,9 +30,10 @@ class Fresh:
 class Acceptance:
     """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
 
-    def __init__(self, book: LeaseBook, num_agents: int, capacity: int) -> None:
+    def __init__(self, book: LeaseBook, seating: Seating, capacity: int) -> None:
         self._book = book
-        self._num_agents = num_agents
+        self._seating = seating
+        self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
         """Segments for updates."""
@@ -152,6 +154,11 @@ class Acceptance:
             raise malformed(
                 f"block.policy_version: {block.policy_version}",
                 fix=f"lease {lease.lease_id} is played by version {lease.version}",
+            )
+        if not self._seating.owns(block.policy_id, slots):
+            raise malformed(
+                f"block.policy_id: {block.policy_id!r} for these slots",
+                fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
         instances = set((slots // self._num_agents).tolist())
         for episode in block.episodes:

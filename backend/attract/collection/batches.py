@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.collection.seating import Seating
 from attract.schema.messages import EpisodeResult, Seed
 
 
@@ -40,6 +41,8 @@ class ClosedBatch:
     trust_all: bool
     worker_of_row: dict[int, int]
     valid_steps: int
+    rows_by_policy: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """The rows of each policy, in the order of `rows`: every lease gives each policy all of its slots."""
 
 
 class Pool:
@@ -98,11 +101,13 @@ def sorted_rows(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:
     return _column(blocks, "rows")[_order(blocks)]
 
 
-def close_batch(blocks: list[AcceptedBlock], *, batch_id: int, version: int, seed: Seed) -> ClosedBatch:
+def close_batch(
+    blocks: list[AcceptedBlock], *, batch_id: int, version: int, seed: Seed, seating: Seating
+) -> ClosedBatch:
     """The batch of these blocks.
 
-    One segment per lease of a local host is to be verified (rule C7), drawn from the run seed and the batch's
-    number, so that no worker can know which.
+    One segment per lease and policy of a local host is to be verified (rule C7), drawn from the run seed and
+    the batch's number, so that no worker can know which.
     """
     order = _order(blocks)
     rows = _column(blocks, "rows")[order]
@@ -111,7 +116,9 @@ def close_batch(blocks: list[AcceptedBlock], *, batch_id: int, version: int, see
     worker_id = np.repeat([one.worker_id for one in blocks], sizes)[order]
     local = np.repeat([one.local for one in blocks], sizes)[order]
     shuffled = np.random.default_rng([seed.low, seed.high, batch_id]).permutation(len(rows))
-    _, first = np.unique(lease_id[shuffled], return_index=True)
+    policy = seating.index_of(_column(blocks, "slot_id")[order])
+    order_and_policy = lease_id * len(seating.policy_ids) + policy
+    _, first = np.unique(order_and_policy[shuffled], return_index=True)
     chosen = np.zeros(len(rows), np.bool_)
     chosen[shuffled[first]] = True
     chosen |= ~local
@@ -123,6 +130,10 @@ def close_batch(blocks: list[AcceptedBlock], *, batch_id: int, version: int, see
         trust_all=bool(local.all()),
         worker_of_row=dict(zip(rows.tolist(), worker_id.tolist(), strict=True)),
         valid_steps=sum(one.valid_steps for one in blocks),
+        rows_by_policy={
+            policy_id: tuple(rows[policy == index].tolist())
+            for index, policy_id in enumerate(seating.policy_ids)
+        },
     )
 
 

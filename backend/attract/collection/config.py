@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from attract.collection.seating import MAIN, Seating
 from attract.errors import ConfigurationError
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.schema.game import GameDescription, GameReference
@@ -17,6 +18,8 @@ BLOCK_BYTES: Final = 256 * 1024
 MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
+OBSERVE_SLOT_BYTES: Final = 32
+"""Of a slot in an `observe` beside what it sees: reward, flags, ticks, episode, column of its final."""
 EPISODE_BYTES: Final = 512
 """Room for one episode result of one agent in a frame."""
 RETURN_BYTES: Final = 9
@@ -45,6 +48,8 @@ class CollectionConfig:
     """Largest lag in `overlap` (at most 1) and `async` (any from 1 on); `sync` is always 0."""
     prefetch: int = 1
     """Leases a worker holds ahead of the one it plays; `sync` issues none ahead."""
+    seats: tuple[str, ...] = ()
+    """Id of the policy that plays each agent; empty: one policy, `main`, plays them all."""
     state_size: int = 0
     """Numbers of a slot's packed recurrent state; 0: feed-forward."""
     desync_episodes: bool = True
@@ -113,6 +118,10 @@ class CollectionConfig:
         num_batches = 3 if self.schedule == "async" else 2
         return num_batches * max(self.batch_target(description), lease) + (1 + max(1, self.prefetch)) * lease
 
+    def seating(self, description: GameDescription) -> Seating:
+        """Who plays which agent."""
+        return Seating(self.seats or (MAIN,) * description.num_agents)
+
     @property
     def policy_layout(self) -> PolicyLayout:
         """What the policy adds to a segment: its packed recurrent state (rule S3)."""
@@ -129,8 +138,21 @@ class CollectionConfig:
         return segment_bytes(description, horizon or self.horizon, self.state_size)
 
     def frame_bytes(self, description: GameDescription) -> int:
-        """`max_frame_bytes` of the workers: 256 KiB, or one segment where that is larger."""
-        return max(BLOCK_BYTES, self.segment_bytes(description) + FRAME_OVERHEAD_BYTES)
+        """`max_frame_bytes` of the workers: 256 KiB, or what cannot be cut where that is larger."""
+        largest = max(self.segment_bytes(description), self.observe_bytes(description))
+        return max(BLOCK_BYTES, largest + FRAME_OVERHEAD_BYTES)
+
+    def observe_bytes(self, description: GameDescription) -> int:
+        """Most bytes of an `observe` of central inference: the largest group's games all end at once."""
+        layout = StoreLayout.for_run(description, PolicyLayout(), 1, 1)
+        seen = sum(
+            math.prod(one.shape) * np.dtype(one.dtype).itemsize
+            for one in layout.fields
+            if one.kind == "step" and (one.name.startswith("obs.") or one.name == "action_mask")
+        )
+        # Each observation twice, the second as it was before the reset.
+        per_game = description.num_agents * (2 * seen + OBSERVE_SLOT_BYTES) + episode_bytes(description)
+        return max(self.group_sizes, default=0) * per_game
 
 
 def episode_bytes(description: GameDescription) -> int:
@@ -160,6 +182,12 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
 
     Raises: ConfigurationError: with the numbers and the nearest settings that work.
     """
+    if len(config.seats) not in (0, description.num_agents):
+        raise ConfigurationError(
+            f"E9: {len(config.seats)} seats for the {description.num_agents} agents of {description.id}",
+            setting="collection.seats",
+            fix=f"name one policy for each of the {description.num_agents}, or none",
+        )
     size = config.segment_bytes(description)
     if size > MAX_SEGMENT_BYTES:
         low, high = 1, config.horizon
@@ -186,6 +214,16 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             f"{config.num_groups} groups",
             setting="collection.async_factor",
             fix=f"the largest that works is {config.instances_per_worker}",
+        )
+    observed = config.observe_bytes(description)
+    if observed > MAX_SEGMENT_BYTES:
+        games = max(config.group_sizes)
+        fits = max(1, games * MAX_SEGMENT_BYTES // observed)
+        raise ConfigurationError(
+            f"I1: what {games} games of a group see has up to {observed} bytes, "
+            f"at most {MAX_SEGMENT_BYTES} can travel at once",
+            setting="collection.instances_per_worker",
+            fix=f"the largest that works with {config.num_groups} groups is {fits * config.num_groups}",
         )
     slots = config.slots_per_worker(description)
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers

@@ -49,7 +49,13 @@ class Worker:
     broken: bool = False
     """Its game or its session failed: its host will end it. Set by the fleet."""
     sent_version: int | None = None
+    """The newest version of which every policy was sent: a lease may name it."""
+    sending_version: int | None = None
+    """The version that was sent last, of some policies at least."""
+    unsent: deque[str] = field(default_factory=deque[str])
+    """Policies of that version that wait for the acknowledgement of the one before."""
     acknowledged: bool = True
+    """Whether it has acknowledged everything it was sent, and nothing waits to be sent."""
     policy_sent_at: float = 0.0
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order they will be played; the first is in play."""
@@ -80,6 +86,12 @@ class Worker:
     def present(self) -> bool:
         """Whether something can be asked of it now."""
         return self.is_connected and not self.silent
+
+    def forget_sent(self) -> None:
+        """What it was sent last may not have arrived: it is to be sent anew."""
+        self.sent_version = self.sending_version = None
+        self.unsent.clear()
+        self.acknowledged = True
 
     def measured(self, steps: int, seconds: float) -> None:
         """Take a finished lease into its speed."""

@@ -40,8 +40,11 @@ def hear_worker(state: CollectionState, worker: Worker, message: FromBrowser, no
             if lease is not None:
                 lease.heard_at = now
         case messages.PolicyAck():
-            if message.policy_version == worker.sent_version:
-                worker.acknowledged = True
+            if message.policy_version == worker.sending_version:
+                if worker.unsent:
+                    state.send_next_policy(worker, now)
+                else:
+                    worker.acknowledged = True
             if message.error is not None:
                 state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
                 state.break_worker(worker, None, now)
@@ -120,7 +123,8 @@ def send_again(state: CollectionState, described: Described, worker: Worker, now
     for lease_id in worker.voided:
         state.send_void(worker, lease_id, "it lapsed")
     version, unknown = worker.sent_version, not worker.acknowledged
-    worker.sent_version, worker.acknowledged = (None, True) if unknown else (version, True)
+    if unknown:
+        worker.forget_sent()
     if unknown and version is not None and any(one.version == version for one in worker.leases):
         state.send_policy(worker, version, now)
     for lease in worker.leases:
@@ -140,6 +144,6 @@ def silence(state: CollectionState, worker: Worker, now: float) -> None:
     It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
     """
     state.fleet.set_silent(worker, state.learner.has_version)
-    worker.sent_version, worker.acknowledged = None, True
+    worker.forget_sent()
     state.touch(worker)
     state.lapse_all(worker, "no progress was heard", now)

@@ -97,6 +97,11 @@ class LearnerState:
             verify_rows=list(batch.verify_rows),
             trust_all=batch.trust_all,
             counters=self.counters.after(batch),
+            rows_by_policy=(
+                {name: list(rows) for name, rows in batch.rows_by_policy.items()}
+                if len(batch.rows_by_policy) > 1
+                else {}
+            ),
         )
         return self.train
 

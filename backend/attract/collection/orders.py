@@ -10,7 +10,6 @@ from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeOrder, Seat, WelcomeWorker
 from attract.schema.messages import Lease as LeaseMessage
 
-POLICY_ID: Final = "main"
 ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
 
@@ -35,19 +34,22 @@ def lease_message(
     config: CollectionConfig, description: GameDescription, lease: Lease, evaluation: Evaluation | None
 ) -> LeaseMessage:
     """The order itself; `evaluation` is that of an `evaluate` lease."""
-    seat = Seat(
-        policy_id=POLICY_ID,
-        policy_version=lease.version,
-        script="random" if lease.purpose == "record" else None,
-        deterministic=evaluation is not None and evaluation.deterministic,
-        learns=lease.purpose == "train",
-    )
+    seats = [
+        Seat(
+            policy_id=policy_id,
+            policy_version=lease.version,
+            script="random" if lease.purpose == "record" else None,
+            deterministic=evaluation is not None and evaluation.deterministic,
+            learns=lease.purpose == "train",
+        )
+        for policy_id in config.seating(description).seats
+    ]
     limit = config.time_limit(description)
     return LeaseMessage(
         run_id=config.run_id,
         lease_id=lease.lease_id,
         purpose=lease.purpose,
-        seats=[seat] * description.num_agents,
+        seats=seats,
         game_sha256=config.game.sha256,
         seed=config.seed if evaluation is None else evaluation.seed,
         num_segments=lease.num_segments,

@@ -71,7 +71,13 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
     state.boundary = state.boundary and pool.num_sealed > 0
     blocks = pool.take()
-    batch = close_batch(blocks, batch_id=state.next_batch, version=learner.version, seed=state.config.seed)
+    batch = close_batch(
+        blocks,
+        batch_id=state.next_batch,
+        version=learner.version,
+        seed=state.config.seed,
+        seating=described.seating,
+    )
     state.next_batch += 1
     if not described.counts_at_arrival:
         state.count_episodes(episodes_in_order(blocks))

@@ -19,7 +19,7 @@ from attract.collection.fleet import Fleet, Worker
 from attract.collection.gate import FleetGate
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
-from attract.collection.orders import POLICY_ID, lease_message, welcome_message
+from attract.collection.orders import lease_message, welcome_message
 from attract.collection.reports import FailureCount
 from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
@@ -33,7 +33,8 @@ class Described:
     def __init__(self, config: CollectionConfig, description: GameDescription, book: LeaseBook) -> None:
         self.description = description
         self.target = config.batch_target(description)
-        self.acceptance = Acceptance(book, description.num_agents, config.store_capacity(description))
+        self.seating = config.seating(description)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
         self.counts_at_arrival = config.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.slots_per_worker(description))
@@ -232,11 +233,21 @@ class CollectionState:
         self.send(worker.connection_id, welcome_message(self.config, described.description, worker))
 
     def send_policy(self, worker: Worker, version: int, now: float) -> None:
-        """Publish a version to one worker."""
+        """Publish a version to one worker: each of its policies, one at a time."""
         if worker.connection_id is None:
             return
-        worker.sent_version, worker.acknowledged, worker.policy_sent_at = version, False, now
-        self.emit(SendPolicy(worker.connection_id, POLICY_ID, version))
+        worker.sending_version, worker.acknowledged = version, False
+        worker.unsent = deque(self.require_described().seating.policy_ids)
+        self.send_next_policy(worker, now)
+
+    def send_next_policy(self, worker: Worker, now: float) -> None:
+        """Send the next policy of the version that is being published; after the last, leases may name it."""
+        if worker.connection_id is None or worker.sending_version is None:
+            return
+        worker.policy_sent_at = now
+        self.emit(SendPolicy(worker.connection_id, worker.unsent.popleft(), worker.sending_version))
+        if not worker.unsent:
+            worker.sent_version = worker.sending_version
 
     # --- what counts ---
 

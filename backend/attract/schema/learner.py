@@ -69,6 +69,8 @@ class Train(WireModel):
     """True for local hosts: only `verify_rows` are recomputed. False: all are, and trained on."""
     counters: Counters
     """As they stand once this batch is committed."""
+    rows_by_policy: dict[Name, list[int]] = {}
+    """With several policies, the rows of each, in the order of `rows`; empty with one."""
     curriculum: dict[str, Any] = {}
     federated_rounds: list[Count] = []
     """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""

@@ -7,6 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
+from attract.collection.seating import Seating
 from attract.errors import ProtocolError
 from attract.schema.messages import Block, FromBrowser, LeaseVoid
 from attract.schema.tensor import from_numpy
@@ -55,7 +56,7 @@ def test_E9_ticks_go_on_while_the_first_agent_takes_no_part() -> None:
         ticks[3:5, 1] = others
         ticks[3:5, 2] = 0
         changed = block.model_copy(update={"executed_ticks": from_numpy(ticks)})
-        assert Acceptance(LeaseBook(), 3, 4).num_ticks(changed) == expected
+        assert Acceptance(LeaseBook(), Seating(("main",) * 3), 4).num_ticks(changed) == expected
     # Of a game whose first agent is in another block, that block tells.
     rest = block.model_copy(
         update={
@@ -63,7 +64,7 @@ def test_E9_ticks_go_on_while_the_first_agent_takes_no_part() -> None:
             "executed_ticks": from_numpy(ticks[:, 1:].copy()),
         }
     )
-    assert Acceptance(LeaseBook(), 3, 4).num_ticks(rest) == 0
+    assert Acceptance(LeaseBook(), Seating(("main",) * 3), 4).num_ticks(rest) == 0
 
 
 class Faults(RuleBasedStateMachine):

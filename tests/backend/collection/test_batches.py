@@ -5,11 +5,13 @@ import pytest
 
 from attract.collection import effects
 from attract.collection.batches import AcceptedBlock, Pool, close_batch, episodes_in_order, sorted_rows
+from attract.collection.seating import Seating
 from attract.schema.messages import EpisodeResult, Seed
 from blocks import played_block
 from driven_core import DrivenCore
 
 SEED = Seed(low=1, high=2)
+ONE = Seating(("main",))
 
 
 def block(rows: list[int], slots: list[int], step: int, **changes: Any) -> AcceptedBlock:
@@ -59,18 +61,20 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
         block([0, 1, 2], [0, 1, 2], 0, lease_id=1),
         block([3, 4, 5], [3, 4, 5], 0, lease_id=2, worker_id=1),
     ]
-    batch = close_batch(blocks, batch_id=1, version=0, seed=SEED)
+    batch = close_batch(blocks, batch_id=1, version=0, seed=SEED, seating=ONE)
     assert batch.trust_all
     assert len(batch.verify_rows) == 2
     assert {row // 3 for row in batch.verify_rows} == {0, 1}
     assert batch.worker_of_row[4] == 1
-    again = close_batch(blocks[::-1], batch_id=1, version=0, seed=SEED)
+    again = close_batch(blocks[::-1], batch_id=1, version=0, seed=SEED, seating=ONE)
     assert again.verify_rows == batch.verify_rows, "drawn from the seed, not from arrival"
-    drawn = {close_batch(blocks, batch_id=number, version=0, seed=SEED).verify_rows for number in range(30)}
+    drawn = {
+        close_batch(blocks, batch_id=number, version=0, seed=SEED, seating=ONE).verify_rows
+        for number in range(30)
+    }
     assert len(drawn) == 9, "any segment may be looked at"
-    mixed = close_batch(
-        [blocks[0], block([6, 7], [6, 7], 0, local=False, lease_id=3)], batch_id=1, version=0, seed=SEED
-    )
+    invited = block([6, 7], [6, 7], 0, local=False, lease_id=3)
+    mixed = close_batch([blocks[0], invited], batch_id=1, version=0, seed=SEED, seating=ONE)
     assert not mixed.trust_all
     assert set(mixed.verify_rows) > {6, 7}
 
@@ -230,3 +234,15 @@ def test_T4_steps_count_when_received_and_agent_steps_when_trained() -> None:
     stale = played_block(lease_id=1)
     assert not driven.block(10, stale).accepted
     assert driven.core.counters.collected_steps == 36, "refused ones too"
+
+
+def test_E9_a_batch_knows_the_rows_of_every_policy_and_verifies_each() -> None:
+    seating = Seating(("hunter", "prey", "prey"))
+    # Two games of three agents, one segment of each slot; row 10 + slot.
+    blocks = [block([10, 13], [0, 3], 0), block([11, 12, 14, 15], [1, 2, 4, 5], 0)]
+    for number in range(10):
+        batch = close_batch(blocks, batch_id=number, version=0, seed=SEED, seating=seating)
+        assert batch.rows == (10, 11, 12, 13, 14, 15)
+        assert batch.rows_by_policy == {"hunter": (10, 13), "prey": (11, 12, 14, 15)}
+        assert len(batch.verify_rows) == 2, "one of each policy (C7)"
+        assert len(set(batch.verify_rows) & {10, 13}) == 1

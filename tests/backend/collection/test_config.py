@@ -5,6 +5,7 @@ import ormsgpack
 import pytest
 
 from attract.collection.config import (
+    BLOCK_BYTES,
     MAX_SEGMENT_BYTES,
     check_minibatches,
     check_satisfiable,
@@ -114,3 +115,23 @@ def test_a_frame_holds_256_kib_or_one_segment() -> None:
     assert small_config().frame_bytes(GAME) == 256 * 1024
     big = counting_description(observation_size=10_000)
     assert small_config(horizon=16).frame_bytes(big) > segment_bytes(big, 16) > 256 * 1024
+
+
+def test_I2_a_workers_instances_are_cut_evenly_into_groups():
+    assert small_config(num_groups=2, instances_per_worker=7).group_sizes == [3, 4]
+    assert small_config(instances_per_worker=7).group_sizes == []
+    with pytest.raises(ConfigurationError, match="the largest that works is 3"):
+        check_satisfiable(small_config(num_groups=4, instances_per_worker=3), GAME)
+
+
+def test_I1_a_frame_has_room_for_what_a_whole_group_sees():
+    large = counting_description(observation_size=512)
+    few = small_config(num_groups=2, instances_per_worker=8)
+    many = small_config(num_groups=2, instances_per_worker=200)
+    assert few.frame_bytes(large) == BLOCK_BYTES
+    # 100 games of 512 float32, each twice: what is seen, and what was seen before the reset.
+    assert many.frame_bytes(large) > 100 * 512 * 4 * 2
+    with pytest.raises(ConfigurationError, match="instances_per_worker") as refused:
+        check_satisfiable(small_config(num_groups=2, instances_per_worker=8000), large)
+    number = int(str(refused.value).rsplit(" ", 1)[1])
+    check_satisfiable(small_config(num_groups=2, instances_per_worker=number), large)

@@ -1,13 +1,15 @@
 """Whole fleets from one seed: what must hold after any faults, and what must not depend on the network."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from fake_worker import counting_description
 from fleet_simulation import Faults, Key, Simulation, small_config
 
 
-def run_faulty(seed: int, schedule: str) -> Simulation:
+def run_faulty(seed: int, schedule: str, seats: tuple[str, ...] = ()) -> Simulation:
     """A run with faults drawn from the seed, then a while without any."""
     draw = random.Random(seed)
     faults = Faults(
@@ -29,7 +31,9 @@ def run_faulty(seed: int, schedule: str) -> Simulation:
         batch_segments=draw.choice([None, 1, 7, 20]),
     )
     speeds = draw.choice([(1.0,), (0.5, 2.0), (0.5, 1.0, 5.0)])
-    simulation = Simulation(config, seed=seed, faults=faults, segment_seconds=speeds)
+    team = counting_description(num_agents=len(seats)) if seats else counting_description()
+    config = replace(config, seats=seats)
+    simulation = Simulation(config, seed=seed, description=team, faults=faults, segment_seconds=speeds)
     simulation.start()
     simulation.run(40.0)
     before = len(simulation.updates)
@@ -222,3 +226,18 @@ def test_one_worker_alone_is_enough() -> None:
         simulation.start()
         simulation.run(20.0)
         assert len(simulation.updates) > 20
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
+def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(schedule: str) -> None:
+    for seed in range(100, 108):
+        simulation = run_faulty(seed, schedule, ("hunter", "prey", "prey"))
+        trained = [key for keys in simulation.update_keys for key in keys]
+        assert len(set(trained)) == len(trained) > 0, f"seed {seed}"
+        assert set(trained) <= set(simulation.accepted_keys), f"seed {seed}"
+        for train, keys in zip(simulation.updates, simulation.update_keys, strict=True):
+            for policy_id, agents in (("hunter", {0}), ("prey", {1, 2})):
+                rows = set(train.rows_by_policy[policy_id])
+                of = {key[1] % 3 for row, key in zip(train.rows, keys, strict=True) if row in rows}
+                assert of <= agents, f"seed {seed}"
+            assert sorted(row for rows in train.rows_by_policy.values() for row in rows) == sorted(train.rows)

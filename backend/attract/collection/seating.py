@@ -1,0 +1,29 @@
+"""Which named policy plays which agent of a game: the same in every lease of a run."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAIN: Final = "main"
+"""The policy of a run that names none."""
+
+
+class Seating:
+    """Immutable; `seats` has the policy id of each agent of the game."""
+
+    def __init__(self, seats: tuple[str, ...]) -> None:
+        self.seats = seats
+        self.policy_ids = tuple(dict.fromkeys(seats))
+        """Each policy once, in the order of its first seat."""
+        self._index = np.array([self.policy_ids.index(one) for one in seats], np.int64)
+
+    def index_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[k]: which of `policy_ids` plays each of these slots."""
+        return self._index[slots % len(self.seats)]
+
+    def owns(self, policy_id: str, slots: NDArray[np.int64]) -> bool:
+        """Whether that policy plays all of these slots."""
+        if policy_id not in self.policy_ids:
+            return False
+        return bool((self.index_of(slots) == self.policy_ids.index(policy_id)).all())
