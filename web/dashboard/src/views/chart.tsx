@@ -10,7 +10,8 @@ import type { Series } from "../state/series.ts";
 import { CHART_COLORS } from "../theme.ts";
 
 const SYNC_KEY = "attract";
-const LESSON_FONT = "PXpx ui-sans-serif, system-ui, sans-serif";
+const LESSON_FONT = "SIZEpx ui-sans-serif, system-ui, sans-serif";
+const LESSON_SIZE = 10;
 const FONT = "11px ui-monospace, Menlo, Consolas, monospace";
 
 interface ChartProps {
@@ -147,10 +148,14 @@ function drawGoal(plot: uPlot, goal: number | null, color: string): void {
 /** A line where each lesson began, with its name; of the first, which began with the run, only the name. */
 function drawLessons(plot: uPlot, lessons: readonly LessonMark[], axis: ChartAxis, color: string): void {
   const { ctx: context, bbox } = plot;
+  const px = devicePixelRatio;
+  /** Where the last name of each row ends: names that would overlap go one row down. */
+  const rowEnds: number[] = [];
   context.save();
   context.strokeStyle = color;
   context.fillStyle = color;
-  context.font = LESSON_FONT.replace("PX", String(Math.round(10 * devicePixelRatio)));
+  context.font = LESSON_FONT.replace("SIZE", String(Math.round(LESSON_SIZE * px)));
+  context.textAlign = "left";
   context.textBaseline = "top";
   context.setLineDash([2, 4]);
   for (const [i, lesson] of lessons.entries()) {
@@ -162,7 +167,11 @@ function drawLessons(plot: uPlot, lessons: readonly LessonMark[], axis: ChartAxi
       context.lineTo(x, bbox.top + bbox.height);
       context.stroke();
     }
-    context.fillText(lesson.name, x + 4 * devicePixelRatio, bbox.top);
+    const left = x + 4 * px;
+    const free = rowEnds.findIndex((end) => end <= left);
+    const row = free < 0 ? rowEnds.length : free;
+    rowEnds[row] = left + context.measureText(lesson.name).width + 4 * px;
+    context.fillText(lesson.name, left, bbox.top + row * (LESSON_SIZE + 2) * px);
   }
   context.restore();
 }
