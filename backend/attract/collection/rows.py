@@ -14,6 +14,8 @@ class RowAllocator:
         self.reserved = 0
         """Rows promised to open leases, not yet taken."""
         self._free = np.ones(capacity, np.bool_)
+        self._next = 0
+        """Where the rows just after the last taken ones lie, mostly free; the lowest given back since."""
         self.num_free = capacity
 
     @property
@@ -28,9 +30,15 @@ class RowAllocator:
         """
         if count > self.num_free:
             raise RuntimeError(f"expected at least {count} free rows, have {self.num_free}")
-        free = np.flatnonzero(self._free)
-        starts = np.flatnonzero(free[count - 1 :] - free[: len(free) - count + 1] == count - 1)
-        rows = free[starts[0] : starts[0] + count] if len(starts) else free[:count]
+        following = self._free[self._next : self._next + count]
+        if len(following) == count and bool(following.all()):
+            # Looking through the whole store for every small block would cost more than the block.
+            rows = np.arange(self._next, self._next + count)
+        else:
+            free = np.flatnonzero(self._free)
+            starts = np.flatnonzero(free[count - 1 :] - free[: len(free) - count + 1] == count - 1)
+            rows = free[starts[0] : starts[0] + count] if len(starts) else free[:count]
+        self._next = int(rows[-1]) + 1
         self._free[rows] = False
         self.num_free -= count
         return rows
@@ -43,4 +51,5 @@ class RowAllocator:
                 f"expected taken rows, got {index[self._free[index]].tolist()!r} that are free"
             )
         self._free[index] = True
+        self._next = min(self._next, int(index.min(initial=self._next)))
         self.num_free += len(index)

@@ -38,8 +38,10 @@ def to_numpy(
     if tensor.dtype != wanted:
         raise malformed(f"{name}: dtype {tensor.dtype}", fix=f"dtype must be {wanted}")
     came = tensor.shape
-    if len(came) != len(shape) or any(
-        want is not None and want != got for want, got in zip(shape, came, strict=True)
+    # Most shapes agree whole; looking at each extent is for the others.
+    if tuple(came) != tuple(shape) and (
+        len(came) != len(shape)
+        or any(want is not None and want != got for want, got in zip(shape, came, strict=True))
     ):
         readable = ", ".join("any" if extent is None else str(extent) for extent in shape)
         raise malformed(f"{name}: shape {came}", fix=f"shape must be [{readable}]")
