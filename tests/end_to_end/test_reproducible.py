@@ -26,15 +26,25 @@ async def test_C8_equal_seeds_give_equal_weights_after_every_update(tmp_path: Pa
     assert all(first[version] != other[version] for version in first)
 
 
-async def _weights(runs_dir: Path, run_id: str, *, seed: int, delay_seed: int) -> dict[int, str]:
+async def test_C8_central_inference_gives_equal_weights_too(tmp_path: Path) -> None:
+    server = ("--collection.inference", "server")
+    first = await _weights(tmp_path, "first", *server, seed=7, delay_seed=1, updates=4)
+    second = await _weights(tmp_path, "second", *server, seed=7, delay_seed=2, updates=4)
+    assert sorted(first) == [1, 2, 3, 4]
+    assert first == second
+
+
+async def _weights(
+    runs_dir: Path, run_id: str, *arguments: str, seed: int, delay_seed: int, updates: int = UPDATES
+) -> dict[int, str]:
     """Hash of the weights by policy version, after a run whose frames were delayed by `delay_seed`."""
     port = free_port()
     token = secrets.token_hex(32)
     command = AttractCommand(
         "train", "cartpole", "--no-headless", "--port", str(port), "--run-id", run_id, "--seed", str(seed),
-        "--workers", "2", "--instances", "32", "--total-steps", str(UPDATES * STEPS_PER_UPDATE),
+        "--workers", "2", "--instances", "32", "--total-steps", str(updates * STEPS_PER_UPDATE),
         "--collection.schedule", "sync", "--collection.desync-steps", "200", "--ppo.horizon", "32",
-        runs_dir=runs_dir, environment={"ATTRACT_WORKER_TOKEN": token},
+        *arguments, runs_dir=runs_dir, environment={"ATTRACT_WORKER_TOKEN": token},
     )  # fmt: skip
     proxy = FrameProxy("127.0.0.1", port, delaying(delay_seed, 0.02))
     proxy_port = await proxy.start()

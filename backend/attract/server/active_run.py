@@ -234,8 +234,6 @@ class ActiveRun:
                     self._game_broke(wish.report, fatal=wish.fatal)
                 case effects.Note():
                     self._news.note(wish)
-        if self._relay is not None:
-            self._relay.flush()
         self._course.act()
 
     def received(self, connection_id: int, message: FromBrowser) -> None:

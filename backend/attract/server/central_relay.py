@@ -151,8 +151,8 @@ class CentralRelay:
                 pass
         return True
 
-    def flush(self) -> None:
-        """All wishes of one event are carried out: the leases among them begin together (rule C8)."""
+    def _flush(self) -> None:
+        """The leases that were issued in one turn of the event loop begin together (rule C8)."""
         if self._orders:
             self._tell(ServeLeases(leases=self._orders))
             self._orders = []
@@ -185,6 +185,8 @@ class CentralRelay:
     def _serve(self, connection_id: int, lease: Lease) -> None:
         worker_id, instance_ids = self._seats[connection_id]
         self._served.add(lease.lease_id)
+        if not self._orders:
+            asyncio.get_running_loop().call_soon(self._flush)
         self._orders.append(ServedLease(worker_id=worker_id, instance_ids=instance_ids, lease=lease))
 
     async def close(self) -> None:

@@ -190,14 +190,12 @@ async def test_a_version_goes_to_the_process_once_and_is_acknowledged_for_every_
     assert world.hub.policies == []
 
 
-async def test_C8_leases_of_one_event_are_handed_on_together(world: World):
+async def test_C8_leases_of_one_turn_are_handed_on_together(world: World):
     world.welcome(10, 0)
     world.welcome(11, 1)
     for connection, lease_id in ((10, 1), (11, 2)):
         # The worker hears of it too: it opens the lease and waits for acts.
         assert world.relay.is_for_worker(connection, served_lease(lease_id))
-    world.relay.flush()
-    world.relay.flush()
     told = await world.told()
     assert isinstance(told, ServeLeases)
     assert [(one.worker_id, one.instance_ids, one.lease.lease_id) for one in told.leases] == [
@@ -249,7 +247,6 @@ async def test_a_worker_hears_no_acknowledgement_of_blocks_that_were_sent_in_its
 async def test_a_lease_that_lapses_is_void_for_both(world: World):
     world.welcome(10, 0)
     world.relay.is_for_worker(10, served_lease(1))
-    world.relay.flush()
     await world.told()
     assert world.relay.is_for_worker(10, LeaseVoid(run_id="run-1", lease_id=1, reason="silent"))
     assert await world.told() == ServedVoid(lease_id=1)
