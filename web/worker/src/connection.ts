@@ -4,7 +4,6 @@ import type {
   Act,
   BlockAck,
   EvaluationResult,
-  FromBrowser,
   GameFailed,
   Hello,
   Lease,
@@ -13,25 +12,22 @@ import type {
   ToBrowser,
   WelcomeWorker,
 } from "@attract/schema";
-import { afterClose, BackOff } from "./back-off.ts";
 import type { BlockFrame } from "./block-writer.ts";
 import { Outbox } from "./outbox.ts";
+import { type ConnectEffect, type SendEffect, ServerLink } from "./server-link.ts";
 
 /** Finished segments that may wait for a server that is away; then the games wait too. */
 export const MAX_SEGMENTS_AWAY = 2;
 /** Bytes that may be unsent or unacknowledged before the games wait. */
 export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
-/** Reports kept for a server that is away. */
-const MAX_REPORTS = 20;
-
 /** More than can be between the server and the worker at any time. */
 const MAX_LEASE_IDS = 16;
 
 /** What the shell must do, in order. */
 export type Effect =
-  | { kind: "send"; message: FromBrowser }
+  | SendEffect
   | { kind: "send_frame"; bytes: Uint8Array<ArrayBuffer> }
-  | { kind: "connect"; delayMs: number }
+  | ConnectEffect
   /** Make games and recorder anew: this is not (or no longer) a seat the worker knows. */
   | { kind: "take_seat"; welcome: WelcomeWorker }
   | { kind: "create_policy"; policy: Policy }
@@ -48,11 +44,9 @@ type Closing = RolloutClose | EvaluationResult;
 
 /** Owned by the shell of one rollout worker; every method returns what to do next. */
 export class WorkerConnection {
-  readonly #hello: Hello;
-  readonly #backOff: BackOff;
+  readonly #link: ServerLink;
   readonly #outbox = new Outbox();
   readonly #policies = new Set<string>();
-  #phase: "away" | "greeting" | "seated" | "ended" = "away";
   #welcome: WelcomeWorker | null = null;
   #current: Lease | null = null;
   /** The server sends one ahead; more would be kept too. */
@@ -61,17 +55,14 @@ export class WorkerConnection {
   #leaseIds: number[] = [];
   /** The close of the newest finished lease, which may have been lost with its socket. */
   #lastClosing: Closing | null = null;
-  #reports: GameFailed[] = [];
-  #refusal: string | null = null;
 
   /** @param hello sent on every socket; its `worker_key` makes it the same worker. @param random uniform in [0, 1) */
   constructor(hello: Hello, random: () => number) {
-    this.#hello = hello;
-    this.#backOff = new BackOff(random);
+    this.#link = new ServerLink(hello, random);
   }
 
   get isSeated(): boolean {
-    return this.#phase === "seated";
+    return this.#link.isWelcome;
   }
 
   /** The lease being played. */
@@ -81,8 +72,8 @@ export class WorkerConnection {
 
   /** Whether the games may go on, with so many bytes still unsent in the socket. */
   mayPlayOn(bufferedBytes: number): boolean {
-    if (this.#phase === "ended") return true;
-    if (this.#phase !== "seated") return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
+    if (this.#link.isEnded) return true;
+    if (!this.isSeated) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
     return Math.max(bufferedBytes, this.#outbox.bytes) <= MAX_WAITING_BYTES;
   }
 
@@ -96,35 +87,32 @@ export class WorkerConnection {
   }
 
   opened(): Effect[] {
-    this.#phase = "greeting";
-    this.#refusal = null;
-    return [{ kind: "send", message: this.#hello }];
+    return this.#link.opened();
   }
 
   closed(code: number, reason: string): Effect[] {
-    if (this.#phase === "ended") return [];
-    this.#phase = "away";
-    const why = this.#refusal ?? (reason === "" ? `the server closed with code ${code}` : reason);
-    switch (afterClose(code)) {
+    const closed = this.#link.closed(code, reason);
+    if (closed === null) return [];
+    switch (closed.next) {
       case "reconnect":
-        return [{ kind: "connect", delayMs: this.#backOff.nextDelayMs() }];
+        return [this.#link.reconnect()];
       case "reload":
-        this.#phase = "ended";
-        return [{ kind: "reload", reason: why }];
+        this.#link.end();
+        return [{ kind: "reload", reason: closed.why }];
       case "run_over":
         return this.#end(null);
       case "give_up":
-        return this.#end(why);
+        return this.#end(closed.why);
     }
   }
 
   received(message: ToBrowser): Effect[] {
     if (message.type === "refused") {
-      this.#refusal = `${message.reason} ${message.fix}`.trim();
+      this.#link.refused(message);
       return [];
     }
     if (message.type === "welcome_host" || message.type === "assignment") return [];
-    if (message.run_id !== this.#hello.run_id) return [];
+    if (message.run_id !== this.#link.hello.run_id) return [];
     switch (message.type) {
       case "welcome_worker":
         return this.#seat(message);
@@ -172,9 +160,7 @@ export class WorkerConnection {
   }
 
   gameFailed(report: GameFailed): Effect[] {
-    if (this.isSeated) return [{ kind: "send", message: report }];
-    if (this.#reports.length < MAX_REPORTS) this.#reports.push(report);
-    return [];
+    return this.#link.report(report);
   }
 
   /** Tells the server that the lease is being played, so that it does not lapse (rule C3). */
@@ -185,8 +171,7 @@ export class WorkerConnection {
   }
 
   #seat(welcome: WelcomeWorker): Effect[] {
-    this.#backOff.succeeded();
-    this.#phase = "seated";
+    const kept = this.#link.welcomed();
     const effects: Effect[] = [];
     const isSame = this.#welcome !== null && isSameSeat(this.#welcome, welcome);
     this.#welcome = welcome;
@@ -198,8 +183,7 @@ export class WorkerConnection {
       this.#outbox.clear();
       effects.push({ kind: "take_seat", welcome });
     }
-    for (const message of this.#reports) effects.push({ kind: "send", message });
-    this.#reports = [];
+    effects.push(...kept);
     for (const { bytes } of this.#outbox.resend()) effects.push({ kind: "send_frame", bytes });
     if (this.#lastClosing !== null) effects.push({ kind: "send", message: this.#lastClosing });
     return effects;
@@ -249,7 +233,7 @@ export class WorkerConnection {
   }
 
   #end(error: string | null): Effect[] {
-    this.#phase = "ended";
+    this.#link.end();
     return [{ kind: "end", error }];
   }
 }

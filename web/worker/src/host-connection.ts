@@ -9,14 +9,11 @@ import {
   type ToBrowser,
   type WelcomeHost,
 } from "@attract/schema";
-import { afterClose, BackOff } from "./back-off.ts";
-
-/** Reports kept for a server that is away. */
-const MAX_REPORTS = 20;
+import { type ConnectEffect, type SendEffect, ServerLink } from "./server-link.ts";
 
 export type HostEffect =
-  | { kind: "send"; message: FromBrowser }
-  | { kind: "connect"; delayMs: number }
+  | SendEffect
+  | ConnectEffect
   | { kind: "welcomed"; tier: WelcomeHost["tier"] }
   | { kind: "assign"; assignment: Assignment }
   /** No run to work for; the connection stays, or comes back. */
@@ -26,52 +23,44 @@ export type HostEffect =
 
 /** Owned by the supervisor; every method returns what to do next. */
 export class HostConnection {
-  readonly #hello: Hello;
-  readonly #backOff: BackOff;
-  #phase: "away" | "greeting" | "welcome" | "ended" = "away";
-  #refusal: string | null = null;
-  #reports: GameFailed[] = [];
+  readonly #link: ServerLink;
   #status: FromBrowser | null = null;
   #runId: string | null = null;
 
   constructor(hello: Hello, random: () => number) {
-    this.#hello = hello;
-    this.#backOff = new BackOff(random);
+    this.#link = new ServerLink(hello, random);
   }
 
   get isConnected(): boolean {
-    return this.#phase === "welcome";
+    return this.#link.isWelcome;
   }
 
   opened(): HostEffect[] {
-    this.#phase = "greeting";
-    this.#refusal = null;
-    return [{ kind: "send", message: this.#hello }];
+    return this.#link.opened();
   }
 
   closed(code: number, reason: string): HostEffect[] {
-    if (this.#phase === "ended") return [];
-    this.#phase = "away";
-    const why = this.#refusal ?? (reason === "" ? `the server closed with code ${code}` : reason);
-    switch (afterClose(code)) {
+    const closed = this.#link.closed(code, reason);
+    if (closed === null) return [];
+    switch (closed.next) {
       case "reconnect":
-        return [{ kind: "connect", delayMs: this.#backOff.nextDelayMs() }];
+        return [this.#link.reconnect()];
       case "run_over":
-        if (code === closeCodes.NORMAL) return this.#end(why);
+        if (code === closeCodes.NORMAL) return this.#end(closed.why);
         this.#runId = null;
-        return [{ kind: "idle" }, { kind: "connect", delayMs: this.#backOff.nextDelayMs() }];
+        return [{ kind: "idle" }, this.#link.reconnect()];
       case "reload":
-        this.#phase = "ended";
-        return [{ kind: "reload", reason: why }];
+        this.#link.end();
+        return [{ kind: "reload", reason: closed.why }];
       case "give_up":
-        return this.#end(why);
+        return this.#end(closed.why);
     }
   }
 
   received(message: ToBrowser): HostEffect[] {
     switch (message.type) {
       case "refused":
-        this.#refusal = `${message.reason} ${message.fix}`.trim();
+        this.#link.refused(message);
         return [];
       case "welcome_host":
         return this.#welcomed(message);
@@ -94,22 +83,17 @@ export class HostConnection {
   }
 
   gameFailed(report: GameFailed): HostEffect[] {
-    if (this.isConnected) return [{ kind: "send", message: report }];
-    if (this.#reports.length < MAX_REPORTS) this.#reports.push(report);
-    return [];
+    return this.#link.report(report);
   }
 
   #end(error: string): HostEffect[] {
-    this.#phase = "ended";
+    this.#link.end();
     return [{ kind: "end", error }];
   }
 
   #welcomed(message: WelcomeHost): HostEffect[] {
-    this.#phase = "welcome";
-    this.#backOff.succeeded();
-    const effects: HostEffect[] = [{ kind: "welcomed", tier: message.tier }];
-    for (const report of this.#reports) effects.push({ kind: "send", message: report });
-    this.#reports = [];
+    const kept = this.#link.welcomed();
+    const effects: HostEffect[] = [{ kind: "welcomed", tier: message.tier }, ...kept];
     if (this.#status !== null) effects.push({ kind: "send", message: this.#status });
     return effects;
   }
