@@ -1,4 +1,4 @@
-"""Games of one's own with several choices, switches and masks are trained, exported and judged in browsers."""
+"""Games of one's own with several choices, switches and masks: trained, exported and judged in browsers."""
 
 import json
 from pathlib import Path
