@@ -162,8 +162,8 @@ class EvaluationCallbackSettings(IntervalSettings):
     modes: Annotated[tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1)] = (
         "deterministic",
     )
-    """`deterministic` gives `eval/*`, `sampled` gives `eval_sampled/*`. `best` is decided by evaluations of the
-    kind that `evaluation.deterministic` says."""
+    """`deterministic` gives `eval/*`, `sampled` gives `eval_sampled/*`. Those of the kind that
+    `evaluation.deterministic` says decide `best`."""
 
 
 class CallbackSettings(Settings):
