@@ -135,12 +135,13 @@ export const ADVANCED_FIELDS: readonly Field[] = [
   {
     path: "collection.schedule",
     label: "Schedule",
-    help: "Overlap plays the next batch while the learner works on the last. In turn is slower but repeats exactly.",
+    help: "Overlap plays the next batch while the learner works on the last. In turn is slower but repeats exactly. Ahead also plays while a batch waits, and corrects for the age of what it learns from.",
     kind: "choice",
     usual: "overlap",
     choices: [
       { value: "overlap", label: "Overlap (faster)" },
       { value: "sync", label: "In turn (repeatable)" },
+      { value: "async", label: "Ahead (slow or uneven machines)" },
     ],
   },
 ];
