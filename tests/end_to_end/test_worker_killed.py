@@ -21,6 +21,9 @@ from attract.settings import ServerSettings
 from frame_proxy import FrameProxy, Message
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")
+SERVER_POINTS = ("before_an_observe", "before_an_act")
+"""Under central inference."""
+CASES = [*((point, "worker") for point in POINTS), *((point, "server") for point in SERVER_POINTS)]
 Key = tuple[int, int, int]
 
 
@@ -62,6 +65,10 @@ class Victim:
                 return message.kind == "block_ack"
             case "during_a_swap":
                 return message.kind == "policy"
+            case "before_an_observe":
+                return message.kind == "observe"
+            case "before_an_act":
+                return message.kind == "act"
             case _:
                 return message.kind == "block"
 
@@ -97,23 +104,27 @@ class Keys:
         self._tell(message)
 
     def _keys(self, rows: Any) -> list[Key]:
-        store = self._run._store
+        store = self._run.browsers.store
         return [
             (int(store["lease_id"][row]), int(store["slot_id"][row]), int(store["segment_index"][row]))
             for row in rows
         ]
 
 
-@pytest.mark.parametrize("point", POINTS)
-async def test_C1_C2_training_goes_on_and_every_segment_counts_once(point: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("point", "inference"), CASES)
+async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
+    point: str, inference: str, tmp_path: Path
+) -> None:
     token = secrets.token_hex(32)
     settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
-    victim = Victim(point, seed=POINTS.index(point))
+    victim = Victim(point, seed=CASES.index((point, inference)))
     async with running_gateway(settings, port_is_fixed=False) as gateway:
         port = int(gateway.url.rpartition(":")[2])
         proxy = FrameProxy("127.0.0.1", port, victim.decide)
         proxy_port = await proxy.start()
-        view = await gateway.service.start_run("cartpole", {"collection": {"num_workers": 2}})
+        view = await gateway.service.start_run(
+            "cartpole", {"collection": {"num_workers": 2, "inference": inference}}
+        )
         keys = Keys(gateway.service.active)
         hosts = [
             await HostProcess.start(join_url(f"http://127.0.0.1:{at}", token, 1), lambda _event: None)
