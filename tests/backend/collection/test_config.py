@@ -1,11 +1,13 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import ormsgpack
 import pytest
 
 from attract.collection.config import (
     BLOCK_BYTES,
+    FRAME_OVERHEAD_BYTES,
     MAX_SEGMENT_BYTES,
     check_minibatches,
     check_satisfiable,
@@ -13,7 +15,12 @@ from attract.collection.config import (
     segment_bytes,
 )
 from attract.errors import ConfigurationError
-from attract.schema.messages import EpisodeResult
+from attract.experience.layout import StoreLayout
+from attract.schema.frames import encode
+from attract.schema.game import GameDescription
+from attract.schema.messages import Block, EpisodeResult, FinalObservations, Tensor
+from attract.schema.spaces import BoxSpace, DictSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.tensor import from_numpy
 from driven_core import small_config
 from fake_worker import counting_description
 
@@ -135,3 +142,82 @@ def test_I1_a_frame_has_room_for_what_a_whole_group_sees():
         check_satisfiable(small_config(num_groups=2, instances_per_worker=8000), large)
     number = int(str(refused.value).rsplit(" ", 1)[1])
     check_satisfiable(small_config(num_groups=2, instances_per_worker=number), large)
+
+
+def worst_block(description: GameDescription, layout: StoreLayout, agents: int) -> Block:
+    """One segment of one slot as large as it can be: each step truncated, with all that a segment carries."""
+    horizon = layout.horizon
+
+    def zeros(name: str, *leading: int) -> Tensor:
+        one = layout.field(name)
+        dtype = "uint8" if one.dtype == "bool" else one.dtype
+        return from_numpy(np.zeros((*leading, *one.shape), dtype))
+
+    steps = {
+        name: zeros(name, horizon, 1)
+        for name in (
+            "action",
+            "log_prob",
+            "value",
+            "reward",
+            "terminated",
+            "truncated",
+            "valid",
+            "executed_ticks",
+            "action_mask",
+        )
+    }
+    result = EpisodeResult(
+        instance_id=2**31,
+        episode=2**31,
+        step=horizon,
+        returns=[-1e300] * agents,
+        length_steps=2**31,
+        length_ticks=2**31,
+        end_reason="game_truncated",
+    )
+    keys = layout.observation_keys
+    return Block(
+        run_id="r" * 40,
+        lease_id=2**31,
+        segment_index=1,
+        block_index=1,
+        policy_version=2**30,
+        slot_id=from_numpy(np.zeros(1, np.int32)),
+        first_step=from_numpy(np.zeros(1, np.int32)),
+        observation={key: zeros(f"obs.{key}", horizon, 1) for key in keys},
+        **steps,
+        recurrent_state={"state": zeros("recurrent_state.state", 1)},
+        bootstrap_observation={key: zeros(f"obs.{key}", 1) for key in keys},
+        bootstrap_value=from_numpy(np.zeros(1, np.float32)),
+        final_observations=FinalObservations(
+            step=from_numpy(np.zeros(horizon, np.int32)),
+            column=from_numpy(np.zeros(horizon, np.int32)),
+            observation={key: zeros(f"obs.{key}", horizon) for key in keys},
+            value=from_numpy(np.zeros(horizon, np.float32)),
+            recurrent_state={"state": zeros("recurrent_state.state", horizon)},
+        ),
+        episodes=[result] * (horizon // 8),
+    )
+
+
+@pytest.mark.parametrize(("agents", "state_size"), [(1, 8), (16, 256), (64, 1)])
+def test_S1_no_segment_is_larger_than_what_was_foreseen(agents: int, state_size: int) -> None:
+    description = counting_description(num_agents=agents).model_copy(
+        update={
+            "observation": DictSpace(
+                spaces={
+                    "picture": BoxSpace(dtype="uint8", shape=[16, 16, 3]),
+                    "numbers": BoxSpace(shape=[20]),
+                    "switches": MultiBinarySpace(n=9),
+                }
+            ),
+            "action": MultiDiscreteSpace(nvec=[40, 3, 70]),
+            "action_mask": True,
+        }
+    )
+    config = small_config(horizon=64, state_size=state_size)
+    block = worst_block(description, config.store_layout(description), agents)
+    size = len(encode(block))
+    assert size <= config.segment_bytes(description) + FRAME_OVERHEAD_BYTES
+    assert size > 0.6 * config.segment_bytes(description), "nor is it foreseen much too large"
