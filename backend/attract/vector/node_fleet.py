@@ -7,7 +7,6 @@ import shutil
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
@@ -25,6 +24,8 @@ LENGTH: Final = struct.Struct("<I")
 READ_BYTES: Final = 1 << 20
 MAX_FRAME_BYTES: Final = 1 << 30
 START_SECONDS: Final = 30.0
+STDERR: Final = 2
+"""The process's own: `sys.stderr` may be a notebook's, which has no number."""
 
 
 class _Channel:
@@ -89,7 +90,7 @@ class NodeFleet:
             self._process = subprocess.Popen(
                 [*command, json.dumps(order)],
                 stdin=subprocess.PIPE,
-                stdout=sys.stderr.fileno(),
+                stdout=STDERR,
                 pass_fds=fds,
                 start_new_session=True,
             )
