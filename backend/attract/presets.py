@@ -40,8 +40,9 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Nested settings as one mapping, later layers above earlier ones; values are not checked.
 
     A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
-    names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, and a
-    rollout that is no multiple of the horizon) the one of the higher layer stays.
+    names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
+    rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
+    stays.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
@@ -52,6 +53,9 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     merged = merge_settings(below, given)
+    if isinstance(given.get("parameters"), Mapping):
+        # A parameter has one distribution: the one given replaces what was below it whole.
+        merged["parameters"] |= given["parameters"]
     ppo, chosen = merged.get("ppo"), given.get("ppo")
     if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
         return merged

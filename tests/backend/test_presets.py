@@ -62,6 +62,15 @@ def test_S5_a_horizon_given_alone_takes_its_rollout_with_it():
     assert kept.rollout_segments == 4
 
 
+def test_a_parameters_distribution_replaces_the_one_below_it():
+    below = {"parameters": {"size": {"uniform": [6, 20]}, "wind": {"constant": 1.0}}}
+    settings = RunSettings.from_mapping(layer_settings(below, {"parameters": {"size": 8}}))
+    assert settings.model_dump(mode="json")["parameters"] == {
+        "size": {"constant": 8.0},
+        "wind": {"constant": 1.0},
+    }
+
+
 def test_what_cannot_be_is_left_to_the_settings_to_refuse():
     with pytest.raises(ConfigurationError, match="preset"):
         RunSettings.from_mapping(layer_settings({"preset": "cosy"}))
@@ -69,3 +78,5 @@ def test_what_cannot_be_is_left_to_the_settings_to_refuse():
         ppo({"ppo": {"rollout_steps": 32}}, {"ppo": {"horizon": 0}})
     with pytest.raises(ConfigurationError, match="ppo"):
         ppo({"ppo": 5})
+    with pytest.raises(ConfigurationError, match="parameters"):
+        RunSettings.from_mapping(layer_settings({"parameters": {"size": 8}}, {"parameters": 5}))

@@ -115,6 +115,21 @@ def test_pruning_keeps_the_last_20_every_100th_latest_and_best(tmp_path: Path):
     directory.close()
 
 
+def test_a_version_that_is_kept_is_never_pruned(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    assert directory.kept() == []
+    for version in range(40):
+        (directory.checkpoints / str(version)).mkdir()
+    directory.keep(7)
+    directory.keep(3)
+    directory.keep(7)
+    directory.prune()
+    assert directory.versions() == [0, 3, 7, *range(20, 40)]
+    assert directory.kept() == [3, 7]
+    assert (directory.path / "kept" / "3").resolve() == (directory.checkpoints / "3").resolve()
+    directory.close()
+
+
 def test_a_config_written_anew_keeps_the_time_of_creation(tmp_path: Path):
     directory = RunDirectory.create(tmp_path, "a")
     (directory.path / "config.yaml").write_text("game: old\ncreated: '2001-02-03'\nsettings: {}\n")
