@@ -188,6 +188,12 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             setting="collection.seats",
             fix=f"name one policy for each of the {description.num_agents}, or none",
         )
+    if config.num_groups and len(set(config.seats)) > 1:
+        raise ConfigurationError(
+            f"I1: central inference runs one policy, the seats name {len(set(config.seats))}",
+            setting="collection.inference",
+            fix="`worker` plays with several",
+        )
     size = config.segment_bytes(description)
     if size > MAX_SEGMENT_BYTES:
         low, high = 1, config.horizon

@@ -131,6 +131,14 @@ def test_I2_a_workers_instances_are_cut_evenly_into_groups():
         check_satisfiable(small_config(num_groups=4, instances_per_worker=3), GAME)
 
 
+def test_central_inference_refuses_several_policies():
+    pair = counting_description(num_agents=2)
+    check_satisfiable(small_config(seats=("a", "b")), pair)
+    check_satisfiable(small_config(seats=("a", "a"), num_groups=2), pair)
+    with pytest.raises(ConfigurationError, match="the seats name 2"):
+        check_satisfiable(small_config(seats=("a", "b"), num_groups=2), pair)
+
+
 def test_I1_a_frame_has_room_for_what_a_whole_group_sees():
     large = counting_description(observation_size=512)
     few = small_config(num_groups=2, instances_per_worker=8)
