@@ -69,7 +69,8 @@ class PlainDisplay(Display):
         parts = [
             f"update {run.updates}",
             f"{run.agent_steps} steps",
-            f"{run.steps_per_second:.0f} steps/s",
+            # The run's own figure is 0 once it has ended, which the last update brings about.
+            f"{values.get('fleet/steps_per_second', run.steps_per_second):.0f} steps/s",
             f"{run.elapsed_seconds:.1f} s",
             f"return {_number(run.episode_return_mean)}",
         ]

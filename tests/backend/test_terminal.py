@@ -45,7 +45,8 @@ def test_one_plain_line_per_update_when_not_on_a_terminal() -> None:
     display = create_display(console, "http://x")
     assert isinstance(display, PlainDisplay)
     with display:
-        display.updated(_run(total_steps=40_000), {"time/update_seconds": 0.0123})
+        values = {"time/update_seconds": 0.0123, "fleet/steps_per_second": 2000.0}
+        display.updated(_run(total_steps=40_000, steps_per_second=0.0), values)
         display.refreshed(_run())
     assert out.getvalue() == (
         "update 3  20000 steps  2000 steps/s  10.0 s  return 123.5  10 s left  learner 12 ms\n"

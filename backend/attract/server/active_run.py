@@ -292,7 +292,9 @@ class ActiveRun:
     def _game_broke(self, report: GameReport, *, fatal: bool) -> None:
         report = self._news.report(report)
         if fatal:
-            self.fail(f"the game failed ({report.kind}): {report.name}: {report.text}")
+            said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
+            # A worker that gave up counts the failures itself.
+            self.fail(said if "the game failed" in said else f"the game failed ({report.kind}): {said}")
 
     def _request_evaluation(self, episodes: int, deterministic: bool, seed: Seed) -> None:
         self.carry_out(self._core.request_evaluation(episodes, deterministic, seed, self._clock()))
@@ -342,6 +344,9 @@ class ActiveRun:
             self._progress.state = "failed"
             self._progress.error = f"{type(error).__name__}: {error}"
         finally:
+            log.info(
+                "run %s ends: %s, %s", self.run_id, self._progress.state, self._progress.error or "no error"
+            )
             await self._release()
             self.finished.set_result(self._progress.result(version, export))
 

@@ -260,7 +260,9 @@ async def test_a_learner_that_cannot_begin_fails_the_run_with_its_words(tmp_path
         # Where to look is said, and the learner's stack is there.
         logs = world.runs_dir / view.run_id / "logs"
         assert str(logs) in result.error
-        assert "Traceback ..." in (logs / "gateway.log").read_text()
+        kept = (logs / "gateway.log").read_text()
+        assert "Traceback ..." in kept
+        assert f"run {view.run_id} ends: failed" in kept.splitlines()[-1]
         assert world.service.view(view.run_id).state == "failed"
 
 
