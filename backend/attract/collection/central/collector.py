@@ -284,9 +284,8 @@ class CentralCollector:
         assert group.decision is not None  # made in the line before
         finals = group.builder.finals()
         final_values = np.zeros(len(finals.column), np.float32)
-        version_of = self._by_column(group, versions)
         for version in set(versions):
-            chosen = version_of[finals.column] == version
+            chosen = self._by_column(group, versions)[finals.column] == version
             if chosen.any():
                 observation = {key: values[chosen] for key, values in finals.observation.items()}
                 final_values[chosen] = self._decider.values(version, observation, finals.state[chosen])

@@ -239,6 +239,22 @@ def test_a_worker_that_vanishes_holds_nobody_up_and_gives_no_blocks():
     assert [close.lease_id for close in world.closes] == [7, 9]
 
 
+def test_when_all_vanish_the_round_ends_without_them_and_the_next_begins_anew():
+    world = World(state_size=1, episode_steps=3)
+    world.lease(0, 7)
+    world.lease(1, 8)
+    world.play(10)
+    world.collector.gone(0)
+    world.collector.gone(1)
+    world.under_way.clear()
+    world.play()
+    assert world.blocks == []
+    world.lease(1, 8)
+    world.play()
+    assert [close.lease_id for close in world.closes] == [8]
+    assert {block.lease_id for block in world.blocks} == {8}
+
+
 def test_a_worker_that_reconnects_goes_on_with_its_lease_and_its_state():
     world = World(state_size=1)
     world.lease(0, 7, num_segments=2)
