@@ -119,8 +119,8 @@ def test_flights_without_contact_are_the_same(env: Any, play: Play) -> None:
             assert ours[-1, 8:].tolist() == theirs[-1, 8:].tolist() == [-100, 1]
             lost += 1
     assert lost >= 5, "some must leave the sky"
-    # We solve joints in 60 iterations a tick where Gymnasium takes 180: that shifts a speed a little where a leg
-    # meets its stop, and the way from then on.
+    # We solve joints in 60 iterations a tick where Gymnasium takes 180: that shifts a speed a little where a
+    # leg meets its stop, and the way from then on.
     every = np.concatenate(differences)
     assert len(every) >= 20_000
     assert (np.median(every[:, :6], axis=0) <= [3e-4, 5e-4, 8e-4, 3e-4, 2e-3, 2e-3]).all()
