@@ -27,9 +27,7 @@ TEST_LIMIT_SECONDS = 60.0
 NUM_COPIES = 2
 """Mutants tried at the same time, each in a copy of the tree of its own."""
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    ["torch._dynamo", "onnx", "onnxruntime", "fastapi", "hypothesis", "pytest"]
-)
+FORKS.set_forkserver_preload(["torch._dynamo", "onnx", "onnxruntime", "fastapi", "hypothesis", "pytest"])
 DONE, FAILED, BROKEN = 0, 1, 2
 """What a test command can say: green, red, or that it could not be run."""
 
