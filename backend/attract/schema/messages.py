@@ -475,7 +475,16 @@ FromBrowser = Annotated[
     Field(discriminator="type"),
 ]
 ToBrowser = Annotated[
-    Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded,
+    Refused
+    | WelcomeHost
+    | Assignment
+    | WelcomeWorker
+    | Lease
+    | Act
+    | Policy
+    | BlockAck
+    | LeaseVoid
+    | RunEnded,
     Field(discriminator="type"),
 ]
 
