@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attract.commands.train import EXIT_GOAL_MISSED
 from attract.errors import AttractError, ConfigurationError
 from attract.results.plan import EVALUATION_EPISODES, Run, plan_runs
 from attract.results.record import Record, Row
@@ -112,7 +113,7 @@ def _json_of(command: list[str], given: str | None) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise AttractError(f"{' '.join(command)} still ran after {RUN_SECONDS:.0f} s") from None
-    if ended.returncode != 0:
+    if ended.returncode not in (0, EXIT_GOAL_MISSED):
         raise AttractError(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr[-2000:]}")
     return json.loads(ended.stdout.strip().splitlines()[-1])
 

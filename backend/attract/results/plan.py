@@ -41,6 +41,8 @@ class Task:
     steps: int
     variants: tuple[Variant, ...]
     rival: Rival | None = None
+    goal: float | None = None
+    """Training ends sooner once the last 100 episodes average this and an evaluation confirms it."""
 
 
 # The rival's settings are those of RL Baselines3 Zoo, hyperparams/ppo.yml.
@@ -101,6 +103,7 @@ TASKS = (
             Variant("mlp", "MLP", 0.6, "at most", ("--policy.recurrent", "none")),
             Variant("zero", "LSTM, no stored states", 0.6, "at most", ("--ppo.recurrent-start", "zero")),
         ),
+        goal=0.95,
     ),
     Task("foragers", "Foragers, three agents", 1_000_000, (Variant("mlp", "MLP, shared, masked", 30),)),
 )
@@ -164,8 +167,14 @@ def plan_runs(*, only: str | None = None, seed: int | None = None, scale: float 
         steps = max(1, round(task.steps * scale))
         for each in seeds:
             runs += [
-                Run(name, variant.name, each, task.game, steps, variant.flags) for variant in task.variants
+                Run(name, variant.name, each, task.game, steps, _flags(task, variant))
+                for variant in task.variants
             ]
             if task.rival is not None:
                 runs.append(Run(name, "sb3", each, task.game, steps, rival=task.rival))
     return runs
+
+
+def _flags(task: Task, variant: Variant) -> tuple[str, ...]:
+    goal = () if task.goal is None else ("--until-return", f"{task.goal:g}")
+    return (*variant.flags, *goal)

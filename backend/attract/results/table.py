@@ -59,7 +59,7 @@ def _task_line(
     cells = [
         task.title,
         variant.policy,
-        f"{mine[0].steps:,}",
+        f"{mine[0].steps:,}" if task.goal is None else f"to {task.goal:g}, at most {mine[0].steps:,}",
         _seconds(done),
         _returns(rows),
         f"{sign} {variant.bar:g}",

@@ -31,9 +31,9 @@ def test_scale_takes_a_fraction_of_the_steps() -> None:
 def test_the_memory_task_is_trained_with_without_and_with_forgotten_states() -> None:
     flags = {run.variant: run.flags for run in plan_runs(only="memory", seed=1)}
     assert flags == {
-        "lstm": (),
-        "mlp": ("--policy.recurrent", "none"),
-        "zero": ("--ppo.recurrent-start", "zero"),
+        "lstm": ("--until-return", "0.95"),
+        "mlp": ("--policy.recurrent", "none", "--until-return", "0.95"),
+        "zero": ("--ppo.recurrent-start", "zero", "--until-return", "0.95"),
     }
 
 
