@@ -30,7 +30,7 @@ def test_the_lamp_lies_two_and_a_half_segments_and_a_rollouts_end_before_the_ans
 ) -> None:
     ppo = yaml.safe_load((runs_dir / "memory" / "config.yaml").read_text())["settings"]["ppo"]
     game = json.loads((runs_dir / "memory" / "game.json").read_text())
-    delay = game["parameters"]["delay"]["default"]
+    delay = game["description"]["parameters"]["delay"]["default"]
     assert delay == 2.5 * ppo["horizon"]
     assert (ppo["rollout_steps"] or ppo["horizon"]) < delay
 
