@@ -16,7 +16,6 @@ import pytest
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
-from attract.schema.api import WorkerView
 from attract.schema.learner import Train
 from attract.settings import ServerSettings
 from frame_proxy import FrameProxy, Message
@@ -144,7 +143,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
             after = await _speed(gateway, view.run_id, 3.0)
             assert after >= 0.4 * before, (before, after)
             # Whatever the worker held was given up, and its browser has come back with another.
-            assert not any(one.state == "gone" and one.lease_id for one in _workers(gateway, view.run_id))
+            assert _held_by_nobody(gateway) == []
             await _until(gateway, lambda: _num_playing(gateway, view.run_id) == 2)
             await gateway.service.stop(view.run_id)
         finally:
@@ -164,12 +163,15 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
 
 def _num_playing(gateway: Gateway, run_id: str) -> int:
     """Workers that have a seat and are there."""
-    return sum(worker.state in ("waiting", "playing") for worker in _workers(gateway, run_id))
+    hosts = gateway.service.fleet(run_id).hosts
+    return sum(worker.state in ("waiting", "playing") for host in hosts for worker in host.workers)
 
 
-def _workers(gateway: Gateway, run_id: str) -> list[WorkerView]:
-    """All workers the run knows, gone ones too."""
-    return [worker for host in gateway.service.fleet(run_id).hosts for worker in host.workers]
+def _held_by_nobody(gateway: Gateway) -> list[int]:
+    """Open leases of workers that are not there (rule C3)."""
+    run: Any = gateway.service.active
+    state = run._core._state
+    return [one.lease_id for one in state.book if not state.fleet.by_id(one.worker_id).is_connected]
 
 
 async def _speed(gateway: Gateway, run_id: str, seconds: float) -> float:
