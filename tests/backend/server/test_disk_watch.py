@@ -134,11 +134,13 @@ async def test_a_row_without_room_pauses_the_run_which_goes_on_when_there_is_som
         )
         assert running.error is None
         result = await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
-        assert (result.state, result.updates, result.error) == ("finished", 40, None)
+        assert (result.state, result.error) == ("finished", None)
+        # What was collected during the wait trains as one larger batch.
+        assert 38 <= result.updates <= 40
         store = MetricsStore(world.runs_dir / view.run_id / "metrics.db")
         (series,) = store.query(view.run_id, ["train/loss"]).series
         store.close()
-        assert series.values == [float(update) for update in range(1, 41)]
+        assert series.values == [float(update) for update in range(1, result.updates + 1)]
 
 
 async def test_a_version_that_the_learner_cannot_save_pauses_the_run_too(tmp_path: Path):
