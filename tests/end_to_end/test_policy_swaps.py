@@ -22,7 +22,7 @@ SETTLED = 500
 WORKERS, INSTANCES = 8, 64
 LIMIT_SECONDS = 240.0
 BROWSER_BYTES_PER_SWAP = 64 * 1024
-"""All eight workers together: garbage that is not yet collected moves it by up to 30 KiB either way; one session
+"""All eight workers together: garbage not yet collected moves it by up to 30 KiB either way; one session
 that is not released takes half a megabyte in each worker."""
 SERVER_BYTES_PER_SWAP = 1024
 
