@@ -20,11 +20,11 @@ PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"
 SWAPS = 2000
 SETTLED = 500
 WORKERS, INSTANCES = 8, 64
-LIMIT_SECONDS = 240.0
+LIMIT_SECONDS = 180.0
 BROWSER_BYTES_PER_SWAP = 64 * 1024
 """All eight workers together: garbage not yet collected moves it by up to 30 KiB either way; one session
 that is not released takes half a megabyte in each worker."""
-SERVER_BYTES_PER_SWAP = 1024
+SERVER_BYTES_PER_SWAP = 512
 
 
 async def _start_publisher() -> LearnerLink:
