@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import cyclopts
 import yaml
@@ -256,6 +256,55 @@ def results(
     server = _server_settings(port=0, runs_dir=runs_dir)
     order = ResultsOrder(out, server.runs_dir, only, seed, scale)
     return make_results(order, lambda text: print(text, flush=True))
+
+
+@app.command
+def bench(
+    *,
+    only: Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())] = None,
+    peers: Annotated[bool, Parameter(negative=())] = False,
+    rounds: int = 5,
+    device: Literal["cpu", "cuda"] = "cpu",
+    quick: Annotated[bool, Parameter(negative=())] = False,
+    compare: Path | None = None,
+    out: Path | None = None,
+    list_figures: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Measure what this machine reaches, each figure as a ratio to its bare parts of the same run.
+
+    Parameters
+    ----------
+    only
+        Figures to measure, by name or by the part before the slash.
+    peers
+        Train with the rivals too and print the ratios.
+    rounds
+        Rounds of each figure; medians are printed.
+    device
+        Torch's device for the learner's figures.
+    quick
+        Short rounds: shows a collapse, not a few percent.
+    compare
+        An earlier result; says what got slower than there, and exits 1 when something did.
+    out
+        Where to keep the JSON, to be compared with later.
+    list_figures
+        Name every figure and what it is, and measure nothing.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.bench.command import BenchOrder, list_measures, run_bench
+    from attract.bench.measure import BenchOptions
+
+    if list_figures:
+        print(list_measures())
+        return 0
+    # Progress goes to stderr: stdout has the result alone.
+    say = Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print
+    options = BenchOptions(rounds=rounds, device=device, quick=quick, say=say)
+    order = BenchOrder(options, only or (), peers, json_output, out, compare)
+    return run_bench(order, say, print)
 
 
 @app.command

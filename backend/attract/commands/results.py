@@ -3,8 +3,6 @@
 import dataclasses
 import importlib.util
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
@@ -15,6 +13,7 @@ from typing import Any
 
 from attract.commands.train import EXIT_GOAL_MISSED
 from attract.errors import AttractError, ConfigurationError
+from attract.results.machine import describe_machine
 from attract.results.plan import EVALUATION_EPISODES, Run, plan_runs
 from attract.results.record import Record, Row
 from attract.results.table import render
@@ -57,19 +56,12 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
             break
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
         row = _rival_row(run) if run.rival is not None else _own_row(run, order.runs_dir)
-        record.put(run, row, machine())
+        record.put(run, row, describe_machine())
         say(f"  {row.return_mean:.2f} +- {row.return_std:.2f} after {row.wall_seconds:.0f} s")
         _write(order.out, render(record, shown, scale=order.scale))
     _write(order.out, render(record, shown, scale=order.scale))
     say(f"wrote {order.out}")
     return 0
-
-
-def machine() -> str:
-    """What this ran on, in words."""
-    versions = [f"{name} {_version(name)}" for name in ("torch", "stable_baselines3") if _version(name)]
-    parts = [f"{os.cpu_count()} cores", platform.machine(), platform.system()]
-    return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
 
 
 def _own_row(run: Run, runs_dir: Path) -> Row:
@@ -128,15 +120,6 @@ def _check_rival(runs: list[Run]) -> None:
             setting="attract results",
             fix="pip install 'attract[results]'",
         )
-
-
-def _version(name: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _write(path: Path, text: str) -> None:

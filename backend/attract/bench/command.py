@@ -1,0 +1,107 @@
+"""`attract bench`: measures, prints a table, keeps a JSON and compares it with an earlier one."""
+
+import importlib.util
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attract.bench.catalogue import MEASURES
+from attract.bench.figure import Figure
+from attract.bench.measure import BenchOptions, Measure, choose
+from attract.bench.table import comparison, table
+from attract.errors import ConfigurationError
+from attract.results.machine import describe_machine
+
+EXIT_SLOWER = 1
+
+
+@dataclass(frozen=True)
+class BenchOrder:
+    """What the command line was asked for; `only` and `peers` as in `choose`."""
+
+    options: BenchOptions
+    only: Sequence[str] = ()
+    peers: bool = False
+    json_output: bool = False
+    out: Path | None = None
+    compare: Path | None = None
+
+
+def run_bench(order: BenchOrder, say: Callable[[str], None], print_out: Callable[[str], None]) -> int:
+    """Measure and print; 0, or 1 when something got slower than in the file compared with.
+
+    Args:
+        order: what to measure.
+        say: hears progress; with `json_output` that must not be stdout.
+        print_out: takes the result.
+
+    Raises: ConfigurationError: for an unknown figure, a missing package, a file that is no earlier result.
+    """
+    measures = choose(MEASURES, only=order.only, peers=order.peers)
+    earlier = None if order.compare is None else read_figures(order.compare)
+    _check_packages(measures)
+    figures: dict[str, Figure] = {}
+    for number, measure in enumerate(measures, start=1):
+        say(f"{number}/{len(measures)} {', '.join(measure.names)}: {measure.about}")
+        figures |= measure.run(order.options)
+    document = {
+        "machine": describe_machine(),
+        "figures": {k: f.model_dump(mode="json") for k, f in figures.items()},
+    }
+    text = json.dumps(document, indent=2)
+    if order.out is not None:
+        order.out.parent.mkdir(parents=True, exist_ok=True)
+        order.out.write_text(text + "\n", encoding="utf-8")
+    slower: list[str] = []
+    compared = ""
+    if earlier is not None:
+        compared, slower = comparison(figures, earlier)
+    if order.json_output:
+        print_out(text)
+        # The one object stays alone on stdout.
+        if compared:
+            say(compared)
+    else:
+        print_out(table(figures))
+        if compared:
+            print_out(f"\nagainst {order.compare}:\n{compared}")
+    return EXIT_SLOWER if slower else 0
+
+
+def list_measures() -> str:
+    """Every figure's name and what it is, a line each."""
+    return "\n".join(
+        f"{', '.join(measure.names)}: {measure.about}"
+        + ("" if measure.by_default else "  (only with --peers or --only)")
+        for measure in MEASURES
+    )
+
+
+def read_figures(path: Path) -> dict[str, Figure]:
+    """The figures of an earlier `attract bench --json`.
+
+    Raises: ConfigurationError: when the file is not one.
+    """
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
+        values: Mapping[str, Any] = document["figures"]
+        return {name: Figure.model_validate(one) for name, one in values.items()}
+    except OSError as error:
+        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ConfigurationError(
+            "is no result of `attract bench`", setting=str(path), fix="make one with attract bench --out FILE"
+        ) from None
+
+
+def _check_packages(measures: Sequence[Measure]) -> None:
+    needed = sorted({name for measure in measures for name in measure.needs})
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"the rivals' packages are not installed: {', '.join(missing)}",
+            setting="attract bench",
+            fix="pip install 'attract[results]'",
+        )
