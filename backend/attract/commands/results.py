@@ -3,16 +3,15 @@
 import dataclasses
 import importlib.util
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from attract.commands.train import EXIT_GOAL_MISSED
-from attract.errors import AttractError, ConfigurationError
+from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
+from attract.errors import ConfigurationError
+from attract.results.child import attract, json_of
 from attract.results.machine import describe_machine
 from attract.results.plan import EVALUATION_EPISODES, Run, plan_runs
 from attract.results.record import Record, Row
@@ -20,8 +19,6 @@ from attract.results.table import render
 
 MOST_SECONDS = 3 * 3600.0
 """No run is begun after this; another call goes on with those left."""
-RUN_SECONDS = 3600.0
-"""A run that takes longer has failed."""
 RIVAL_PACKAGES = ("stable_baselines3", "gymnasium")
 
 
@@ -66,11 +63,12 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
 
 def _own_row(run: Run, runs_dir: Path) -> Row:
     run_id = f"results-{run.key}"
-    trained = _attract(
+    trained = attract(
         "train", run.game, "--headless", "--force", "--run-id", run_id, "--seed", str(run.seed),
-        "--total-steps", str(run.steps), *run.flags, "--json", runs_dir=runs_dir,
+        "--total-steps", str(run.steps), *run.flags, "--json",
+        runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
     )  # fmt: skip
-    judged = _attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
+    judged = attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
     return Row(
         steps=run.steps,
         flags=list(run.flags),
@@ -88,26 +86,8 @@ def _rival_row(run: Run) -> Row:
     order = dataclasses.asdict(run.rival) | {
         "steps": run.steps, "seed": run.seed, "episodes": EVALUATION_EPISODES,
     }  # fmt: skip
-    values = _json_of([sys.executable, "-m", "attract.results.rival"], json.dumps(order))
+    values = json_of([sys.executable, "-m", "attract.results.rival"], json.dumps(order))
     return Row(steps=run.steps, flags=list(run.flags), **values)
-
-
-def _attract(*arguments: str, runs_dir: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "attract", *arguments, "--runs-dir", str(runs_dir)]
-    return _json_of(command, None)
-
-
-def _json_of(command: list[str], given: str | None) -> dict[str, Any]:
-    """The JSON object on the last line of the command's stdout. Raises: AttractError: when it fails."""
-    try:
-        ended = subprocess.run(
-            command, input=given, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise AttractError(f"{' '.join(command)} still ran after {RUN_SECONDS:.0f} s") from None
-    if ended.returncode not in (0, EXIT_GOAL_MISSED):
-        raise AttractError(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr[-2000:]}")
-    return json.loads(ended.stdout.strip().splitlines()[-1])
 
 
 def _check_rival(runs: list[Run]) -> None:

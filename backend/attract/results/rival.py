@@ -8,6 +8,7 @@ import importlib
 import json
 import sys
 import time
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -15,14 +16,9 @@ import torch
 
 def train(order: dict[str, Any]) -> dict[str, Any]:
     """Train for at least `steps` steps, then play `episodes` whole episodes by the likeliest actions."""
-    sb3: Any = importlib.import_module("stable_baselines3")
     env_util: Any = importlib.import_module("stable_baselines3.common.env_util")
-    torch.set_num_threads(1)
-    settings = dict(order["settings"])
-    for name in order["linear"]:
-        settings[name] = _linear(settings[name])
     environment = env_util.make_vec_env(order["environment"], order["num_environments"], seed=order["seed"])
-    model = sb3.PPO("MlpPolicy", environment, device="cpu", seed=order["seed"], **settings)
+    model = create_ppo(environment, order["settings"], linear=order["linear"], seed=order["seed"])
     began = time.perf_counter()
     model.learn(order["steps"])
     seconds = time.perf_counter() - began
@@ -37,6 +33,21 @@ def train(order: dict[str, Any]) -> dict[str, Any]:
         "return_std": float(values.std(correction=0)),
         "episodes": len(returns),
     }
+
+
+def create_ppo(environment: Any, settings: Mapping[str, Any], *, linear: Collection[str], seed: int) -> Any:
+    """Stable-Baselines3's PPO with its own MLP, on the CPU; torch gets one thread.
+
+    Args:
+        environment: a `VecEnv` of its own.
+        settings: PPO's keyword arguments.
+        linear: names of those that fall linearly to 0.
+        seed: its own seed.
+    """
+    sb3: Any = importlib.import_module("stable_baselines3")
+    torch.set_num_threads(1)
+    chosen = {name: _linear(value) if name in linear else value for name, value in settings.items()}
+    return sb3.PPO("MlpPolicy", environment, device="cpu", seed=seed, **chosen)
 
 
 def _play(model: Any, name: str, episodes: int) -> list[float]:

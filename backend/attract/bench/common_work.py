@@ -1,0 +1,62 @@
+"""The work that Attract and its rivals are compared on: CartPole, 64-64 tanh, 32,768 steps an update."""
+
+from typing import Any, Final
+
+from attract.bench.training import Training, train
+
+BATCH_STEPS: Final = 32_768
+MINIBATCH_STEPS: Final = 4_096
+EPOCHS: Final = 4
+LEARNING_RATE: Final = 1e-3
+GAMMA, GAE_LAMBDA, CLIP_RANGE = 0.99, 0.95, 0.2
+RIVAL_ENVIRONMENTS: Final = 16
+
+WORKERS: Final = 2
+INSTANCES: Final = 128
+"""Of each worker: Attract's own number."""
+HORIZON: Final = 64
+
+PHASES: Final = ("time/load_seconds", "time/update_seconds", "time/checkpoint_seconds")
+SHARES: Final = {
+    "workers_game_share": "fleet/game_fraction",
+    "workers_inference_share": "fleet/inference_fraction",
+    "workers_wait_share": "fleet/wait_fraction",
+}
+
+
+def rival_settings(environments: int = RIVAL_ENVIRONMENTS) -> dict[str, Any]:
+    """The same work under Stable-Baselines3's names, its 32,768 steps shared among so many environments."""
+    return {
+        "n_steps": BATCH_STEPS // environments,
+        "batch_size": MINIBATCH_STEPS,
+        "n_epochs": EPOCHS,
+        "learning_rate": LEARNING_RATE,
+        "gamma": GAMMA,
+        "gae_lambda": GAE_LAMBDA,
+        "clip_range": CLIP_RANGE,
+    }
+
+
+def train_cartpole(updates: int, *, seed: int, shared_trunk: bool) -> Training:
+    """Attract on it, `overlap`, for so many updates, as `attract train` runs it."""
+    settings = {
+        "preset": "default",
+        "total_steps": updates * BATCH_STEPS,
+        "policy": {"hidden_sizes": [64, 64], "activation": "tanh", "shared_trunk": shared_trunk},
+        "collection": {
+            "schedule": "overlap",
+            "num_workers": WORKERS,
+            "instances_per_worker": INSTANCES,
+        },
+        "ppo": {
+            "horizon": HORIZON,
+            "batch_segments": BATCH_STEPS // HORIZON,
+            "minibatch_steps": MINIBATCH_STEPS,
+            "n_epochs": EPOCHS,
+            "learning_rate": LEARNING_RATE,
+            "gamma": GAMMA,
+            "gae_lambda": GAE_LAMBDA,
+            "clip_range": CLIP_RANGE,
+        },
+    }
+    return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES, *SHARES.values()))

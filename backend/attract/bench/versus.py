@@ -1,0 +1,134 @@
+"""`end_to_end/vs_*`: a real training beside what a user would train with instead, in turns."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from attract.bench.common_work import INSTANCES, RIVAL_ENVIRONMENTS, WORKERS, rival_settings, train_cartpole
+from attract.bench.end_to_end import QUICK_UPDATES, SKIPPED_UPDATES, UPDATES
+from attract.bench.figure import Figure
+from attract.bench.measure import BenchOptions, Measure
+from attract.bench.rivals.order import Games, RivalName, RivalOrder, RivalReport, run_rival
+
+QUICK_ROLLOUT_STEPS = 128
+MANY_ENVIRONMENTS = 512
+SB3 = ("stable_baselines3", "gymnasium")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One rival and how long it is watched.
+
+    Attributes:
+        figure: its figure's name, without `end_to_end/`.
+        name: its program.
+        games: whose games it plays.
+        words: what the ratio is against.
+        iterations: updates, one of which may be left out.
+        skipped: those left out.
+        most_rounds: of a rival that takes long.
+        shared_trunk: whether Attract is also measured with its shared trunk, printed beside.
+        many: whether the rival is also measured with 512 environments, printed beside.
+    """
+
+    figure: str
+    name: RivalName
+    games: Games
+    words: str
+    iterations: int
+    skipped: int = 1
+    most_rounds: int = 1_000
+    shared_trunk: bool = False
+    many: bool = False
+
+    def order(self, seed: int, environments: int, *, quick: bool) -> RivalOrder:
+        """Of one round."""
+        settings = rival_settings(environments)
+        if quick:
+            settings["n_steps"] = min(settings["n_steps"], QUICK_ROLLOUT_STEPS)
+        return RivalOrder(environments, settings, self.iterations, games=self.games, seed=seed)
+
+
+RIVALS = (
+    Rival("vs_sb3", "sb3", "gymnasium", "Stable-Baselines3 on native Gymnasium", 7, shared_trunk=True),
+    Rival(
+        "vs_minimal_ppo",
+        "minimal_ppo",
+        "gymnasium",
+        "a minimal PPO on numpy-vectorised Gymnasium",
+        11,
+        shared_trunk=True,
+        many=True,
+    ),
+    # An update takes half a minute here: nothing is left out, and it need not be seen often.
+    Rival(
+        "vs_page_evaluate",
+        "sb3",
+        "page_evaluate",
+        "Stable-Baselines3 over page.evaluate, one game a call",
+        1,
+        skipped=0,
+        most_rounds=3,
+    ),
+    Rival("vs_node", "sb3", "node", "Stable-Baselines3 over a Node process, 16 games a line", 6),
+)
+
+
+def _versus(rival: Rival, options: BenchOptions) -> Mapping[str, Figure]:
+    updates = QUICK_UPDATES if options.quick else UPDATES
+    ours: list[float] = []
+    shared: list[float] = []
+    theirs: list[RivalReport] = []
+    many: list[float] = []
+    for seed in range(1, min(options.rounds, rival.most_rounds) + 1):
+        ordered = rival.order(seed, RIVAL_ENVIRONMENTS, quick=options.quick)
+        theirs.append(run_rival(rival.name, ordered))
+        ours.append(train_cartpole(updates, seed=seed, shared_trunk=False).steady_rate(SKIPPED_UPDATES))
+        if rival.many:
+            report = run_rival(rival.name, rival.order(seed, MANY_ENVIRONMENTS, quick=options.quick))
+            many.append(report.steady_rate(rival.skipped))
+        if rival.shared_trunk:
+            training = train_cartpole(updates, seed=seed, shared_trunk=True)
+            shared.append(training.steady_rate(SKIPPED_UPDATES))
+    rates = [one.steady_rate(rival.skipped) for one in theirs]
+    detail = {
+        "rival_steps_per_second": statistics.median(rates),
+        "rival_environments": RIVAL_ENVIRONMENTS,
+        "instances": WORKERS * INSTANCES,
+    }
+    for part in ("games", "inference", "learning"):
+        detail[f"rival_{part}_share"] = statistics.median(one.share_of(part) for one in theirs)
+    if shared:
+        detail["shared_trunk_steps_per_second"] = statistics.median(shared)
+        detail["shared_trunk_ratio"] = _ratio(shared, rates)
+    if many:
+        detail[f"rival_{MANY_ENVIRONMENTS}_steps_per_second"] = statistics.median(many)
+        detail[f"ratio_{MANY_ENVIRONMENTS}"] = _ratio(ours, many)
+        detail[f"shared_trunk_ratio_{MANY_ENVIRONMENTS}"] = _ratio(shared, many)
+    figure = Figure.of(
+        ours,
+        "steps/s",
+        ratios=[rate / rival_rate for rate, rival_rate in zip(ours, rates, strict=True)],
+        against=f"{rival.words}; above 1 is faster than it",
+        detail=detail,
+    )
+    return {f"end_to_end/{rival.figure}": figure}
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
+
+
+def _measure_of(rival: Rival) -> Measure:
+    run: Callable[[BenchOptions], Mapping[str, Figure]] = partial(_versus, rival)
+    return Measure(
+        names=(f"end_to_end/{rival.figure}",),
+        about=f"Attract with separate trunks beside {rival.words}, the same batch, minibatch and epochs",
+        run=run,
+        needs=("gymnasium",) if rival.name == "minimal_ppo" else SB3,
+        by_default=False,
+    )
+
+
+VERSUS: tuple[Measure, ...] = tuple(_measure_of(rival) for rival in RIVALS)
