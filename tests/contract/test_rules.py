@@ -19,7 +19,9 @@ def repository(tmp_path: Path) -> Path:
         "docs/rules.md": "- **E2** (built) One.\n- **E9** (planned) Two.\n",
         "backend/attract/algorithm/advantages.py": "",
         "tests/backend/algorithm/test_advantages.py": "async def test_E2_value():\n    pass\n",
+        "tests/backend/algorithm/advantages/test_holes.py": "",
         "web/worker/src/policy/session.ts": "",
+        "tests/web/worker/policy/session/swaps.test.ts": "",
         "tests/web/worker/policy/session.browser.test.ts": "it('swaps', () => {});",
     }
     for name, content in files.items():
@@ -70,6 +72,8 @@ def test_a_test_of_an_unknown_rule_is_a_problem(repository: Path):
         "tests/elsewhere/test_x.py",
         "tests/web/worker/session.test.ts",
         "tests/web/sdk/check.test.ts",
+        "tests/backend/losses/test_holes.py",
+        "tests/web/worker/swaps/session.test.ts",
     ],
 )
 def test_a_test_that_mirrors_nothing_is_a_problem(repository: Path, stray: str):

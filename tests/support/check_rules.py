@@ -64,7 +64,10 @@ def rule_problems(root: Path) -> list[str]:
 
 
 def mirror_problems(root: Path) -> list[str]:
-    """Test modules that stand where no source module of their name does; `-speed` may follow the name."""
+    """Test modules that stand where no source module of their name does; `-speed` may follow the name.
+
+    The tests of one module may be a folder of its name, with a test module for each concern.
+    """
     problems: list[str] = []
     tests = root / "tests"
     for path in sorted(tests.rglob("test_*.py")):
@@ -73,7 +76,8 @@ def mirror_problems(root: Path) -> list[str]:
             continue
         stem = path.stem.removeprefix("test_")
         folder = root / "backend" / "attract" / Path(*inside.parts[1:-1])
-        if inside.parts[0] != "backend" or not _python_module(folder, stem):
+        is_one_of_several = folder.with_suffix(".py").is_file()
+        if inside.parts[0] != "backend" or not (is_one_of_several or _python_module(folder, stem)):
             problems.append(
                 f"tests/{inside} mirrors no module: {folder.relative_to(root)}/{stem}.py is not there"
             )
@@ -82,7 +86,9 @@ def mirror_problems(root: Path) -> list[str]:
         if inside.parts[0] in UNMIRRORED:
             continue
         stem = re.sub(r"(-speed)?(\.browser)?\.test\.tsx?$", "", path.name)
-        if inside.parts[0] != "web" or not _web_module(root / "web", inside.parts[1:-1], stem):
+        folders = _web_folders(root / "web", inside.parts[1:-1])
+        is_one_of_several = any(folder.with_suffix(".ts").is_file() for folder in folders)
+        if inside.parts[0] != "web" or not (is_one_of_several or _web_module(folders, stem)):
             problems.append(
                 f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
             )
@@ -105,11 +111,13 @@ def _python_module(folder: Path, stem: str) -> bool:
     return (folder / f"{stem}.py").is_file() or (folder / stem / "__init__.py").is_file()
 
 
-def _web_module(web: Path, parts: tuple[str, ...], stem: str) -> bool:
-    """Beside a workspace's name its `src` may be left out; a game's module is `<game>/game.ts`."""
-    if not parts:
-        return False
-    folders = [web.joinpath(*parts), web.joinpath(parts[0], "src", *parts[1:])]
+def _web_folders(web: Path, parts: tuple[str, ...]) -> list[Path]:
+    """Beside a workspace's name its `src` may be left out."""
+    return [web.joinpath(*parts), web.joinpath(parts[0], "src", *parts[1:])] if parts else []
+
+
+def _web_module(folders: list[Path], stem: str) -> bool:
+    """A game's module is `<game>/game.ts`."""
     names = (f"{stem}.ts", f"{stem}.tsx", f"{stem}.mjs", f"{stem}/game.ts", f"{stem}/index.ts")
     return any((folder / name).is_file() for folder in folders for name in names)
 
