@@ -1,7 +1,6 @@
 /** The supervisor with workers and a socket that only remember what they are told. */
 
 import type { Assignment, FromBrowser, GameDescription } from "@attract/schema";
-import { decodeFromBrowser, encodeMessage } from "@attract/schema";
 import { NOWHERE } from "@attract/worker/failures";
 import { HostSupervisor } from "@attract/worker/host-supervisor";
 import type {
@@ -12,6 +11,7 @@ import type {
   SupervisorToRollout,
 } from "@attract/worker/worker-messages";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { FakeSocket } from "./support/fake-socket.ts";
 
 const IDENTITY: HostIdentity = {
   base: "https://example.org/prefix/",
@@ -58,41 +58,6 @@ class FakeWorker {
 
   says(message: RolloutToSupervisor): void {
     this.onmessage?.({ data: message } as MessageEvent<RolloutToSupervisor>);
-  }
-}
-
-class FakeSocket {
-  static readonly OPEN = 1;
-  static last: FakeSocket;
-  readonly sent: FromBrowser[] = [];
-  readyState = 0;
-  bufferedAmount = 0;
-  onopen: (() => void) | null = null;
-  onmessage: ((event: { data: ArrayBuffer }) => void) | null = null;
-  onclose: ((event: { code: number; reason: string }) => void) | null = null;
-
-  readonly url: string;
-
-  constructor(url: string) {
-    this.url = url;
-    FakeSocket.last = this;
-  }
-
-  open(): void {
-    this.readyState = FakeSocket.OPEN;
-    this.onopen?.();
-  }
-
-  send(bytes: Uint8Array): void {
-    this.sent.push(decodeFromBrowser(bytes.slice()));
-  }
-
-  hears(message: Parameters<typeof encodeMessage>[0]): void {
-    this.onmessage?.({ data: encodeMessage(message).buffer });
-  }
-
-  close(): void {
-    this.readyState = 3;
   }
 }
 
@@ -147,6 +112,7 @@ function beat(worker: FakeWorker, leaseId: number | null, steps = 0): void {
 beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("WebSocket", FakeSocket);
+  FakeSocket.all = [];
   workers = [];
   news = [];
   keys = 0;

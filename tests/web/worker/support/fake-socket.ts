@@ -1,0 +1,55 @@
+/** A socket that remembers what it was told to send, and hears what a test lets it hear. */
+
+import { decodeFromBrowser, encodeMessage, type FromBrowser } from "@attract/schema";
+
+export class FakeSocket {
+  static readonly OPEN = 1;
+  /** Every one since the test emptied it, oldest first. */
+  static all: FakeSocket[] = [];
+  readonly sent: FromBrowser[] = [];
+  readonly url: string;
+  readyState = 0;
+  bufferedAmount = 0;
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: ArrayBuffer }) => void) | null = null;
+  onclose: ((event: { code: number; reason: string }) => void) | null = null;
+
+  constructor(url: string) {
+    this.url = url;
+    FakeSocket.all.push(this);
+  }
+
+  static get last(): FakeSocket {
+    return FakeSocket.all.at(-1)!;
+  }
+
+  open(): void {
+    this.readyState = FakeSocket.OPEN;
+    this.onopen?.();
+  }
+
+  send(bytes: Uint8Array): void {
+    this.sent.push(decodeFromBrowser(bytes.slice()));
+  }
+
+  hears(message: Parameters<typeof encodeMessage>[0]): void {
+    this.onmessage?.({ data: encodeMessage(message).buffer });
+  }
+
+  close(): void {
+    this.readyState = 3;
+  }
+
+  /** What was sent of one type. */
+  of<T extends FromBrowser["type"]>(type: T): Extract<FromBrowser, { type: T }>[] {
+    return this.sent.filter((message) => message.type === type) as Extract<FromBrowser, { type: T }>[];
+  }
+}
+
+/** Opens by itself, as a server that is there lets it. */
+export class OpeningSocket extends FakeSocket {
+  constructor(url: string) {
+    super(url);
+    setTimeout(() => this.open());
+  }
+}
