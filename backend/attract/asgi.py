@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from attract.server.app import build_app
 from attract.server.learner_link import spawn_learner
+from attract.server.memory import settle_memory
 from attract.settings import ServerSettings
 
 
@@ -20,6 +21,7 @@ def create_app() -> FastAPI:
     """
     settings = ServerSettings.from_environment(os.environ)
     app = build_app(settings, spawn_learner)
+    settle_memory()
     base = (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
     print(f"dashboard: {base}/#token={app.state.guard.admin_token}", file=sys.stderr, flush=True)
     return app

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import AsyncGenerator, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from attract.errors import ConfigurationError
 from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.learner_link import StartLearner, spawn_learner
+from attract.server.memory import settle_memory
 from attract.server.run_service import RunService
 from attract.server.serving import uvicorn_options
 from attract.settings import ServerSettings
@@ -52,7 +53,11 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def running_gateway(
-    settings: ServerSettings, *, port_is_fixed: bool, start_learner: StartLearner = spawn_learner
+    settings: ServerSettings,
+    *,
+    port_is_fixed: bool,
+    start_learner: StartLearner = spawn_learner,
+    around: Callable[[FastAPI], Any] = lambda app: app,
 ) -> AsyncGenerator[Gateway]:
     """Serve while the block runs.
 
@@ -60,6 +65,7 @@ async def running_gateway(
         settings: `host` becomes every interface with `lan`.
         port_is_fixed: a busy port is refused; else a free one is taken in its place.
         start_learner: how a learner is started.
+        around: gives the ASGI app that is served, which may stand around the gateway's own.
 
     Raises: ConfigurationError: when the port cannot be had.
     """
@@ -69,7 +75,7 @@ async def running_gateway(
     settings = settings.model_copy(update={"host": host, "port": port})
     app: FastAPI = build_app(settings, start_learner)
     options: dict[str, Any] = {"log_level": "warning", "lifespan": "on", **uvicorn_options(settings)}
-    server = _Server(uvicorn.Config(app, **options))
+    server = _Server(uvicorn.Config(around(app), **options))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         while not server.started:
@@ -89,7 +95,8 @@ async def running_gateway(
 
 
 def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a command's coroutine on uvloop where there is one."""
+    """Run a command's coroutine on uvloop where there is one; the process is the command's own from then on."""
+    settle_memory()
     try:
         import uvloop
     except ImportError:
