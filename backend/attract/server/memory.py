@@ -1,4 +1,4 @@
-"""Keeps the garbage collector out of the gateway's way: a full look at all its objects holds up every socket."""
+"""Keeps the garbage collector out of the gateway's way: a look at all its objects holds up every socket."""
 
 import gc
 
@@ -9,8 +9,9 @@ YOUNG_OBJECTS = 50_000
 def settle_memory() -> None:
     """Set aside what the process holds now and will hold for ever, and look for garbage seldom.
 
-    Half of what the gateway spends on a block was the collector's, and a full look took 80 ms: it goes through
-    every object of every library. Nothing here makes cycles for each message; reference counts free the rest.
+    Half of what the gateway spent on a block was the collector's, and a full look took 80 ms: it goes
+    through every object of every library. Nothing here makes cycles with each message; reference counts free
+    the rest.
     For the gateway's own process only, once it has imported what it needs.
     """
     gc.collect()

@@ -1,0 +1,119 @@
+"""Publication: from the end of an update until the last of eight workers in a real browser can play it."""
+
+import asyncio
+import os
+import secrets
+import statistics
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from attract.bench.figure import Figure
+from attract.bench.measure import BenchOptions, Measure
+from attract.bench.publication import Acknowledged, Reached, Ready, Sent, reached
+from attract.bench.served import Order, Served, serving
+from attract.browser.host import join_url
+from attract.browser.process import HostProcess
+
+WORKERS = 8
+INSTANCES, HORIZON, ROLLOUT_STEPS = 64, 32, 256
+"""Workers play all the time: the publisher is faster than they are, as a learner on a GPU would be."""
+SETTLED = 10
+"""Versions before the first that counts."""
+LOOK_SECONDS = 0.5
+MOST_SECONDS = 120.0
+NAMES = ("publish/p50_ms", "publish/p99_ms")
+
+
+def measure(options: BenchOptions) -> Mapping[str, Figure]:
+    """Both figures of `NAMES`, from one fleet; and one worker alone, for what creating a session costs."""
+    versions = 20 if options.quick else 120
+    alone = asyncio.run(_publish(1, versions))
+    fleet = asyncio.run(_publish(WORKERS, versions * options.rounds))
+    return _figures(alone, fleet, options.rounds)
+
+
+class _Heard:
+    """All that was said of versions so far."""
+
+    def __init__(self, num_workers: int) -> None:
+        self._num_workers = num_workers
+        self.ready: list[Ready] = []
+        self.sent: list[Sent] = []
+        self.acknowledged: list[Acknowledged] = []
+        self.most_encodings = 0
+
+    async def listen(self, served: Served) -> None:
+        """Take in what is new."""
+        report = await served.report()
+        self.ready += report.ready
+        self.sent += report.sent
+        self.acknowledged += report.acknowledged
+        self.most_encodings = max(self.most_encodings, report.most_encodings)
+
+    def reached(self) -> list[Reached]:
+        """Every version that the whole fleet has, but the first ones."""
+        settled = [one for one in self.ready if one.version > SETTLED]
+        return reached(settled, self.sent, self.acknowledged, self._num_workers)
+
+
+async def _publish(num_workers: int, versions: int) -> _Heard:
+    """Let so many versions be published to so many workers in one browser."""
+    token = secrets.token_hex(32)
+    settings = {
+        "collection": {"num_workers": num_workers, "instances_per_worker": INSTANCES, "warmup_steps": 0},
+        "ppo": {"horizon": HORIZON, "rollout_steps": ROLLOUT_STEPS},
+    }
+    heard = _Heard(num_workers)
+    with tempfile.TemporaryDirectory(prefix="attract-bench-") as folder:
+        order = Order(game="cartpole", settings=settings, runs_dir=Path(folder), token=token)
+        async with serving(order) as served:
+            host = await HostProcess.start(join_url(served.url, token, num_workers), lambda _event: None)
+            try:
+                async with asyncio.timeout(MOST_SECONDS):
+                    while len(heard.ready) < SETTLED + versions or len(heard.reached()) < versions:
+                        await asyncio.sleep(LOOK_SECONDS)
+                        await heard.listen(served)
+            finally:
+                await host.stop()
+    return heard
+
+
+def _figures(alone: _Heard, fleet: _Heard, num_rounds: int) -> dict[str, Figure]:
+    create_ms = statistics.median(one.create_ms for one in alone.acknowledged if one.version > SETTLED)
+    # Each worker makes a session of its own; so many cores make them at once.
+    bare_ms = create_ms * WORKERS / min(WORKERS, os.cpu_count() or 1)
+    versions = fleet.reached()
+    size = len(versions) // num_rounds
+    rounds = [versions[start : start + size] for start in range(0, size * num_rounds, size)]
+    detail = {
+        "until_durable_ms": _median_ms([one.durable for one in versions]),
+        "until_sent_ms": _median_ms([one.sent for one in versions]),
+        "until_first_worker_ms": _median_ms([one.first for one in versions]),
+        "one_worker_create_ms": create_ms,
+        "create_ms": statistics.median(one.create_ms for one in fleet.acknowledged),
+        "encodings_per_version": float(fleet.most_encodings),
+    }
+    figures: dict[str, Figure] = {}
+    for name, percent in zip(NAMES, (50, 99), strict=True):
+        values = [1e3 * float(np.percentile([one.last for one in part], percent)) for part in rounds]
+        figures[name] = Figure.of(
+            values,
+            "ms",
+            ratios=[bare_ms / value for value in values],
+            against="creating the sessions",
+            better="lower",
+            detail=detail,
+        )
+    return figures
+
+
+def _median_ms(seconds: Sequence[float]) -> float:
+    return 1e3 * statistics.median(seconds)
+
+
+PUBLISH = Measure(
+    NAMES, "from the end of an update to the last of 8 browser workers that can play it", measure
+)

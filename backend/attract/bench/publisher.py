@@ -1,0 +1,136 @@
+"""A publisher in the learner's place: each batch is answered at once by a new version, made durable as ever.
+
+Everything a learner does after an update is done here with the learner's own parts (rule D1); only the update
+is left out, and the weights are shaken instead.
+"""
+
+import argparse
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from attract.bench.publication import DURABLE, ENDED, VERSION
+from attract.learner.channel import Channel
+from attract.learner.process import die_with_parent
+from attract.learner.state import TrainingState
+from attract.learner.writer import CheckpointWriter
+from attract.policy.export import OnnxPatcher
+from attract.schema.learner import (
+    Begin,
+    Export,
+    Exported,
+    FromLearner,
+    Published,
+    Ready,
+    Shutdown,
+    ToLearner,
+    Train,
+    Warmup,
+)
+from attract.settings import PolicySettings, PpoSettings
+
+SHAKE = 1e-3
+"""Size of what is added to the weights: every version has other bytes, and the games go on as they were."""
+
+
+class Publisher:
+    """One run's publisher, on the main thread of its process."""
+
+    def __init__(
+        self, begin: Begin, send: Callable[[FromLearner], None], on_failure: Callable[[Exception], None]
+    ) -> None:
+        """`send` and `on_failure` are also called from the thread that writes checkpoints."""
+        torch.set_num_threads(1)
+        self._send = send
+        policy, ppo = PolicySettings.from_mapping(begin.policy), PpoSettings.from_mapping(begin.ppo)
+        self._state = TrainingState.create(begin.description, policy, ppo, begin.seed, torch.device("cpu"))
+        self._patcher = OnnxPatcher(self._state.policy)
+        self._writer = CheckpointWriter(Path(begin.run_dir), on_failure, lambda _reason: None)
+
+    def start(self) -> None:
+        """Say `ready`, with version 0 on disk."""
+        state = self._state
+        ready = Ready(
+            policy_version=0,
+            needs_warmup=False,
+            onnx=self._onnx(),
+            weights_sha256=state.weights_sha256(),
+            num_parameters=sum(parameter.numel() for parameter in state.policy.parameters()),
+            device="cpu",
+            counters=state.counters,
+        )
+        self._writer.submit(state.snapshot({}), lambda _folder, _seconds: self._send(ready))
+
+    def handle(self, message: ToLearner) -> None:
+        """Answer a message of the gateway."""
+        match message:
+            case Train():
+                self._publish(message)
+            case Export():
+                # Nobody looks at what a benchmark has trained.
+                version = self._state.policy_version
+                self._send(Exported(policy_version=version, out_dir=message.out_dir))
+            case Warmup() | Begin() | Shutdown():
+                raise RuntimeError(f"expected train or export, got {message.type!r}")
+
+    def close(self) -> None:
+        """Let what is being written be finished."""
+        self._writer.finish()
+
+    def _publish(self, message: Train) -> None:
+        state = self._state
+        with torch.no_grad():
+            for parameter in state.policy.parameters():
+                parameter.add_(torch.randn(parameter.shape, generator=state.generator), alpha=SHAKE)
+        state.policy_version += 1
+        state.counters = message.counters
+        ended = time.monotonic()
+        snapshot = state.snapshot({})
+        published = Published(
+            batch_id=message.batch_id,
+            policy_version=state.policy_version,
+            onnx=self._onnx(),
+            checkpoint=f"checkpoints/{state.policy_version}",
+            weights_sha256=snapshot.document["weights_sha256"],
+            metrics={},
+        )
+
+        def announce(_folder: Path, _seconds: float) -> None:
+            metrics = {ENDED: ended, DURABLE: time.monotonic(), VERSION: float(published.policy_version)}
+            self._send(published.model_copy(update={"metrics": metrics}))
+
+        self._writer.submit(snapshot, announce)
+
+    def _onnx(self) -> bytes:
+        return self._patcher.patched(self._state.policy.state_dict())
+
+
+def main(fd: int) -> int:
+    """Speak the learner's side of its protocol on the inherited socket until it ends; the exit code."""
+    die_with_parent()
+    channel = Channel(socket.socket(fileno=fd))
+
+    def failed(error: Exception) -> None:
+        print(f"the publisher failed: {error}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+    begin = channel.receive()
+    if not isinstance(begin, Begin):
+        return 0
+    publisher = Publisher(begin, channel.send, failed)
+    publisher.start()
+    while (message := channel.receive()) is not None and not isinstance(message, Shutdown):
+        publisher.handle(message)
+    publisher.close()
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m attract.bench.publisher")
+    parser.add_argument("--fd", type=int, required=True, help="socket inherited from the gateway")
+    sys.exit(main(parser.parse_args().fd))

@@ -1,0 +1,164 @@
+"""A gateway in a process of its own, with a publisher in the learner's place, and what passed its websockets.
+
+`python -m attract.bench.served` reads its order as a line of JSON, says where it is, answers each further
+line with a `Report`, and ends when there are no more.
+"""
+
+import contextlib
+import sys
+import time
+from collections.abc import AsyncGenerator, Mapping
+from pathlib import Path
+from typing import Any
+
+import ormsgpack
+from pydantic import BaseModel, ConfigDict
+
+from attract.bench.child import Child, questions, running, say
+from attract.bench.publication import DURABLE, ENDED, VERSION, Acknowledged, Ready, Sent
+from attract.bench.stamps import Passed, StampedApp
+from attract.commands.gateway import run_async, running_gateway
+from attract.schema.api import MetricsRow
+from attract.schema.base import WireModel
+from attract.server.events import Kind
+from attract.server.learner_link import LearnerLink, spawn_learner
+from attract.settings import ServerSettings
+
+PUBLISHER = (sys.executable, "-m", "attract.bench.publisher")
+MOST_SOCKETS = 1024
+
+
+class Order(BaseModel):
+    """What is to be served: a run of a bundled game, to browsers with this token."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    game: str
+    settings: dict[str, Any]
+    """Of the run."""
+    runs_dir: Path
+    token: str
+
+
+class Place(BaseModel):
+    """Where the gateway is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    url: str
+    run_id: str
+
+
+class Report(BaseModel):
+    """What the gateway did since the last report, or since it began."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    cpu_seconds: float
+    """Of the whole process since it began."""
+    num_bytes: int
+    """Of block frames received."""
+    blocks: list[tuple[int, float]]
+    """(bytes, seconds from `receive()` returning to the acknowledgement being sent) of each block."""
+    ready: list[Ready]
+    sent: list[Sent]
+    acknowledged: list[Acknowledged]
+    most_encodings: int
+    """Most frames that were made of one version; 0 when none was sent."""
+
+
+class Look(BaseModel):
+    """Asks for a report."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Served:
+    """The parent's end of the process; used on one event loop."""
+
+    def __init__(self, child: Child, place: Place) -> None:
+        """Use `serving`."""
+        self._child = child
+        self.url = place.url
+        self.run_id = place.run_id
+
+    async def report(self) -> Report:
+        """What happened since the last call. Raises: RuntimeError: when the process or run has ended."""
+        return await self._child.ask(Look(), Report)
+
+
+@contextlib.asynccontextmanager
+async def serving(order: Order) -> AsyncGenerator[Served]:
+    """The gateway runs while the block does. Raises: RuntimeError: when it does not start."""
+    async with running("attract.bench.served") as child:
+        yield Served(child, await child.ask(order, Place))
+
+
+# --- the process ---
+
+
+async def _serve() -> None:
+    lines = questions()
+    order = Order.model_validate_json(await anext(lines))
+    settings = ServerSettings(
+        port=0, runs_dir=order.runs_dir, worker_token=order.token, sockets_per_address=MOST_SOCKETS
+    )
+    stamped: list[StampedApp] = []
+    ready: list[Ready] = []
+
+    def around(app: Any) -> StampedApp:
+        stamped.append(StampedApp(app))
+        return stamped[0]
+
+    def heard(_kind: Kind, body: WireModel) -> None:
+        if isinstance(body, MetricsRow) and VERSION in body.values:
+            values = body.values
+            ready.append(Ready(int(values[VERSION]), values[ENDED], values[DURABLE]))
+
+    async with running_gateway(
+        settings, port_is_fixed=False, start_learner=_start_publisher, around=around
+    ) as gateway:
+        view = await gateway.service.start_run(order.game, order.settings)
+        gateway.service.subscribe(heard)
+        say(Place(url=gateway.url, run_id=view.run_id))
+        async for _ in lines:
+            if gateway.service.active is None:
+                raise RuntimeError(f"the run has ended: {gateway.service.view(view.run_id).error}")
+            say(_report(stamped[0].take(), ready))
+            ready.clear()
+        await gateway.service.abort()
+
+
+def _report(passed: Passed, ready: list[Ready]) -> Report:
+    sent: list[Sent] = []
+    frames: dict[int, set[int]] = {}
+    for socket, when, frame in passed.policies:
+        version = int(_message(frame)["policy_version"])
+        sent.append(Sent(socket, when, version))
+        frames.setdefault(version, set()).add(id(frame))
+    acknowledged: list[Acknowledged] = []
+    for socket, when, frame in passed.acks:
+        message = _message(frame)
+        version, create_ms = int(message["policy_version"]), float(message["create_ms"])
+        acknowledged.append(Acknowledged(socket, when, version, create_ms))
+    return Report(
+        cpu_seconds=time.process_time(),
+        num_bytes=passed.num_bytes,
+        blocks=passed.blocks,
+        ready=list(ready),
+        sent=sent,
+        acknowledged=acknowledged,
+        most_encodings=max((len(one) for one in frames.values()), default=0),
+    )
+
+
+def _message(frame: bytes) -> Mapping[str, Any]:
+    return ormsgpack.unpackb(frame)
+
+
+async def _start_publisher() -> LearnerLink:
+    return await spawn_learner(command=PUBLISHER)
+
+
+if __name__ == "__main__":
+    run_async(_serve())

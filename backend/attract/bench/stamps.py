@@ -1,0 +1,83 @@
+"""What passes an app's websockets and when, seen from around the whole app: nothing inside it is changed."""
+
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from attract.server.sockets import SMALL_BYTES
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+TYPE_BYTES = 32
+"""A frame begins with its type: `{"type": "block_ack", ...}`."""
+
+
+@dataclass
+class Passed:
+    """What was seen since the last look; times are seconds of the monotonic clock."""
+
+    num_bytes: int = 0
+    """Of blocks received, whole frames."""
+    blocks: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
+    """(bytes, seconds from `receive()` returning to its acknowledgement being sent) of each block."""
+    policies: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])
+    """(socket, when sent, frame) of each policy."""
+    acks: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])
+    """(socket, when received, frame) of each policy's acknowledgement."""
+
+
+class StampedApp:
+    """An ASGI app that notes what passes the websockets of the app inside; used on one event loop.
+
+    A block's row is committed before its acknowledgement is made, so the time between is a little more than
+    what the block took.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._passed = Passed()
+        self._num_sockets = 0
+
+    def take(self) -> Passed:
+        """What was seen since the last call."""
+        passed, self._passed = self._passed, Passed()
+        return passed
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+            return
+        self._num_sockets += 1
+        number = self._num_sockets
+        undealt: deque[tuple[int, float]] = deque()
+        """Blocks that wait for their acknowledgement, which come in order."""
+
+        async def stamped_receive() -> Message:
+            message = await receive()
+            data = message.get("bytes")
+            if data is not None:
+                if len(data) > SMALL_BYTES:
+                    self._passed.num_bytes += len(data)
+                    undealt.append((len(data), time.monotonic()))
+                elif b"\xaapolicy_ack" in data[:TYPE_BYTES]:
+                    self._passed.acks.append((number, time.monotonic(), data))
+            return message
+
+        async def stamped_send(message: Message) -> None:
+            data = message.get("bytes")
+            if data is not None:
+                head = data[:TYPE_BYTES]
+                if undealt and b"\xa9block_ack" in head:
+                    num_bytes, received = undealt.popleft()
+                    self._passed.blocks.append((num_bytes, time.monotonic() - received))
+                elif b"\xa6policy" in head:
+                    self._passed.policies.append((number, time.monotonic(), data))
+            await send(message)
+
+        await self._app(scope, stamped_receive, stamped_send)
