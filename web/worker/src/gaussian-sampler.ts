@@ -1,7 +1,8 @@
-/** Continuous actions from a diagonal Gaussian in unit space, where [-1, 1] stands for the game's [low, high] (rule P6). */
+/** Continuous actions from a diagonal Gaussian in the unit space of a box (rule P6). */
 
-import { type BoxSpace, boxLimit, boxSize } from "attract/spaces";
+import { type BoxSpace, boxSize } from "attract/spaces";
 import type { ActionSampler } from "./sampler.ts";
+import { UnitBox } from "./unit-box.ts";
 
 const HALF_LOG_2_PI = 0.5 * Math.log(2 * Math.PI);
 
@@ -18,8 +19,7 @@ export class GaussianSampler implements ActionSampler {
   /** [slots, components], in the game's units. */
   readonly #scaled: Float32Array;
   readonly #views: readonly Float32Array[];
-  readonly #lows: Float64Array;
-  readonly #ranges: Float64Array;
+  readonly #unitBox: UnitBox;
 
   constructor(space: BoxSpace, capacity: number) {
     const size = boxSize(space);
@@ -34,11 +34,7 @@ export class GaussianSampler implements ActionSampler {
     this.#views = Array.from({ length: capacity }, (_, slot) =>
       this.#scaled.subarray(slot * size, (slot + 1) * size),
     );
-    this.#lows = Float64Array.from({ length: size }, (_, c) => boxLimit(space.low, c, -1));
-    this.#ranges = Float64Array.from(
-      { length: size },
-      (_, c) => boxLimit(space.high, c, 1) - boxLimit(space.low, c, -1),
-    );
+    this.#unitBox = new UnitBox(space, size);
   }
 
   sample(outputs: readonly Float32Array[], row: number, _masks: Uint8Array, slot: number): void {
@@ -64,14 +60,14 @@ export class GaussianSampler implements ActionSampler {
     const n = this.numComponents;
     for (let c = 0; c < n; c++) this.actions[slot * n + c] = 2 * this.uniforms[2 * (slot * n + c)] - 1;
     this.logProbs[slot] = -n * Math.LN2;
-    this.#scale(slot);
+    this.#unitBox.scale(this.actions, this.#scaled, slot);
   }
 
   /** The middle of the box. */
   rest(slot: number): void {
     this.actions.fill(0, slot * this.numComponents, (slot + 1) * this.numComponents);
     this.logProbs[slot] = 0;
-    this.#scale(slot);
+    this.#unitBox.scale(this.actions, this.#scaled, slot);
   }
 
   gameAction(slot: number): Float32Array {
@@ -88,15 +84,6 @@ export class GaussianSampler implements ActionSampler {
       logProb += -0.5 * z * z - logStd - HALF_LOG_2_PI;
     }
     this.logProbs[slot] = logProb;
-    this.#scale(slot);
-  }
-
-  #scale(slot: number): void {
-    const n = this.numComponents;
-    for (let c = 0; c < n; c++) {
-      const at = slot * n + c;
-      const clipped = Math.max(-1, Math.min(1, this.actions[at]));
-      this.#scaled[at] = this.#lows[c] + ((clipped + 1) / 2) * this.#ranges[c];
-    }
+    this.#unitBox.scale(this.actions, this.#scaled, slot);
   }
 }
