@@ -25,7 +25,8 @@ from attract.schema.learner import (
     Train,
     Warmup,
 )
-from attract.server.learner_link import LearnerLink
+from attract.server.learner_link import LEARNER, LearnerLink
+from attract.server.process_link import open_link
 
 LENGTH = struct.Struct("<I")
 
@@ -61,7 +62,7 @@ class FakeLearner:
         reader, writer = await asyncio.open_connection(sock=theirs)
         self.lives += 1
         self._task = asyncio.create_task(self._live_and_close(reader, writer))
-        return await LearnerLink.over(ours)
+        return await open_link(LEARNER, ours)
 
     async def die(self) -> None:
         """As if killed: the socket closes, nothing more is said."""

@@ -4,7 +4,6 @@ import json
 import select
 import signal
 import socket
-import struct
 import sys
 import time
 import traceback
@@ -19,7 +18,7 @@ from attract.errors import PolicyError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
 from attract.inference.decider import OnnxDecider
 from attract.schema.base import WireModel
-from attract.schema.frames import decode_from_browser, decode_to_inference, encode
+from attract.schema.frames import LENGTH, decode_from_browser, decode_to_inference, encode, message_length
 from attract.schema.inference import (
     BeginInference,
     EndInference,
@@ -36,8 +35,6 @@ from attract.schema.inference import (
 )
 from attract.schema.messages import Act, Observe
 
-LENGTH = struct.Struct("<I")
-MAX_MESSAGE_BYTES = 1 << 30
 _TEXT_LIMIT = 20_000
 
 
@@ -77,10 +74,7 @@ class Pipe:
     def _take(self) -> list[ToInference]:
         messages: list[ToInference] = []
         while len(self._buffer) >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(self._buffer)
-            if length > MAX_MESSAGE_BYTES:
-                raise ProtocolError(f"a message of {length} bytes", code="too_large")
-            end = LENGTH.size + length
+            end = LENGTH.size + message_length(self._buffer)
             if len(self._buffer) < end:
                 break
             messages.append(decode_to_inference(bytes(self._buffer[LENGTH.size : end])))

@@ -2,15 +2,10 @@
 
 import contextlib
 import socket
-import struct
 import threading
 
-from attract.errors import ProtocolError
-from attract.schema.frames import decode_to_learner, encode
+from attract.schema.frames import LENGTH, decode_to_learner, encode, message_length
 from attract.schema.learner import FromLearner, ToLearner
-
-LENGTH = struct.Struct("<I")
-MAX_MESSAGE_BYTES = 1 << 30
 
 
 class Channel:
@@ -31,9 +26,7 @@ class Channel:
             header = self._reader.read(LENGTH.size)
             if len(header) < LENGTH.size:
                 return None
-            (length,) = LENGTH.unpack(header)
-            if length > MAX_MESSAGE_BYTES:
-                raise ProtocolError(f"a message of {length} bytes", code="too_large")
+            length = message_length(header)
             data = self._reader.read(length)
         except ConnectionResetError:
             return None

@@ -1,5 +1,6 @@
 """Frames: one MessagePack map per message, checked whole before anyone sees it."""
 
+import struct
 from typing import Any, TypeVar
 
 import ormsgpack
@@ -19,12 +20,28 @@ MAX_SHOWN = 80
 MAX_FIX = 400
 """Characters of a validation message; some of them quote what came."""
 
+LENGTH = struct.Struct("<I")
+"""Stands before each frame on the socket pairs between our processes: its bytes, little-endian."""
+MAX_MESSAGE_BYTES = 1 << 30
+"""Of a frame behind a `LENGTH`."""
+
 Message = TypeVar("Message")
 
 
 def encode(message: WireModel) -> bytes:
     """One frame holding `message`, every default written out; byte for byte the same for equal messages."""
     return ormsgpack.packb(message, option=ormsgpack.OPT_SERIALIZE_PYDANTIC)
+
+
+def message_length(header: bytes | bytearray) -> int:
+    """How many bytes of frame follow, from the `LENGTH.size` bytes before it (further ones are not read).
+
+    Raises: ProtocolError: code `too_large`, above `MAX_MESSAGE_BYTES`.
+    """
+    (length,) = LENGTH.unpack_from(header)
+    if length > MAX_MESSAGE_BYTES:
+        raise ProtocolError(f"a message of {length} bytes", code="too_large")
+    return length
 
 
 def decode_from_browser(data: bytes | bytearray | memoryview) -> FromBrowser:

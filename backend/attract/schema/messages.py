@@ -288,19 +288,7 @@ class Refused(FiniteModel):
     """Last message before the server closes: why, and what mends it."""
 
     type: Literal["refused"] = "refused"
-    code: Literal[
-        "protocol_version",
-        "build",
-        "token",
-        "role",
-        "run",
-        "duplicate",
-        "full",
-        "malformed",
-        "too_large",
-        "timeout",
-        "stopped",
-    ]
+    code: RefusalCode
     reason: Text
     fix: Text
     close_code: Annotated[int, Field(ge=1000, le=4999)]

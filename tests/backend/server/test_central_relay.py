@@ -37,8 +37,9 @@ from attract.schema.messages import (
 )
 from attract.schema.tensor import from_numpy
 from attract.server.central_relay import CentralRelay
-from attract.server.inference_link import InferenceLink
+from attract.server.inference_link import INFERENCE, InferenceLink
 from attract.server.policy_cache import PolicyCache
+from attract.server.process_link import open_link
 from blocks import SEED, train_lease
 from fake_worker import counting_description, counting_game
 
@@ -78,7 +79,7 @@ class World:
         self.reader, self.writer = await asyncio.open_connection(sock=theirs)
 
         async def start() -> InferenceLink:
-            return await InferenceLink.over(ours)
+            return await open_link(INFERENCE, ours)
 
         self.relay = CentralRelay("run-1", start, self, self.hub, self.policies, self.folder)
         await self.relay.start()
