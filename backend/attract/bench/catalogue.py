@@ -1,7 +1,18 @@
 """Every measure of the benchmark, in the order in which it is printed."""
 
+from attract.bench.learning import LEARNER
+from attract.bench.matmul import MATMUL
 from attract.bench.measure import Measure
 from attract.bench.publish import PUBLISH
+from attract.bench.segments import SEGMENT_LEARNER
+from attract.bench.whole_update import WHOLE_UPDATE
 from attract.bench.wire import WIRE
 
-MEASURES: tuple[Measure, ...] = (PUBLISH, WIRE)
+MEASURES: tuple[Measure, ...] = (
+    MATMUL,
+    *LEARNER,
+    WHOLE_UPDATE,
+    SEGMENT_LEARNER,
+    PUBLISH,
+    WIRE,
+)
