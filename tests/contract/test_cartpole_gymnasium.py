@@ -1,16 +1,14 @@
 """Bundled CartPole against Gymnasium's CartPole-v1, both really running."""
 
-import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from node_driver import bundle_driver
+
 POSITION_LIMIT = 2.4
 ANGLE_LIMIT = 12 * 2 * np.pi / 360
 OBSERVATION_TOLERANCE = 1e-6
@@ -24,27 +22,7 @@ Play = Callable[[list[dict[str, Any]]], list[Rows]]
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Plays sequences of {state, actions} in Node, through the same GameInstance a worker uses."""
-    folder = tmp_path_factory.mktemp("cartpole")
-    script = folder / "driver.mjs"
-    bundle = [
-        REPOSITORY / "node_modules/.bin/esbuild",
-        REPOSITORY / "tests/contract/cartpole-driver.ts",
-        "--bundle",
-        "--platform=node",
-        "--format=esm",
-        "--log-level=warning",
-        f"--alias:attract={REPOSITORY / 'web/sdk/src/index.ts'}",
-        f"--outfile={script}",
-    ]
-    subprocess.run(bundle, check=True, cwd=REPOSITORY, timeout=60)
-
-    def run(sequences: list[dict[str, Any]]) -> list[Rows]:
-        (folder / "in.json").write_text(json.dumps(sequences))
-        command = ["node", script, folder / "in.json", folder / "out.json"]
-        subprocess.run(command, check=True, timeout=120)
-        return json.loads((folder / "out.json").read_text())
-
-    return run
+    return bundle_driver("cartpole-driver.ts", tmp_path_factory.mktemp("cartpole"))
 
 
 def is_near_threshold(state: np.ndarray) -> bool:

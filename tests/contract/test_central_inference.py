@@ -1,10 +1,7 @@
 """Central inference against inference in the worker: same games, policy and seeds, both running (C9)."""
 
 import asyncio
-import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
 from attract.server.games import GameLibrary
 from attract.settings import PolicySettings
 from central_fleet import CentralFleet, repository
+from node_driver import bundle_driver
 
 HORIZON = 16
 SEGMENTS = 8
@@ -36,20 +34,9 @@ Play = Callable[[WelcomeWorker, Lease, bytes, bytes], list[Block]]
 def play_in_worker(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Plays a lease in Node with the worker's own loop and inference engine; its blocks."""
     folder = tmp_path_factory.mktemp("rollout")
-    script = folder / "driver.mjs"
     # The page's bundler gives the engine's file a URL; here the driver hands the engine its bytes.
     (folder / "url.ts").write_text("export default 'unused';")
-    bundle: list[str | Path] = [
-        repository() / "node_modules/.bin/esbuild",
-        repository() / "tests/contract/rollout-driver.ts",
-        "--bundle",
-        "--platform=node",
-        "--format=esm",
-        "--log-level=error",
-        f"--alias:{WASM_URL}={folder / 'url.ts'}",
-        f"--outfile={script}",
-    ]
-    subprocess.run(bundle, check=True, cwd=repository(), timeout=60)
+    run = bundle_driver("rollout-driver.ts", folder, aliases={WASM_URL: folder / "url.ts"})
 
     def play(welcome: WelcomeWorker, lease: Lease, onnx: bytes, module: bytes) -> list[Block]:
         (folder / "game.mjs").write_bytes(module)
@@ -60,11 +47,7 @@ def play_in_worker(tmp_path_factory: pytest.TempPathFactory) -> Play:
             "lease": encode(lease).hex(),
             "onnx": onnx.hex(),
         }
-        (folder / "in.json").write_text(json.dumps(order))
-        command = ["node", script, folder / "in.json", folder / "out.json"]
-        subprocess.run(command, check=True, timeout=120)
-        frames = [bytes.fromhex(one) for one in json.loads((folder / "out.json").read_text())]
-        blocks = [decode_from_browser(frame) for frame in frames]
+        blocks = [decode_from_browser(bytes.fromhex(frame)) for frame in run(order)]
         return [block for block in blocks if isinstance(block, Block)]
 
     return play

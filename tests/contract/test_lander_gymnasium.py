@@ -1,10 +1,7 @@
 """Bundled Lander against Gymnasium's LunarLander-v3, both really running: one on planck, one on Box2D."""
 
-import json
-import subprocess
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from node_driver import bundle_driver
+
 NUM_FLIGHTS = 200
 HEADER_DRAWS = 14
 """Twelve hills and two forces come before the first tick's two draws."""
@@ -46,26 +44,8 @@ def env() -> Any:
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Plays {draws, actions} or, with no actions, the pilot, through the game object itself."""
-    folder = tmp_path_factory.mktemp("lander")
-    script = folder / "driver.mjs"
-    bundle = [
-        REPOSITORY / "node_modules/.bin/esbuild",
-        REPOSITORY / "tests/contract/lander-driver.ts",
-        "--bundle",
-        "--platform=node",
-        "--format=esm",
-        "--log-level=warning",
-        f"--alias:attract={REPOSITORY / 'web/sdk/src/index.ts'}",
-        f"--outfile={script}",
-    ]
-    subprocess.run(bundle, check=True, cwd=REPOSITORY, timeout=60)
-
-    def run(flights: list[dict[str, Any]]) -> list[Rows]:
-        (folder / "in.json").write_text(json.dumps(flights))
-        subprocess.run(["node", script, folder / "in.json", folder / "out.json"], check=True, timeout=120)
-        return [np.array(rows) for rows in json.loads((folder / "out.json").read_text())]
-
-    return run
+    run = bundle_driver("lander-driver.ts", tmp_path_factory.mktemp("lander"))
+    return lambda flights: [np.array(rows) for rows in run(flights)]
 
 
 def pilot(observation: npt.NDArray[np.float32]) -> int:

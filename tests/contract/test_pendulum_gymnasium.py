@@ -1,16 +1,14 @@
 """Bundled Pendulum against Gymnasium's Pendulum-v1, both really running."""
 
-import json
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
-REPOSITORY = Path(__file__).parents[2]
+from node_driver import bundle_driver
+
 TOLERANCE = 1e-6
 REWARD_TOLERANCE = 1e-5
 """Gymnasium squares the torque in float32: 0.004 x 2^-24 of it, and rewards reach -16.3."""
@@ -24,27 +22,7 @@ Play = Callable[[list[dict[str, Any]]], list[Rows]]
 @pytest.fixture(scope="module")
 def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Plays sequences of {state, torques} in Node, through the same GameInstance a worker uses."""
-    folder = tmp_path_factory.mktemp("pendulum")
-    script = folder / "driver.mjs"
-    bundle = [
-        REPOSITORY / "node_modules/.bin/esbuild",
-        REPOSITORY / "tests/contract/pendulum-driver.ts",
-        "--bundle",
-        "--platform=node",
-        "--format=esm",
-        "--log-level=warning",
-        f"--alias:attract={REPOSITORY / 'web/sdk/src/index.ts'}",
-        f"--outfile={script}",
-    ]
-    subprocess.run(bundle, check=True, cwd=REPOSITORY, timeout=60)
-
-    def run(sequences: list[dict[str, Any]]) -> list[Rows]:
-        (folder / "in.json").write_text(json.dumps(sequences))
-        command = ["node", script, folder / "in.json", folder / "out.json"]
-        subprocess.run(command, check=True, timeout=120)
-        return json.loads((folder / "out.json").read_text())
-
-    return run
+    return bundle_driver("pendulum-driver.ts", tmp_path_factory.mktemp("pendulum"))
 
 
 def test_100000_transitions_of_gymnasiums_states_are_the_same(play: Play) -> None:
