@@ -33,12 +33,12 @@ def encode(message: WireModel) -> bytes:
     return ormsgpack.packb(message, option=ormsgpack.OPT_SERIALIZE_PYDANTIC)
 
 
-def message_length(header: bytes | bytearray) -> int:
-    """How many bytes of frame follow, from the `LENGTH.size` bytes before it (further ones are not read).
+def message_length(data: bytes | bytearray, at: int = 0) -> int:
+    """How many bytes of frame follow the `LENGTH.size` bytes that stand in `data` from `at` on.
 
     Raises: ProtocolError: code `too_large`, above `MAX_MESSAGE_BYTES`.
     """
-    (length,) = LENGTH.unpack_from(header)
+    (length,) = LENGTH.unpack_from(data, at)
     if length > MAX_MESSAGE_BYTES:
         raise ProtocolError(f"a message of {length} bytes", code="too_large")
     return length

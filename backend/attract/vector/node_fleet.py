@@ -5,7 +5,6 @@ import json
 import selectors
 import shutil
 import socket
-import struct
 import subprocess
 import tempfile
 import time
@@ -15,14 +14,12 @@ from typing import Final
 
 from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.schema.base import WireModel
-from attract.schema.frames import decode_from_browser, encode
+from attract.schema.frames import LENGTH, decode_from_browser, encode, message_length
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameDescribed, GameFailed
 from attract.server.games import PACKAGE_DIR, GameModule
 
-LENGTH: Final = struct.Struct("<I")
 READ_BYTES: Final = 1 << 20
-MAX_FRAME_BYTES: Final = 1 << 30
 START_SECONDS: Final = 30.0
 STDERR: Final = 2
 """The process's own: `sys.stderr` may be a notebook's, which has no number."""
@@ -41,10 +38,7 @@ class _Channel:
         frames: list[bytes] = []
         at = 0
         while len(self.inbound) - at >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(self.inbound, at)
-            if length > MAX_FRAME_BYTES:
-                raise ProtocolError(f"the fleet announced a frame of {length} bytes")
-            end = at + LENGTH.size + length
+            end = at + LENGTH.size + message_length(self.inbound, at)
             if len(self.inbound) < end:
                 break
             frames.append(bytes(memoryview(self.inbound)[at + LENGTH.size : end]))
