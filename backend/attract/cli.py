@@ -17,11 +17,21 @@ from attract.errors import AttractError, ConfigurationError
 from attract.presets import layer_settings
 from attract.settings import RunSettings, ServerSettings
 
+
+class _Variables(cyclopts.config.Env):
+    """Flags from `ATTRACT_*`; an empty variable is none, as for `ServerSettings.from_environment`."""
+
+    def __call__(self, app: App, commands: tuple[str, ...], arguments: cyclopts.ArgumentCollection) -> None:
+        super().__call__(app, commands, arguments)
+        for argument in arguments:
+            argument.tokens[:] = [one for one in argument.tokens if one.value or one.source != self.source]
+
+
 app = App(
     name="attract",
     version=__version__,
     help="Train an agent to play a browser game, in browsers, and ship it inside the game.",
-    config=[cyclopts.config.Env("ATTRACT_", command=False)],
+    config=[_Variables("ATTRACT_", command=False)],
 )
 
 RunFlags = Annotated[RunSettings, Parameter(name="*")]

@@ -50,6 +50,16 @@ def test_the_environment_stands_above_the_defaults(
     assert (told.runs_dir, told.project_dir) == (Path("/elsewhere/runs"), Path("/elsewhere"))
 
 
+def test_an_empty_variable_is_none(served: list[ServerSettings], monkeypatch: pytest.MonkeyPatch) -> None:
+    run("serve")
+    for name in TWINS:
+        monkeypatch.setenv(name, "")
+    run("serve")
+    plain, told = served
+    assert told == plain
+    assert told.host == "127.0.0.1", "an empty address would be every address of the machine"
+
+
 def test_a_flag_stands_above_the_environment(
     served: list[ServerSettings], monkeypatch: pytest.MonkeyPatch
 ) -> None:
