@@ -23,10 +23,10 @@ from attract.server.app import PACKAGE_DIR, read_build
 
 MIB = 1024 * 1024
 WORKERS = 8
-INSTANCES, HORIZON = 96, 64
+INSTANCES, HORIZON = 104, 64
 """CartPole's segments of so many slots nearly fill a frame of 256 KiB, the size that is moved fastest."""
 ROLLOUT_STEPS = 1024
-"""A batch is 29 MB then: a version or more is published in every second of full load."""
+"""A batch is 31 MB then: a version or more is published in every second of full load."""
 FULL_LOAD = 24
 """Blocks in flight at full load."""
 PROBE_SECONDS = 0.005

@@ -137,13 +137,16 @@ class Acceptance:
     def _columns(self, lease: Lease, block: Block) -> NDArray[np.int64]:
         slots = _int64(block.slot_id.data)
         columns = slots - lease.first_slot
-        if not len(slots) or int(columns.min()) < 0 or int(columns.max()) >= lease.num_slots:
+        # Workers send their slots in order, and then the ends say it all.
+        ascend = np.count_nonzero(columns[1:] > columns[:-1]) == len(columns) - 1
+        lowest, highest = (columns[0], columns[-1]) if ascend and len(columns) else _ends(columns)
+        if not len(slots) or lowest < 0 or highest >= lease.num_slots:
             last = lease.first_slot + lease.num_slots - 1
             raise malformed(
                 f"block.slot_id: {slots[:8].tolist()}",
                 fix=f"slots of lease {lease.lease_id} are {lease.first_slot} to {last}",
             )
-        if len(np.unique(columns)) != len(columns):
+        if not ascend and len(np.unique(columns)) != len(columns):
             raise malformed("block.slot_id: a slot twice", fix="one column per slot (rule S1)")
         if block.segment_index >= lease.num_segments:
             raise malformed(
@@ -160,7 +163,7 @@ class Acceptance:
                 f"block.policy_id: {block.policy_id!r} for these slots",
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
-        instances = set((slots // self._num_agents).tolist())
+        instances = set((slots // self._num_agents).tolist() if block.episodes else ())
         for episode in block.episodes:
             if episode.instance_id not in instances or len(episode.returns) != self._num_agents:
                 raise malformed(
@@ -181,6 +184,10 @@ class Acceptance:
 def num_valid(block: Block) -> int:
     """Valid steps of a block whose flags were checked."""
     return block.valid.data.count(1)
+
+
+def _ends(columns: NDArray[np.int64]) -> tuple[int, int]:
+    return (int(columns.min()), int(columns.max())) if len(columns) else (0, 0)
 
 
 def _int64(data: bytes) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """What the collection core wants done; the gateway does it, in order."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +55,7 @@ class StartUpdate:
     train: Train
 
 
-@dataclass(frozen=True)
-class CountedEpisode:
+class CountedEpisode(NamedTuple):
     """A finished training episode, never a cut one (E1), with its number over the whole fleet (C6)."""
 
     result: EpisodeResult

