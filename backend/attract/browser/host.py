@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urldefrag, urlencode
 
@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from attract.browser.chromium import launch_switches, require_chromium
+from attract.browser.page import PageError, UnwatchedPage
 
 LONGEST_DELAY_SECONDS = 5.0
 
@@ -45,9 +46,9 @@ class HeadlessHost:
                     await self._open(browser)
                     self.restarts_in_a_row = 0
                     await _first_of(stop.wait(), self._lost.wait())
-                except PlaywrightError as error:
+                except (PlaywrightError, PageError, TimeoutError) as error:
                     # The gateway may not be up yet, or be restarting: the page is opened again.
-                    self._report("page_error", {"text": error.message.splitlines()[0]})
+                    self._report("page_error", {"text": (str(error) or "no answer").splitlines()[0]})
                 finally:
                     with contextlib.suppress(Exception):
                         await browser.close()
@@ -72,19 +73,32 @@ class HeadlessHost:
         return browser
 
     async def _open(self, browser: Browser) -> None:
-        page = await browser.new_page()
-        page.on("crash", lambda _page: self._lost.set())
-        page.on("pageerror", lambda error: self._report("page_error", {"text": str(error)}))
-        page.on("console", self._on_console)
-        response = await page.goto(self._url, wait_until="domcontentloaded")
-        if response is not None and not response.ok:
-            address = urldefrag(self._url).url
-            self._report("page_error", {"text": f"{address} answered {response.status}"})
+        await UnwatchedPage(browser, self._on_event).open(self._url)
         self._report("open", {"chromium": browser.version})
 
-    def _on_console(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self._report("console", {"level": message.type, "text": message.text[:2000]})
+    def _on_event(self, method: str, event: Mapping[str, Any]) -> None:
+        match method:
+            case "Inspector.targetCrashed":
+                self._lost.set()
+            case "Runtime.exceptionThrown":
+                details = event["exceptionDetails"]
+                thrown = details.get("exception", {}).get("description")
+                self._report("page_error", {"text": str(thrown or details["text"])})
+            case "Runtime.consoleAPICalled" if event["type"] in ("error", "warning"):
+                words = [str(one.get("value", one.get("description", ""))) for one in event["args"]]
+                self._on_console(event["type"], " ".join(words))
+            case "Log.entryAdded" if event["entry"]["level"] in ("error", "warning"):
+                self._on_console(event["entry"]["level"], event["entry"]["text"])
+            case "Network.responseReceived" if event["type"] == "Document":
+                status = event["response"]["status"]
+                if status >= 400:
+                    address = urldefrag(self._url).url
+                    self._report("page_error", {"text": f"{address} answered {status}"})
+            case _:
+                pass
+
+    def _on_console(self, level: str, text: str) -> None:
+        self._report("console", {"level": level, "text": text[:2000]})
 
 
 async def _first_of(*waits: Any) -> None:

@@ -17,7 +17,7 @@ PAGE = b"<!doctype html><title>host</title><script>console.error('seen ' + locat
 
 class _Pages(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.send_response(200)
+        self.send_response(404 if "missing" in self.path else 200)
         self.send_header("Content-Type", "text/html")
         self.end_headers()
         self.wfile.write(PAGE)
@@ -70,3 +70,30 @@ async def test_it_comes_back_when_the_browser_is_killed(page_server: str) -> Non
                             process.kill()
     await host.stop()
     assert opened == 2
+
+
+async def test_it_comes_back_when_the_renderer_is_killed(page_server: str) -> None:
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    host = await HostProcess.start(page_server, events.put_nowait)
+
+    async def opened() -> None:
+        while (await asyncio.wait_for(events.get(), 60))["event"] != "open":
+            pass
+
+    await opened()
+    for process in psutil.Process(host.pid).children(recursive=True):
+        # All of them: the browser keeps a spare one, and shows parts of itself in others.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if "--type=renderer" in " ".join(process.cmdline()):
+                process.kill()
+    await opened()
+    await host.stop()
+
+
+async def test_an_answer_that_is_an_error_is_told_without_the_token(page_server: str) -> None:
+    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    host = await HostProcess.start(page_server.replace("join", "missing"), events.put_nowait)
+    while (event := await asyncio.wait_for(events.get(), 60))["event"] != "page_error":
+        pass
+    await host.stop()
+    assert event["text"].endswith("/missing.html answered 404")

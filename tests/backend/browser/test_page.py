@@ -1,0 +1,116 @@
+"""A page that Playwright does not know: it is heard, its workers are left alone."""
+
+import asyncio
+import http.server
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+from attract.browser.chromium import launch_switches, require_chromium
+from attract.browser.page import PageError, UnwatchedPage
+from free_port import free_port
+
+WORKER = "setInterval(() => 0, 1000); console.error('the worker said so');"
+PAGE = f"""<!doctype html><title>page</title><link rel="icon" href="data:,"><script>
+  window.worker = new Worker(URL.createObjectURL(new Blob([{WORKER!r}])));
+  setTimeout(() => {{ throw new Error("the page broke"); }}, 1);
+</script>"""
+
+Event = tuple[str, Mapping[str, Any]]
+
+
+class _Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/" else 404)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(PAGE.encode())
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def page_server() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(
+            executable_path=require_chromium().path, args=launch_switches()
+        )
+        yield opened
+        await opened.close()
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+
+    def __call__(self, method: str, event: Mapping[str, Any]) -> None:
+        self.events.put_nowait((method, event))
+
+    async def next(self, wanted: str) -> Mapping[str, Any]:
+        while True:
+            method, event = await asyncio.wait_for(self.events.get(), 30)
+            if method == wanted:
+                return event
+
+
+async def workers_attached(browser: Browser) -> list[bool]:
+    """Of each running worker whether anybody has attached to it."""
+    session = await browser.new_browser_cdp_session()
+    targets = (await session.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
+    return [one["attached"] for one in targets if one["type"] == "worker"]
+
+
+async def test_its_workers_are_not_attached_to_unlike_those_of_playwrights_own_page(
+    browser: Browser, page_server: str
+) -> None:
+    heard = Heard()
+    await UnwatchedPage(browser, heard).open(page_server)
+    await heard.next("Log.entryAdded")
+    assert await workers_attached(browser) == [False]
+    assert browser.contexts == []
+    theirs = await browser.new_page()
+    async with theirs.expect_worker():
+        await theirs.goto(page_server)
+    assert sorted(await workers_attached(browser)) == [False, True]
+
+
+async def test_errors_of_the_page_and_words_of_its_workers_are_told(
+    browser: Browser, page_server: str
+) -> None:
+    heard = Heard()
+    await UnwatchedPage(browser, heard).open(page_server)
+    entries = [await heard.next("Log.entryAdded")]
+    assert entries[0]["entry"]["text"] == "the worker said so"
+    heard = Heard()
+    await UnwatchedPage(browser, heard).open(page_server)
+    thrown = await heard.next("Runtime.exceptionThrown")
+    assert "the page broke" in thrown["exceptionDetails"]["exception"]["description"]
+
+
+async def test_the_answer_of_the_server_is_told(browser: Browser, page_server: str) -> None:
+    heard = Heard()
+    await UnwatchedPage(browser, heard).open(f"{page_server}/missing")
+    answer = await heard.next("Network.responseReceived")
+    assert (answer["type"], answer["response"]["status"]) == ("Document", 404)
+
+
+async def test_an_address_where_nobody_is_cannot_be_opened(browser: Browser) -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    with pytest.raises(PageError) as refused:
+        await UnwatchedPage(browser, Heard()).open(f"{url}#token=secret")
+    assert str(refused.value) == f"net::ERR_CONNECTION_REFUSED at {url}"
