@@ -97,7 +97,7 @@ TASKS = (
     Task(
         "memory",
         "Memory, 2.5 horizons back",
-        100_000,
+        200_000,
         (
             Variant("lstm", "LSTM", 0.95),
             Variant("mlp", "MLP", 0.6, "at most", ("--policy.recurrent", "none")),
