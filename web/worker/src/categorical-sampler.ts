@@ -81,8 +81,11 @@ export class CategoricalSampler implements ActionSampler {
       }
       let sum = 0;
       for (let a = 0; a < n; a++) {
-        weights[a] = allowed[maskAt + a] === 1 ? Math.exp(logits[offset + a] - highest) : 0;
-        sum += weights[a];
+        // exp(0) is 1: of two choices only one costs an exponential.
+        const weight =
+          allowed[maskAt + a] !== 1 ? 0 : a === likeliest ? 1 : Math.exp(logits[offset + a] - highest);
+        weights[a] = weight;
+        sum += weight;
       }
       let action = likeliest;
       if (isDrawn) {

@@ -22,8 +22,9 @@ import { SegmentRecorder } from "./recorder.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 
-/** Most instances stepped between two looks at the clock; fewer where these take longer than `CHUNK_MS`. */
-const LARGEST_CHUNK = 16;
+/** Instances stepped between two looks at the clock at first; then up to so many, fewer where they take longer than `CHUNK_MS`. */
+const FIRST_CHUNK = 16;
+const LARGEST_CHUNK = 64;
 const CHUNK_MS = 0.5;
 
 export interface LoopOptions {
@@ -72,8 +73,10 @@ export class RolloutLoop {
   /** Every slot's own step counter (S2). */
   #step = 0;
   #isVoid = false;
-  #chunk = LARGEST_CHUNK;
+  #chunk = FIRST_CHUNK;
   #lastYield = 0;
+  /** When the games' last step was done: a look at the clock costs as much as a game's tick. */
+  #gamesEnded = 0;
   #lastEnd: number | null = null;
   #inferenceMs = 0;
   #gameMs = 0;
@@ -122,9 +125,8 @@ export class RolloutLoop {
       this.#recorder.begin(this.#step, this.batch);
       for (let t = 0; t < horizon && !this.#isVoid; t++) {
         if (t > 0) {
-          const before = this.#options.now();
           await controllers.run();
-          if (this.#isTurnDue(before)) await this.#yield();
+          if (this.#isTurnDue()) await this.#yield();
         }
         this.#decide(t);
         for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next))
@@ -138,9 +140,8 @@ export class RolloutLoop {
           await finals.evaluate(controllers.groups[g].policy, g, controllers.owners);
       }
       // These values are the segment's bootstrap values and, with the outputs, the next segment's first decision.
-      const before = this.#options.now();
       await controllers.run();
-      if (this.#isTurnDue(before)) await this.#yield();
+      if (this.#isTurnDue()) await this.#yield();
       controllers.readValues(values);
       this.#recorder.setBootstrapValues(values);
       for (const { columns, policy } of sendings) {
@@ -202,9 +203,13 @@ export class RolloutLoop {
     }
     if (this.#isVoid) return null;
     const { slotIds, bootstrapValues } = this.#recorder;
-    const columns = sendings.flatMap((sending) => [...sending.columns]).sort((a, b) => a - b);
-    const sentSlots = Int32Array.from(columns, (column) => slotIds[column]);
-    const sentValues = Float32Array.from(columns, (column) => bootstrapValues[column]);
+    const columns = columnsOf(sendings);
+    const sentSlots = new Int32Array(columns.length);
+    const sentValues = new Float32Array(columns.length);
+    for (let i = 0; i < columns.length; i++) {
+      sentSlots[i] = slotIds[columns[i]];
+      sentValues[i] = bootstrapValues[columns[i]];
+    }
     return {
       type: "rollout_close",
       run_id: lease.run_id,
@@ -219,10 +224,10 @@ export class RolloutLoop {
     };
   }
 
-  /** Counts the time of a run of the policy; whether the event loop must have its turn now. */
-  #isTurnDue(runStarted: number): boolean {
+  /** Counts the time since the games' last step as the policy's; whether the event loop must have its turn now. */
+  #isTurnDue(): boolean {
     const now = this.#options.now();
-    this.#inferenceMs += now - runStarted;
+    this.#inferenceMs += now - this.#gamesEnded;
     return now - this.#lastYield >= YIELD_MS;
   }
 
@@ -258,6 +263,7 @@ export class RolloutLoop {
       before = after;
       start = end;
     }
+    this.#gamesEnded = before;
     return -1;
   }
 
@@ -360,6 +366,12 @@ export class RolloutLoop {
     this.#options.failed(report);
     this.#failures.count(report, this.agentSteps);
   }
+}
+
+/** Of all policies together, in ascending order. */
+function columnsOf(sendings: readonly Sending[]): Int32Array {
+  if (sendings.length === 1) return sendings[0].columns;
+  return Int32Array.from(sendings.flatMap(({ columns }) => [...columns])).sort();
 }
 
 /** The columns that are sent under one policy. */
