@@ -5,6 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from attract.policy.lstm_unroll import unroll_lstm
+
 RecurrentName = Literal["lstm", "gru"]
 
 KEEPING_BIASES = (1.0, 4.0)
@@ -75,6 +77,12 @@ class LstmCore(RecurrentCore):
     num_gates = 4
     has_hidden_bias = False
     state_parts = 2
+
+    def unroll(self, inputs: Tensor, state: Tensor, reset_after: Tensor) -> Tensor:
+        """See `RecurrentCore.unroll`."""
+        return unroll_lstm(
+            inputs, self.inputs.weight, self.inputs.bias, self.hidden.weight, state, reset_after
+        )
 
     def cell(self, gates: Tensor, state: Tensor) -> Tensor:
         """See `RecurrentCore.cell`."""
