@@ -1,10 +1,13 @@
 """Every measure of the benchmark, in the order in which it is printed."""
 
+from attract.bench.end_to_end import END_TO_END
 from attract.bench.learning import LEARNER
 from attract.bench.matmul import MATMUL
 from attract.bench.measure import Measure
 from attract.bench.publish import PUBLISH
 from attract.bench.segments import SEGMENT_LEARNER
+from attract.bench.solve import SOLVE
+from attract.bench.versus import VERSUS
 from attract.bench.whole_update import WHOLE_UPDATE
 from attract.bench.wire import WIRE
 
@@ -15,4 +18,7 @@ MEASURES: tuple[Measure, ...] = (
     SEGMENT_LEARNER,
     PUBLISH,
     WIRE,
+    END_TO_END,
+    *VERSUS,
+    SOLVE,
 )

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from attract.bench.measure import BenchOptions
 from attract.bench.training import Training, train
 
 BATCH_STEPS: Final = 32_768
@@ -16,12 +17,22 @@ INSTANCES: Final = 128
 """Of each worker: Attract's own number."""
 HORIZON: Final = 64
 
+SKIPPED_UPDATES: Final = 10
+"""Browser and learner load, compile and fill their caches in these."""
+UPDATES: Final = 50
+QUICK_UPDATES: Final = 14
+
 PHASES: Final = ("time/load_seconds", "time/update_seconds", "time/checkpoint_seconds")
 SHARES: Final = {
     "workers_game_share": "fleet/game_fraction",
     "workers_inference_share": "fleet/inference_fraction",
     "workers_wait_share": "fleet/wait_fraction",
 }
+
+
+def updates_of(options: BenchOptions) -> int:
+    """How long Attract trains in a round, in batches of the size asked for; a busy machine's are larger."""
+    return QUICK_UPDATES if options.quick else UPDATES
 
 
 def rival_settings(environments: int = RIVAL_ENVIRONMENTS) -> dict[str, Any]:

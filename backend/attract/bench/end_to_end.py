@@ -9,7 +9,15 @@ import torch
 from attract.bench.apart import run_apart
 from attract.bench.bare_ppo import BarePpo
 from attract.bench.collection import Seconds, Task, prepare, rates_of
-from attract.bench.common_work import INSTANCES, PHASES, SHARES, WORKERS, train_cartpole
+from attract.bench.common_work import (
+    INSTANCES,
+    PHASES,
+    SHARES,
+    SKIPPED_UPDATES,
+    WORKERS,
+    train_cartpole,
+    updates_of,
+)
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.page import open_page
@@ -17,10 +25,6 @@ from attract.bench.ready_update import ReadyUpdate, cartpole_work
 from attract.bench.training import Training
 from attract.settings import PolicySettings
 
-SKIPPED_UPDATES = 8
-"""Browser and learner load, compile and fill their caches in these."""
-UPDATES = 40
-QUICK_UPDATES = 16
 BARE_UPDATES = 5
 
 
@@ -47,8 +51,7 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
     bare: list[Bare] = []
     for number in range(1, options.rounds + 1):
         bare.append(_measure_bare(options))
-        updates = QUICK_UPDATES if options.quick else UPDATES
-        trainings.append(train_cartpole(updates, seed=number, shared_trunk=True))
+        trainings.append(train_cartpole(updates_of(options), seed=number, shared_trunk=True))
     rates = [one.steady_rate(SKIPPED_UPDATES) for one in trainings]
     figure = Figure.of(
         rates,

@@ -5,8 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from attract.bench.common_work import INSTANCES, RIVAL_ENVIRONMENTS, WORKERS, rival_settings, train_cartpole
-from attract.bench.end_to_end import QUICK_UPDATES, SKIPPED_UPDATES, UPDATES
+from attract.bench.common_work import (
+    INSTANCES,
+    RIVAL_ENVIRONMENTS,
+    SKIPPED_UPDATES,
+    WORKERS,
+    rival_settings,
+    train_cartpole,
+    updates_of,
+)
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.rivals.order import Games, RivalName, RivalOrder, RivalReport, run_rival
@@ -76,7 +83,7 @@ RIVALS = (
 
 
 def _versus(rival: Rival, options: BenchOptions) -> Mapping[str, Figure]:
-    updates = QUICK_UPDATES if options.quick else UPDATES
+    updates = updates_of(options)
     ours: list[float] = []
     shared: list[float] = []
     theirs: list[RivalReport] = []
