@@ -16,6 +16,9 @@ Made by `attract results`: every row is a real training in headless Chromium on 
 Stable-Baselines3's PPO is trained beside it on the Gymnasium environment of the same rules, for as many
 steps, with the settings of RL Baselines3 Zoo and one thread, and judged the same way there."""
 
+SECONDS = """Seconds are of training alone, beside whatever else the machine
+did: speeds are compared by `attract bench --peers`."""
+
 SCALED = """**Only {share:.3g} of each task's steps were trained: this tried the command out and says nothing
 about learning.**"""
 
@@ -29,7 +32,7 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
     """The whole page, from what is recorded of `runs`; what is not done yet is said to be missing."""
     parts = [INTRODUCTION]
     if record.machine:
-        parts.append(f"Machine: {record.machine}. Seconds are of training alone.")
+        parts.append(f"Machine: {record.machine}. {SECONDS}")
     if scale != 1.0:
         parts.append(SCALED.format(share=scale))
     parts += [_tasks_table(record, runs), _schedules_table(record, runs)]
