@@ -77,6 +77,11 @@ describe("each fault is found, and only it", () => {
       /error bounds: observation\[1\] was 1.5 in step 0, outside its box of -1 to 1/,
     ],
     [
+      "out of bounds at a start",
+      walk({ start: ({ random }) => ({ observation: [0, random() < 0.5 ? 0 : -2] }) }),
+      /error bounds: observation\[1\] was -2 at the start of episode \d, outside its box of -1 to 1/,
+    ],
+    [
       "Math.random",
       walk({ update: () => ({ observation: [0, Math.random() * 0], reward: 1, done: true }) }),
       /error clock: the game called Math.random \(3?\d{3} times\)/,

@@ -120,12 +120,16 @@ function playAtRandom(
   let returns = 0;
   let lengths = 0;
   let isOutside = false;
+  const look = (when: string): void => {
+    if (!isOutside) isOutside = checkBounds(instance, definition, when, report);
+  };
   instance.start(0);
+  look("at the start of episode 0");
   for (let step = 0; step < steps; step++) {
     instance.step(drawActions(instance, player));
     ticks += instance.executedTicks;
     if (rewards.size < 2) rewards.add(instance.rewards[0]);
-    if (!isOutside) isOutside = checkBounds(instance, definition, step, report);
+    look(`in step ${step}`);
     if (!instance.episodeOver) continue;
     const reason = instance.endReason as EndReason;
     endReasons[reason] = (endReasons[reason] ?? 0) + 1;
@@ -133,6 +137,7 @@ function playAtRandom(
     returns += instance.episodeReturns[0];
     lengths += instance.episodeSteps;
     instance.start(episodes);
+    look(`at the start of episode ${episodes}`);
   }
   if (episodes === 0) {
     report(
@@ -212,7 +217,8 @@ function snapshot(instance: Instance): number[] {
   return values;
 }
 
-function checkBounds(instance: Instance, definition: GameDefinition, step: number, report: Report): boolean {
+/** Whether something of what the agents see now is outside its box; `when` is how the finding says it. */
+function checkBounds(instance: Instance, definition: GameDefinition, when: string, report: Report): boolean {
   const space = definition.observation;
   for (const entry of observationEntries(space)) {
     for (const view of instance.views) {
@@ -222,11 +228,7 @@ function checkBounds(instance: Instance, definition: GameDefinition, step: numbe
         const [low, high] = leafLimits(entry.space, i).map(Math.fround);
         if (values[i] >= low && values[i] <= high) continue;
         const name = entry.name === "" ? `observation[${i}]` : `observation.${entry.name}[${i}]`;
-        report(
-          "error",
-          "bounds",
-          `${name} was ${values[i]} in step ${step}, outside its box of ${low} to ${high}`,
-        );
+        report("error", "bounds", `${name} was ${values[i]} ${when}, outside its box of ${low} to ${high}`);
         return true;
       }
     }
