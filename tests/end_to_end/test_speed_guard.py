@@ -1,0 +1,41 @@
+"""A fast subset of the benchmark with wide limits: it fails on a collapse, not on a few percent."""
+
+import json
+from typing import Any
+
+import pytest
+
+from attract_command import run_attract
+
+LEAST = {
+    "learner/cpu": 0.3,
+    "learner/cpu_separate": 0.3,
+    "gateway/cpu_ms_per_mib": 0.015,
+    "end_to_end/cartpole": 0.15,
+}
+"""Ratios to bare parts of the same run; a third of the usual ones or less, so that a busy machine passes."""
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("guard")
+    outcome = run_attract("bench", "--quick", "--rounds", "1", "--json", "--only", *LEAST, runs_dir=folder)
+    assert outcome.code == 0, outcome.stderr
+    return outcome.json["figures"]
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_no_ratio_has_collapsed(figures: dict[str, Any], name: str) -> None:
+    assert figures[name]["ratio"] >= LEAST[name], json.dumps(figures[name], indent=2)
+
+
+def test_the_end_to_end_figure_accounts_for_its_time(figures: dict[str, Any]) -> None:
+    figure = figures["end_to_end/cartpole"]
+    detail = figure["detail"]
+    parts = detail["load_ms"] + detail["compute_ms"] + detail["handover_ms"]
+    assert parts == pytest.approx(detail["update_ms"])
+    assert detail["handover_ms"] > 0
+    learner, collection = detail["bare_learner_us_per_step"], detail["bare_collection_us_per_step"]
+    bound = 1e6 / max(learner, (learner + collection) / 2)
+    assert detail["bound_steps_per_second"] == pytest.approx(bound)
+    assert figure["ratio"] == pytest.approx(figure["value"] / bound)
