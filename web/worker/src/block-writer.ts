@@ -2,13 +2,15 @@
 
 import {
   type Block,
-  type EpisodeResult,
+  encodeForSend,
   encodeMessage,
   type Tensor,
   tensorOf,
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
+import { nameBytes, resultBytes } from "./episode-bytes.ts";
+import { EpisodeEncoder } from "./episode-encoder.ts";
 import { copyRow, entryKey, type ObservationBatch } from "./observation-batch.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
@@ -33,20 +35,9 @@ export interface BlockFrame {
 const FINAL_BYTES = 12;
 /** How much the headers of one tensor of final observations may grow between none and the most: its count and its length. */
 const FINAL_HEADER_MARGIN = 8;
+/** Numbers from which on a view of them and a call of `set` cost less than copying them one by one. */
+const WIDE = 64;
 const LARGEST_COUNT = Number.MAX_SAFE_INTEGER;
-/** Bytes of an episode result with one return of one byte, no metrics and terms, and no letters in its reason. */
-const EPISODE_BYTES = encodeMessage({
-  instance_id: 0,
-  episode: 0,
-  step: 0,
-  returns: [0],
-  length_steps: 0,
-  length_ticks: 0,
-  end_reason: "" as "cut",
-  metrics: {},
-  reward_terms: {},
-  lesson_id: null,
-} satisfies EpisodeResult as never).byteLength;
 
 /** Owned by one rollout loop. Its scratch memory is made once. */
 export class BlockWriter {
@@ -60,6 +51,7 @@ export class BlockWriter {
   readonly #columnBytes: number;
   readonly #finalBytes: number;
   readonly #overheadBytes: number;
+  readonly #episodes = new EpisodeEncoder();
   /** One buffer per recorded array, for blocks of fewer columns than the recorder has. */
   readonly #scratch = new Map<WireArray, WireArray>();
   /** [slots]: place of each column in the block being written, -1 for none. */
@@ -103,7 +95,7 @@ export class BlockWriter {
         leaseId: identity.leaseId,
         segmentIndex: identity.segmentIndex,
         blockIndex,
-        bytes: encodeMessage(block),
+        bytes: this.#frame(block),
       });
       blockIndex++;
       from = to;
@@ -132,6 +124,20 @@ export class BlockWriter {
     return bytes;
   }
 
+  /** `block` and the episodes of its columns, which are the last of its fields. */
+  #frame(block: Block): Uint8Array<ArrayBuffer> {
+    const { episodes, episodeColumns } = this.#recorder;
+    const told = this.#episodes.encode(episodes.filter((_, i) => this.#places[episodeColumns[i]] >= 0));
+    const rest = encodeForSend(block);
+    // In place of the empty list, one byte.
+    const end = rest.length - 1;
+    const bytes = new Uint8Array(end + told.length);
+    bytes.set(rest.subarray(0, end));
+    bytes.set(told, end);
+    return bytes;
+  }
+
+  /** Without its episodes. Also sets `#places`. */
   #block(identity: BlockIdentity, blockIndex: number, columns: Int32Array): Block {
     const r = this.#recorder;
     const k = columns.length;
@@ -170,7 +176,7 @@ export class BlockWriter {
       bootstrap_observation: bootstrap,
       bootstrap_value: slots(r.bootstrapValues),
       final_observations: this.#finals(columns),
-      episodes: r.episodes.filter((_, i) => this.#places[r.episodeColumns[i]] >= 0),
+      episodes: [],
     };
   }
 
@@ -191,7 +197,12 @@ export class BlockWriter {
     for (let row = 0; row < rows; row++) {
       for (let part = 0; part < numParts; part++) {
         let source = (row * numSlots + columns[part]) * size;
-        for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];
+        if (width >= WIDE) {
+          scratch.set(array.subarray(source, source + width) as never, target);
+          target += width;
+        } else {
+          for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];
+        }
       }
     }
     return scratch.subarray(0, target);
@@ -253,7 +264,7 @@ export class BlockWriter {
     const state: Record<string, Tensor> =
       stateSize === 0 ? {} : { state: { ...none, shape: [0, stateSize] } };
     const empty = { step: none, column: none, observation, value: none, recurrent_state: state };
-    const whole = encodeMessage({ ...block, final_observations: empty, episodes: [] }).byteLength;
+    const whole = encodeMessage({ ...block, final_observations: empty }).byteLength;
     const margin = FINAL_HEADER_MARGIN * (entries.length + 4);
     // A list of up to 65,535 episodes has a header of 3 bytes instead of 1.
     return whole - numSlots * this.#columnBytes + margin + 2;
@@ -266,34 +277,4 @@ function sizeOf(shape: readonly number[]): number {
 
 function entryBytes(entry: ObservationEntry): number {
   return entry.size * (entry.dtype === "uint8" ? 1 : 4);
-}
-
-/**
- * Bytes of `result` as MessagePack, a few too many at most: encoding it to know would cost more than playing a short episode.
- */
-function resultBytes(result: EpisodeResult): number {
-  // A list or map of more than 15 has a header of 3 bytes instead of 1.
-  let bytes = EPISODE_BYTES + result.end_reason.length + result.returns.length - 1 + 3 * 2;
-  bytes += numberBytes(result.instance_id) + numberBytes(result.episode) + numberBytes(result.step);
-  bytes += numberBytes(result.length_steps) + numberBytes(result.length_ticks);
-  if (result.lesson_id !== null) bytes += nameBytes(result.lesson_id);
-  for (const value of result.returns) bytes += numberBytes(value);
-  for (const name in result.metrics) bytes += nameBytes(name) + numberBytes(result.metrics[name]);
-  for (const name in result.reward_terms) bytes += nameBytes(name) + numberBytes(result.reward_terms[name]);
-  return bytes;
-}
-
-/** Bytes of a number beyond the first: whole ones are as short as they can be, others are float64. */
-function numberBytes(value: number): number {
-  if (!Number.isSafeInteger(value)) return 8;
-  if (value >= 0)
-    return value < 0x80 ? 0 : value < 0x100 ? 1 : value < 0x10000 ? 2 : value < 0x100000000 ? 4 : 8;
-  return value >= -0x20 ? 0 : value >= -0x80 ? 1 : value >= -0x8000 ? 2 : value >= -0x80000000 ? 4 : 8;
-}
-
-/** Bytes of a name, and the first byte of its number. Only a name that is not plain ASCII is taken for longer than it is. */
-function nameBytes(name: string): number {
-  let bytes = name.length < 32 ? 2 : 4;
-  for (let i = 0; i < name.length; i++) bytes += name.charCodeAt(i) < 0x80 ? 1 : 3;
-  return bytes;
 }
