@@ -4,6 +4,7 @@ import asyncio
 import json
 import secrets
 from pathlib import Path
+from typing import Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
@@ -14,6 +15,17 @@ from free_port import free_port
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
 """2 workers x 32 instances x 32 steps."""
+LESSONS = """
+curriculum:
+  every_episodes: 20
+  lessons:
+    - name: small
+      parameters: {size: {uniform: [6, 8]}}
+      until: {metric: game/food, at_least: 0.01, times: 2}
+      min_episodes: 300
+    - {name: large, parameters: {size: {multi_range: [[9, 11], [13, 20]]}}}
+"""
+"""Any snake eats once in 100 games; an update brings 100 to 150 of them."""
 
 
 async def test_C8_equal_seeds_give_equal_weights_after_every_update(tmp_path: Path) -> None:
@@ -34,14 +46,51 @@ async def test_C8_central_inference_gives_equal_weights_too(tmp_path: Path) -> N
     assert first == second
 
 
+async def test_C8_C6_lessons_change_at_the_same_version_and_leave_the_weights_equal(tmp_path: Path) -> None:
+    lessons = tmp_path / "lessons.yaml"
+    lessons.write_text(LESSONS)
+    first, second = [
+        await _checkpoints(
+            tmp_path, run_id, "--config", str(lessons), game="snake", seed=7, delay_seed=delay_seed, updates=6
+        )
+        for run_id, delay_seed in (("first", 1), ("second", 2))
+    ]
+    assert _hashes(first) == _hashes(second)
+    assert len(set(_hashes(first).values())) == len(first) == 6
+    # Window, counts and all: the course is at the same point after every update.
+    courses = {version: one["curriculum"] for version, one in first.items()}
+    assert courses == {version: one["curriculum"] for version, one in second.items()}
+    names = [courses[version]["lesson"]["name"] for version in sorted(courses)]
+    assert set(names) == {"small", "large"}, "the lesson changes on the way"
+
+
 async def _weights(
     runs_dir: Path, run_id: str, *arguments: str, seed: int, delay_seed: int, updates: int = UPDATES
 ) -> dict[int, str]:
-    """Hash of the weights by policy version, after a run whose frames were delayed by `delay_seed`."""
+    """Hash of the weights by policy version, after a run on CartPole."""
+    return _hashes(
+        await _checkpoints(runs_dir, run_id, *arguments, seed=seed, delay_seed=delay_seed, updates=updates)
+    )
+
+
+def _hashes(checkpoints: dict[int, dict[str, Any]]) -> dict[int, str]:
+    return {version: one["weights_sha256"] for version, one in checkpoints.items()}
+
+
+async def _checkpoints(
+    runs_dir: Path,
+    run_id: str,
+    *arguments: str,
+    seed: int,
+    delay_seed: int,
+    updates: int,
+    game: str = "cartpole",
+) -> dict[int, dict[str, Any]]:
+    """The checkpoint of every version but 0, after a run whose frames were delayed by `delay_seed`."""
     port = free_port()
     token = secrets.token_hex(32)
     command = AttractCommand(
-        "train", "cartpole", "--no-headless", "--port", str(port), "--run-id", run_id, "--seed", str(seed),
+        "train", game, "--no-headless", "--port", str(port), "--run-id", run_id, "--seed", str(seed),
         "--workers", "2", "--instances", "32", "--total-steps", str(updates * STEPS_PER_UPDATE),
         "--collection.schedule", "sync", "--collection.desync-steps", "200", "--ppo.horizon", "32",
         *arguments, runs_dir=runs_dir, environment={"ATTRACT_WORKER_TOKEN": token},
@@ -55,9 +104,9 @@ async def _weights(
         await host.stop()
         await proxy.stop()
     assert outcome.code == 0, outcome.stderr
-    found: dict[int, str] = {}
+    found: dict[int, dict[str, Any]] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):
         checkpoint = json.loads(path.read_text())
         if checkpoint["policy_version"] > 0:
-            found[checkpoint["policy_version"]] = checkpoint["weights_sha256"]
+            found[checkpoint["policy_version"]] = checkpoint
     return found
