@@ -274,25 +274,19 @@ class SocketHub:
         return grant.tier
 
     async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
+        # Always reads: uvicorn stops while nobody does, misses the pong and drops the socket.
         inbox = _Inbox(self._settings.inbound_blocks)
-        reading = asyncio.create_task(self._read(websocket, inbox))
+        meter = _Meter(self._settings, asyncio.get_running_loop().time())
+        dealing = asyncio.create_task(self._deal(inbox, connection_id))
         try:
             while True:
-                data = await inbox.get()
-                self._handler.received(connection_id, decode_from_browser(data))
-        finally:
-            reading.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await reading
-
-    async def _read(self, websocket: WebSocket, inbox: "_Inbox") -> None:
-        """Always reads: uvicorn stops while nobody does, misses the pong and drops the socket."""
-        clock = asyncio.get_running_loop().time
-        meter = _Meter(self._settings, clock())
-        try:
-            while True:
-                data = await _receive_bytes(websocket)
-                meter.count(len(data), clock())
+                reading = asyncio.ensure_future(_receive_bytes(websocket))
+                await asyncio.wait((reading, dealing), return_when=asyncio.FIRST_COMPLETED)
+                if dealing.done():
+                    reading.cancel()
+                    return dealing.result()
+                data = reading.result()
+                meter.count(len(data), asyncio.get_running_loop().time())
                 if len(data) > self.max_frame_bytes:
                     raise _refusal(
                         "too_large",
@@ -300,11 +294,16 @@ class SocketHub:
                         f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
                         "reload the page",
                     )
-                if inbox.put(data) > 1:
-                    # What came together is read without a pause: the other side has its turn too.
-                    await asyncio.sleep(0)
-        except (ProtocolError, WebSocketDisconnect, OSError) as error:
-            inbox.end(error)
+                inbox.put(data)
+        finally:
+            dealing.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ProtocolError):
+                await dealing
+
+    async def _deal(self, inbox: "_Inbox", connection_id: int) -> None:
+        while True:
+            data = await inbox.get()
+            self._handler.received(connection_id, decode_from_browser(data))
 
 
 class _Meter:
@@ -326,17 +325,15 @@ class _Meter:
 
 
 class _Inbox:
-    """Frames read and not dealt with; full is an error, never a wait. One task puts, another gets."""
+    """Frames read and not dealt with; full is an error, never a wait."""
 
     def __init__(self, max_blocks: int) -> None:
         self._max_blocks = max_blocks
         self._frames: deque[bytes] = deque()
         self._blocks = 0
         self._wake = asyncio.Event()
-        self._error: Exception | None = None
 
-    def put(self, data: bytes) -> int:
-        """One more frame; how many there are now. Raises: ProtocolError: when it is full."""
+    def put(self, data: bytes) -> None:
         block = len(data) > SMALL_BYTES
         if (block and self._blocks >= self._max_blocks) or len(self._frames) >= MAX_SMALL_FRAMES:
             raise _refusal(
@@ -345,18 +342,9 @@ class _Inbox:
         self._blocks += block
         self._frames.append(data)
         self._wake.set()
-        return len(self._frames)
-
-    def end(self, error: Exception) -> None:
-        """Nothing more comes: `get` raises this once what came before is dealt with."""
-        self._error = error
-        self._wake.set()
 
     async def get(self) -> bytes:
-        """The oldest frame, once there is one. Raises: what `end` was given, after the last."""
         while not self._frames:
-            if self._error is not None:
-                raise self._error
             self._wake.clear()
             await self._wake.wait()
         data = self._frames.popleft()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import websockets
-from fastapi import FastAPI, WebSocket, WebSocketDisconnect
+from fastapi import FastAPI, WebSocket
 
 from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
@@ -317,30 +317,6 @@ async def test_a_socket_with_more_undealt_blocks_than_allowed_is_closed():
     assert caught.value.close_code == 1013
     await inbox.get()
     inbox.put(b"b" * 5000)
-
-
-async def test_what_was_read_before_the_end_is_dealt_with_first():
-    from attract.server.sockets import _Inbox
-
-    inbox = _Inbox(2)
-    assert [inbox.put(b"one"), inbox.put(b"two")] == [1, 2]
-    inbox.end(WebSocketDisconnect(1001))
-    assert [await inbox.get(), await inbox.get()] == [b"one", b"two"]
-    with pytest.raises(WebSocketDisconnect):
-        await inbox.get()
-
-
-async def test_a_goodbye_just_before_the_close_is_heard():
-    async with served() as world:
-        async with world.greeted() as (socket, _):
-            # In one packet, so that the close is there before anybody has looked at the goodbye.
-            for frame in (STATUS_FRAME, encode(Goodbye())):
-                socket.protocol.send_binary(frame)
-            socket.protocol.send_close(1000)
-            socket.transport.write(b"".join(socket.protocol.data_to_send()))
-            assert (await world.handler.messages.get()).type == "host_status"
-            assert await world.handler.messages.get() == Goodbye()
-        assert await world.handler.gone.get()
 
 
 async def test_the_same_policy_bytes_go_to_every_worker_without_encoding_twice():
