@@ -139,7 +139,7 @@ def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDA
         return actions
     choices = np.array(layout.action_choices, np.int32).reshape(wanted.shape)
     # Without its sign a negative number is a very large one.
-    unsigned, limits = actions.view(np.uint32), choices.view(np.uint32)
+    unsigned, limits = actions.view("<u4"), choices.view(np.uint32)
     if bool(unsigned.max() >= limits) if limits.size == 1 else bool((unsigned >= limits).any()):
         outside = unsigned >= limits
         place = tuple(int(index) for index in np.argwhere(outside)[0])

@@ -77,6 +77,7 @@ class UpdateFlow:
                 # A checkpoint whose row was not written: its learner, or this server, was killed between.
                 row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
                 await self._record.commit_update(row, self._news.view())
+                await self._record.announced(row)
             self.policies.keep(ready.policy_version, ready.onnx)
             self.ready.set()
         try:
@@ -103,10 +104,11 @@ class UpdateFlow:
         self.policies.keep(published.policy_version, published.onnx)
         self.ready.set()
         self._course.announce(row, published)
-        if not self._in_flight:
-            self.idle.set()
         for event, (kind, body) in zip(events, bodies, strict=True):
             self._news.tell(event, kind, body)
+        await self._record.announced(row)
+        if not self._in_flight:
+            self.idle.set()
         await self._evaluator.mark_best_by_return(row)
 
     async def dropped(self, dropped: Dropped) -> None:
