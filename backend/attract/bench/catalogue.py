@@ -1,6 +1,8 @@
 """Every measure of the benchmark, in the order in which it is printed."""
 
+from attract.bench.collection import COLLECTION
 from attract.bench.end_to_end import END_TO_END
+from attract.bench.instances import INSTANCE_SCALING
 from attract.bench.learning import LEARNER
 from attract.bench.matmul import MATMUL
 from attract.bench.measure import Measure
@@ -13,6 +15,8 @@ from attract.bench.wire import WIRE
 
 MEASURES: tuple[Measure, ...] = (
     MATMUL,
+    *COLLECTION,
+    INSTANCE_SCALING,
     *LEARNER,
     WHOLE_UPDATE,
     SEGMENT_LEARNER,
