@@ -2,6 +2,7 @@
 
 from attract.bench.collection import COLLECTION
 from attract.bench.end_to_end import END_TO_END
+from attract.bench.fan_out import FAN_OUT
 from attract.bench.instances import INSTANCE_SCALING
 from attract.bench.learning import LEARNER
 from attract.bench.matmul import MATMUL
@@ -21,6 +22,7 @@ MEASURES: tuple[Measure, ...] = (
     WHOLE_UPDATE,
     SEGMENT_LEARNER,
     PUBLISH,
+    FAN_OUT,
     WIRE,
     END_TO_END,
     *VERSUS,

@@ -1,7 +1,7 @@
 """When versions were ready, sent and acknowledged, and how long each took to reach a whole fleet."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 ENDED, DURABLE, VERSION = "bench/ended", "bench/durable", "bench/version"
 """Names in a version's metrics: when its update ended and when it was on disk, in seconds of the monotonic
@@ -68,3 +68,39 @@ def reached(
             Reached(version, durable - ended, min(sending) - ended, times[0] - ended, times[-1] - ended)
         )
     return found
+
+
+class News(Protocol):
+    """What a gateway has to say of versions since the last time."""
+
+    ready: list[Ready]
+    sent: list[Sent]
+    acknowledged: list[Acknowledged]
+    most_encodings: int
+
+
+class Heard:
+    """All that was said of versions to a fleet of so many workers."""
+
+    SETTLED: ClassVar[int] = 10
+    """Versions before the first that counts."""
+
+    def __init__(self, num_workers: int) -> None:
+        self._num_workers = num_workers
+        self.ready: list[Ready] = []
+        self.sent: list[Sent] = []
+        self.acknowledged: list[Acknowledged] = []
+        self.most_encodings = 0
+        """Most frames that were made of one version."""
+
+    def take(self, news: News) -> None:
+        """Take in what is new."""
+        self.ready += news.ready
+        self.sent += news.sent
+        self.acknowledged += news.acknowledged
+        self.most_encodings = max(self.most_encodings, news.most_encodings)
+
+    def reached(self) -> list[Reached]:
+        """Every version that the whole fleet has, but the first ones."""
+        settled = [one for one in self.ready if one.version > self.SETTLED]
+        return reached(settled, self.sent, self.acknowledged, self._num_workers)

@@ -12,16 +12,14 @@ import numpy as np
 
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
-from attract.bench.publication import Acknowledged, Reached, Ready, Sent, reached
-from attract.bench.served import Order, Served, serving
+from attract.bench.publication import Heard
+from attract.bench.served import Order, serving
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 
 WORKERS = 8
 INSTANCES, HORIZON, ROLLOUT_STEPS = 64, 32, 256
 """Workers play all the time: the publisher is faster than they are, as a learner on a GPU would be."""
-SETTLED = 10
-"""Versions before the first that counts."""
 LOOK_SECONDS = 0.5
 MOST_SECONDS = 120.0
 NAMES = ("publish/p50_ms", "publish/p99_ms")
@@ -35,54 +33,30 @@ def measure(options: BenchOptions) -> Mapping[str, Figure]:
     return _figures(alone, fleet, options.rounds)
 
 
-class _Heard:
-    """All that was said of versions so far."""
-
-    def __init__(self, num_workers: int) -> None:
-        self._num_workers = num_workers
-        self.ready: list[Ready] = []
-        self.sent: list[Sent] = []
-        self.acknowledged: list[Acknowledged] = []
-        self.most_encodings = 0
-
-    async def listen(self, served: Served) -> None:
-        """Take in what is new."""
-        report = await served.report()
-        self.ready += report.ready
-        self.sent += report.sent
-        self.acknowledged += report.acknowledged
-        self.most_encodings = max(self.most_encodings, report.most_encodings)
-
-    def reached(self) -> list[Reached]:
-        """Every version that the whole fleet has, but the first ones."""
-        settled = [one for one in self.ready if one.version > SETTLED]
-        return reached(settled, self.sent, self.acknowledged, self._num_workers)
-
-
-async def _publish(num_workers: int, versions: int) -> _Heard:
+async def _publish(num_workers: int, versions: int) -> Heard:
     """Let so many versions be published to so many workers in one browser."""
     token = secrets.token_hex(32)
     settings = {
         "collection": {"num_workers": num_workers, "instances_per_worker": INSTANCES, "warmup_steps": 0},
         "ppo": {"horizon": HORIZON, "rollout_steps": ROLLOUT_STEPS},
     }
-    heard = _Heard(num_workers)
+    heard = Heard(num_workers)
     with tempfile.TemporaryDirectory(prefix="attract-bench-") as folder:
         order = Order(game="cartpole", settings=settings, runs_dir=Path(folder), token=token)
         async with serving(order) as served:
             host = await HostProcess.start(join_url(served.url, token, num_workers), lambda _event: None)
             try:
                 async with asyncio.timeout(MOST_SECONDS):
-                    while len(heard.ready) < SETTLED + versions or len(heard.reached()) < versions:
+                    while len(heard.ready) < Heard.SETTLED + versions or len(heard.reached()) < versions:
                         await asyncio.sleep(LOOK_SECONDS)
-                        await heard.listen(served)
+                        heard.take(await served.report())
             finally:
                 await host.stop()
     return heard
 
 
-def _figures(alone: _Heard, fleet: _Heard, num_rounds: int) -> dict[str, Figure]:
-    create_ms = statistics.median(one.create_ms for one in alone.acknowledged if one.version > SETTLED)
+def _figures(alone: Heard, fleet: Heard, num_rounds: int) -> dict[str, Figure]:
+    create_ms = statistics.median(one.create_ms for one in alone.acknowledged if one.version > Heard.SETTLED)
     # Each worker makes a session of its own; so many cores make them at once.
     bare_ms = create_ms * WORKERS / min(WORKERS, os.cpu_count() or 1)
     versions = fleet.reached()
