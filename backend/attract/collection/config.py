@@ -62,8 +62,6 @@ class CollectionConfig:
     num_groups: int = 0
     """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
-    expect_warmup: bool = True
-    """Play the warm-up while the learner still starts; False when it resumes from a checkpoint."""
 
     @property
     def group_sizes(self) -> list[int]:

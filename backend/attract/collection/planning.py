@@ -34,13 +34,14 @@ def _give_seats(state: CollectionState, described: Described, now: float) -> Non
 
 
 def _warm_up(state: CollectionState, described: Described, now: float) -> None:
-    """One uncounted random rollout of everybody sets the first statistics (rule P7)."""
+    """One uncounted random rollout of everybody sets the first statistics (rule P7).
+
+    Not before the learner asks for it: nothing is played, and no run's clock runs, while a process loads.
+    """
     learner, acceptance = state.learner, described.acceptance
-    if learner.has_version or not state.gate.is_open or state.paused:
+    if learner.phase != "warmup" or learner.warmup_blocks is not None:
         return
-    if learner.phase == "absent" and not state.config.expect_warmup:
-        return
-    if learner.warmup_blocks is not None:
+    if not state.gate.is_open or state.paused:
         return
     num_segments = state.config.warmup_segments(described.description)
     if num_segments and not state.warmup_issued:
@@ -55,10 +56,9 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
         # All of it lapsed: it is ordered anew as soon as somebody is there.
         state.warmup_issued = False
         return
-    if learner.phase == "warmup":
-        learner.warmup_blocks = acceptance.warmup.take()
-        rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
-        state.emit(StartWarmup(tuple(rows)))
+    learner.warmup_blocks = acceptance.warmup.take()
+    rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
+    state.emit(StartWarmup(tuple(rows)))
 
 
 def _start_update(state: CollectionState, described: Described, now: float) -> None:

@@ -74,14 +74,15 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     driven.host()
     driven.join(11, 1)
     driven.join(10, 0)
+    assert driven.leases() == [], "nobody plays, and no clock runs, for a learner that is still loading"
+    driven.ready(needs_warmup=True)
     leases = driven.leases()
     # 40 steps of 2 x 3 slots of 4 steps: 2 segments each
     assert [one.purpose for one in leases] == ["record", "record"]
     assert [(one.num_segments, one.seats[0].script) for one in leases] == [(2, "random")] * 2
     driven.play(11, 2)
-    driven.play(10, 2)
     assert not driven.wanted(effects.StartWarmup)
-    driven.ready(needs_warmup=True)
+    driven.play(10, 2)
     (warmup,) = driven.wanted(effects.StartWarmup)
     assert len(set(warmup.rows)) == 12
     assert driven.core.counters == Counters()

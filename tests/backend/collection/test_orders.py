@@ -72,6 +72,7 @@ def test_P7_the_warm_up_is_played_in_the_lesson_too() -> None:
     driven.host()
     driven.join(10, 0)
     driven.join(11, 1)
+    driven.ready(needs_warmup=True)
     assert [(one.purpose, one.lesson_id) for one in driven.leases()] == [("record", "small")] * 2
 
 
