@@ -2,6 +2,8 @@
 
 /** The longest the loop may play without a yield, in milliseconds. */
 export const YIELD_MS = 5;
+/** A frame of a websocket is read in one turn and handed over in the next: with a single turn it waits for another yield. */
+const TURNS = 2;
 
 /** Posts through a MessageChannel, which no browser throttles or delays as it does timers. Owned by one worker. */
 export class Yielder {
@@ -12,8 +14,12 @@ export class Yielder {
     this.#channel.port1.onmessage = () => this.#waiting.shift()?.();
   }
 
-  /** Resolves once whatever is due in the event loop has had its turn. */
-  yield(): Promise<void> {
+  /** Resolves once whatever is due in the event loop has had its turn, and what follows from it too. */
+  async yield(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) await this.#turn();
+  }
+
+  #turn(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
       this.#channel.port2.postMessage(null);
