@@ -11,17 +11,17 @@ def normalise_advantages(advantages: Tensor) -> Tensor:
     """(A - mean A) / (std A + 1e-8), Bessel-corrected; unchanged for one step or without spread (P1).
 
     Args:
-        advantages: [N] float32, N >= 1, valid steps of one minibatch only.
+        advantages: [..., N] float32, N >= 1, valid steps only: each row is one minibatch.
 
-    Returns: [N] float32.
+    Returns: [..., N] float32, each row by its own mean and deviation.
     Source: rule P1; Andrychowicz et al. 2020 (arXiv:2006.05990), choice C67.
     """
-    if advantages.numel() < 2:
+    if advantages.shape[-1] < 2:
         return advantages
-    low, high = torch.aminmax(advantages)
+    low, high = torch.aminmax(advantages, dim=-1, keepdim=True)
     has_spread = (high - low) > SPREAD_TOLERANCE * torch.maximum(high.abs(), low.abs())
-    std, mean = torch.std_mean(advantages)
-    # One multiply-add with two scalars: scale 1 and shift 0 leave a minibatch without spread alone.
+    std, mean = torch.std_mean(advantages, dim=-1, keepdim=True)
+    # One multiply-add with two numbers a row: scale 1 and shift 0 leave one without spread alone.
     scale = torch.where(has_spread, 1.0 / (std + 1e-8), 1.0)
     shift = torch.where(has_spread, -mean * scale, 0.0)
     return torch.addcmul(shift, advantages, scale)

@@ -1,12 +1,13 @@
 """How a batch is cut into minibatches, and what the network and the losses get of each."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
 from attract.learner.estimates import Estimates
 from attract.learner.update_batch import UpdateBatch, finite_where_invalid, start_states
@@ -14,15 +15,8 @@ from attract.policy.entries import Prepared
 from attract.policy.network import Policy
 from attract.ppo_settings import PpoSettings
 
-
-@dataclass(frozen=True, slots=True)
-class Minibatch:
-    """Steps of one optimizer step."""
-
-    index: Tensor
-    """[n] int64, places among the steps that are learned from."""
-    columns: Tensor | None = None
-    """[k] int64, the whole segments these steps are from, in time-major order; None: single steps."""
+LARGEST_COPY_BYTES = 256 << 20
+"""Observations up to this size are put in an epoch's order as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +44,35 @@ class Steps:
             None if self.weights is None else self.weights.index_select(0, index),
         )
 
+    def split(self, sizes: list[int]) -> Iterator["Steps"]:
+        """Runs of steps of these lengths, one after the other; views."""
+        arrays = (
+            self.actions,
+            self.log_probs,
+            self.values,
+            self.advantages,
+            self.value_targets,
+            self.action_masks,
+            self.weights,
+        )
+        absent = (None,) * len(sizes)
+        runs = [absent if array is None else array.split(sizes) for array in arrays]
+        return (Steps(*run) for run in zip(*runs, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """Steps of one optimizer step."""
+
+    index: Tensor
+    """[n] int64, places among the steps that are learned from."""
+    steps: Steps
+    """What is said of them, in that order; advantages as the loss takes them (rule P1)."""
+    columns: Tensor | None = None
+    """[k] int64, the whole segments these steps are from, in time-major order; None: single steps."""
+    gathered: Prepared | None = None
+    """Their observations, where a whole epoch's were put in order at once; None: still to be gathered."""
+
 
 class Inputs(Protocol):
     """The observations of a batch, ready for the network."""
@@ -67,10 +90,21 @@ class StepInputs:
 
     def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
         """See `Inputs`."""
-        index = minibatch.index
-        return policy.forward_prepared(
-            {key: array.index_select(0, index) for key, array in self._prepared.items()}
-        )
+        gathered = minibatch.gathered
+        return policy.forward_prepared(self._gather(minibatch.index) if gathered is None else gathered)
+
+    def split(self, order: Tensor, sizes: list[int]) -> Iterator[Prepared | None]:
+        """The observations of these steps, cut into runs of these lengths; None each when they are large.
+
+        One copy an epoch costs less than one a minibatch, but it takes the memory of all observations again.
+        """
+        if sum(array.nbytes for array in self._prepared.values()) > LARGEST_COPY_BYTES:
+            return iter([None] * len(sizes))
+        runs = {key: array.split(sizes) for key, array in self._gather(order).items()}
+        return ({key: run[place] for key, run in runs.items()} for place in range(len(sizes)))
+
+    def _gather(self, index: Tensor) -> Prepared:
+        return {key: array.index_select(0, index) for key, array in self._prepared.items()}
 
 
 class SegmentInputs:
@@ -168,16 +202,22 @@ class Minibatches:
         """[S] float64, on the batch's device."""
         return importance_weights(probabilities, beta).to(self._batch.valid.device)
 
-    def epoch(self, generator: torch.Generator, probabilities: Tensor | None) -> Iterator[Minibatch]:
+    def epoch(
+        self, generator: torch.Generator, probabilities: Tensor | None, steps: Steps
+    ) -> Iterator[Minibatch]:
         """One pass: every unit once in random order, or as many segments drawn as could be (P3).
 
         Draws all it needs from the generator before it gives the first.
+
+        Args:
+            generator: on the CPU.
+            probabilities: from `priorities`.
+            steps: of the whole batch, from `steps`; advantages not normalised.
         """
         num_parts = self._settings.minibatches_for(self.num_steps)
         device = self._batch.valid.device
         if self.unit == "step":
-            parts = shuffled_partition(self.num_steps, num_parts, generator)
-            return (Minibatch(part.to(device)) for part in parts)
+            return self._of_steps(shuffled_partition(self.num_steps, num_parts, generator), steps)
         num_segments = self._batch.valid.shape[1]
         if probabilities is None:
             parts = shuffled_partition(num_segments, min(num_parts, num_segments), generator)
@@ -185,15 +225,46 @@ class Minibatches:
             num_segments = int((probabilities > 0).sum())
             draws = draw_segments(probabilities, num_segments, generator)
             parts = torch.tensor_split(draws, min(num_parts, num_segments))
-        return self._of_segments(part.to(device) for part in parts)
+        return self._of_segments((part.to(device) for part in parts), steps)
 
-    def _of_segments(self, parts: Iterator[Tensor]) -> Iterator[Minibatch]:
+    def _of_steps(self, parts: tuple[Tensor, ...], steps: Steps) -> Iterator[Minibatch]:
+        # All that a pass reads is put in its order once; its minibatches are then views.
+        sizes = [part.numel() for part in parts]
+        order = torch.cat(parts).to(self._batch.valid.device)
+        shuffled = steps.select(order)
+        shuffled = replace(shuffled, advantages=self._normalised_parts(shuffled.advantages, sizes))
+        inputs = self.inputs
+        observations = inputs.split(order, sizes) if isinstance(inputs, StepInputs) else [None] * len(sizes)
+        for index, chosen, gathered in zip(
+            order.split(sizes), shuffled.split(sizes), observations, strict=True
+        ):
+            yield Minibatch(index, chosen, gathered=gathered)
+
+    def _of_segments(self, parts: Iterator[Tensor], steps: Steps) -> Iterator[Minibatch]:
         # Where each learned step stands among them; read only where one is.
         place = (self._is_learned.flatten().cumsum(0) - 1).view_as(self._is_learned)
         for columns in parts:
             index = place.index_select(1, columns)[self._is_learned.index_select(1, columns)]
             if index.numel() > 0:
-                yield Minibatch(index, columns)
+                chosen = steps.select(index)
+                chosen = replace(chosen, advantages=self._normalised(chosen.advantages))
+                yield Minibatch(index, chosen, columns)
+
+    def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> Tensor:
+        # Parts differ by at most one step: they are the rows of at most two rectangles.
+        num_long = sizes.count(sizes[0])
+        blocks = advantages.split((num_long * sizes[0], advantages.numel() - num_long * sizes[0]))
+        return torch.cat(
+            [
+                self._normalised(block.view(-1, size)).flatten()
+                for block, size in zip(blocks, (sizes[0], sizes[-1]), strict=True)
+                if block.numel() > 0
+            ]
+        )
+
+    def _normalised(self, advantages: Tensor) -> Tensor:
+        """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""
+        return normalise_advantages(advantages) if self._settings.normalize_advantage else advantages
 
     def _step_inputs(self, policy: Policy) -> Inputs:
         observations = {key: self._flat(array) for key, array in self._batch.observations.items()}

@@ -28,6 +28,7 @@ class UpdateReport:
     loss: float
     approx_kl: float
     clip_fraction: float
+    """Both over all steps of all minibatches."""
     grad_norm: float
     """Before clipping."""
     explained_variance: float

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,7 +13,6 @@ from attract.algorithm.losses import (
     clip_fraction,
     clipped_surrogate_loss,
     explained_variance,
-    normalise_advantages,
     value_loss,
 )
 from attract.errors import NonFiniteUpdateError
@@ -91,6 +90,7 @@ def _update(
         group["lr"] = rates.learning_rate
     rows: list[Tensor] = []
     norms: list[Tensor] = []
+    log_ratios: list[Tensor] = []
     places: list[tuple[int, int]] = []
     stopped = False
     fit = first = _fit(estimator.estimate(), minibatches, batch.valid, settings, rates)
@@ -98,17 +98,21 @@ def _update(
     for epoch in range(settings.n_epochs):
         if epoch > 0 and settings.recompute_advantages:
             fit = _fit(estimator.estimate(), minibatches, batch.valid, settings, rates)
-        for number, part in enumerate(minibatches.epoch(generator, fit.probabilities)):
+        for number, part in enumerate(minibatches.epoch(generator, fit.probabilities, fit.steps)):
             if on_minibatch is not None:
                 on_minibatch(epoch, number)
             places.append((epoch, number))
             outputs, new_values = minibatches.inputs.forward(policy, part)
-            loss, row = _loss(distribution, outputs, new_values, fit.select(part.index), settings, rates)
+            loss, row, log_ratio = _loss(
+                distribution, outputs, new_values, part.steps, fit.value_coef, settings, rates
+            )
             rows.append(row)
-            if settings.target_kl is not None and float(row[_KL]) > KL_STOP_FACTOR * settings.target_kl:
+            log_ratios.append(log_ratio)
+            if _is_too_far(log_ratio, settings):
                 stopped = True
                 break
-            optimizer.zero_grad(set_to_none=True)
+            for parameter in parameters:
+                parameter.grad = None
             loss.backward()
             norms.append(torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True))
             optimizer.step()
@@ -116,6 +120,12 @@ def _update(
             break
     table = torch.stack(rows)
     norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
+    log_ratio = torch.cat(log_ratios)
+    ratio = log_ratio.exp()
+    kl = float(approx_kl(log_ratio, ratio))
+    if not math.isfinite(kl):
+        # Clipping hides an infinite ratio from the loss: whose was it?
+        table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
     _check_finite(table, norm, parameters, places)
     means = table.mean(0).tolist()
     return UpdateReport(
@@ -123,8 +133,8 @@ def _update(
         value_loss=means[1],
         entropy=means[2],
         loss=means[3],
-        approx_kl=means[_KL],
-        clip_fraction=means[5],
+        approx_kl=kl,
+        clip_fraction=float(clip_fraction(ratio, rates.clip_range)),
         grad_norm=float(norm.mean()),
         explained_variance=float(explained_variance(first.steps.values, first.steps.value_targets)),
         num_steps=minibatches.num_steps,
@@ -144,10 +154,6 @@ class _Fit:
     probabilities: Tensor | None
     """[S] float64 on the CPU (rule P3)."""
     details: Mapping[str, float]
-
-    def select(self, index: Tensor) -> "_Fit":
-        """The steps of one minibatch, with the rest."""
-        return replace(self, steps=self.steps.select(index))
 
 
 def _fit(
@@ -185,36 +191,37 @@ def _prio_details(probabilities: Tensor, weights: Tensor, rates: UpdateRates) ->
     }
 
 
-_KL = 4
-"""Column of approx_kl in the rows of `_loss`."""
-
-
 def _loss(
     distribution: ActionDistribution,
     outputs: Tensor,
     new_values: Tensor,
-    fit: _Fit,
+    steps: Steps,
+    value_coef: float,
     settings: PpoSettings,
     rates: UpdateRates,
-) -> tuple[Tensor, Tensor]:
-    """policy_loss + value_coef * value_loss - entropy_coef * entropy, and [6] float32 to report.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """policy_loss + value_coef * value_loss - entropy_coef * entropy, [4] to report, [n] log ratios.
 
     With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets).
     """
-    steps = fit.steps
     new_log_probs, entropies = distribution.log_prob_and_entropy(outputs, steps.actions, steps.action_masks)
-    advantages = normalise_advantages(steps.advantages) if settings.normalize_advantage else steps.advantages
     log_ratio = new_log_probs - steps.log_probs
     ratio = log_ratio.exp()
-    surrogate = clipped_surrogate_loss(ratio, advantages, rates.clip_range, steps.weights)
+    surrogate = clipped_surrogate_loss(ratio, steps.advantages, rates.clip_range, steps.weights)
     value = value_loss(new_values, steps.value_targets, steps.values, settings.clip_range_vf)
     entropy = entropies.mean()
-    loss = torch.add(surrogate, value, alpha=fit.value_coef)
+    loss = torch.add(surrogate, value, alpha=value_coef)
     if rates.entropy_coef != 0.0:
         loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
     with torch.no_grad():
-        kl, clipped = approx_kl(log_ratio, ratio), clip_fraction(ratio, rates.clip_range)
-        return loss, torch.stack((surrogate, value, entropy, loss, kl, clipped))
+        return loss, torch.stack((surrogate, value, entropy, loss)), log_ratio.detach()
+
+
+def _is_too_far(log_ratio: Tensor, settings: PpoSettings) -> bool:
+    """The KL stop (P5); only where it is asked for does a minibatch wait for the device."""
+    if settings.target_kl is None:
+        return False
+    return float(approx_kl(log_ratio, log_ratio.exp())) > KL_STOP_FACTOR * settings.target_kl
 
 
 def _snapshot(
