@@ -1,17 +1,27 @@
-"""What the user's guide shows in Python really runs."""
+"""What the user's guide shows in Python really runs, and its commands are understood."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from attract import cli
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 EXAMPLES = [
     pytest.param(block, id=f"{path.stem}-{place}")
     for path in sorted(DOCS.glob("*.md"))
     for place, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+]
+COMMANDS = [
+    pytest.param(command.replace("\\\n", " "), id=f"{path.stem}-{place}")
+    for path in (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
+    for place, command in enumerate(
+        re.findall(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", path.read_text(), re.MULTILINE)
+    )
 ]
 
 
@@ -22,6 +32,12 @@ def run_example(code: str, folder: Path) -> str:
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_understood(command: str) -> None:
+    words = shlex.split(command, comments=True)
+    cli.app.parse_args(words, exit_on_error=False, print_error=False)
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
