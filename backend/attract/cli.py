@@ -191,6 +191,8 @@ def evaluate(
 def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
+    A run of several policies gives one <name>.onnx each.
+
     Parameters
     ----------
     run
@@ -203,8 +205,9 @@ def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
     from attract.commands.export import export_run
     from attract.commands.gateway import run_async
 
-    version = run_async(export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir)))
-    print(f"wrote {out / 'policy.onnx'} and {out / 'policy.json'} (version {version})")
+    version, models = run_async(export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir)))
+    names = ", ".join(str(out / model.name) for model in models)
+    print(f"wrote {names} and {out / 'policy.json'} (version {version})")
     return 0
 
 

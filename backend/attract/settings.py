@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from attract.curriculum_settings import (
     CallbackSettings,
@@ -40,6 +40,22 @@ class PolicySettings(Settings):
         return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
 
 
+def _names(given: Any) -> Any:
+    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list | tuple):
+        return texts
+    return tuple(
+        part.strip() if isinstance(part, str) else part
+        for one in cast("list[Any]", list(texts))
+        for part in (one.split(",") if isinstance(one, str) else (one,))
+    )
+
+
+PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$")]
+"""Names files and metrics."""
+
+
 class CollectionSettings(Settings):
     """Who collects, how much, and how collection and learning take turns."""
 
@@ -52,6 +68,9 @@ class CollectionSettings(Settings):
     """Workers the first lease waits for, and how many a headless run starts."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
     """Running copies of the game in each worker, stepped as one batch."""
+    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(_names)] = ()
+    """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
+    one, `main`, plays them all."""
     desync_episodes: bool = True
     """Rule E7: spread the phases of the instances by cutting each once."""
     desync_steps: Positive | None = None

@@ -90,3 +90,17 @@ def test_settings_survive_being_written_down():
 def test_a_lag_that_the_schedule_does_not_have_is_refused():
     assert "`async` it works" in refusal(CollectionSettings, {"max_policy_lag": 2})
     assert "`sync` has no lag" in refusal(CollectionSettings, {"schedule": "async", "max_policy_lag": 0})
+
+
+@pytest.mark.parametrize(
+    "given", [["scout", "keeper", "keeper"], "scout, keeper,keeper", ["scout,keeper,keeper"]]
+)
+def test_seats_are_a_list_of_names_or_names_with_commas(given: object):
+    settings = RunSettings.from_mapping({"collection": {"seats": given}})
+    assert settings.collection.seats == ("scout", "keeper", "keeper")
+    assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize("given", ["a/b", "../x", "", "a,,b", [1], {"a": 1}])
+def test_a_seat_that_names_no_file_is_refused(given: object):
+    assert "collection.seats" in refusal(RunSettings, {"collection": {"seats": given}})

@@ -86,7 +86,7 @@ class DrivenCore:
         ready = Ready(
             policy_version=version,
             needs_warmup=needs_warmup,
-            onnx=b"",
+            onnx={"main": b""},
             weights_sha256="",
             num_parameters=1,
             device="cpu",
@@ -147,7 +147,7 @@ class DrivenCore:
         published = Published(
             batch_id=batch_id,
             policy_version=self.version,
-            onnx=b"",
+            onnx={"main": b""},
             checkpoint="",
             weights_sha256="",
             metrics={},

@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from attract.runs.exports import model_file
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_to_learner, encode
 from attract.schema.learner import (
@@ -32,7 +33,8 @@ LENGTH = struct.Struct("<I")
 
 
 class FakeLearner:
-    """Starts lives on demand (`start` is a StartLearner); the ONNX bytes of version v are `onnx <v>`.
+    """Starts lives on demand (`start` is a StartLearner); the ONNX bytes of version v are `onnx <v>`,
+    or of one of several policies `onnx <policy id> <v>`.
 
     A version's checkpoint is a folder with `checkpoint.json`; a life that resumes reads the newest.
     """
@@ -108,7 +110,7 @@ class FakeLearner:
                         Ready(
                             policy_version=version,
                             needs_warmup=needs,
-                            onnx=b"onnx %d" % version,
+                            onnx=_models(begin, version),
                             weights_sha256=f"{version:064d}",
                             num_parameters=1,
                             device="cpu",
@@ -119,7 +121,7 @@ class FakeLearner:
                 case Warmup():
                     assert begin is not None
                     _save(Path(begin.run_dir), 0, Counters())
-                    say(_published(None, 0))
+                    say(_published(begin, None, 0))
                 case Train():
                     assert begin is not None
                     if not self.hold.is_set():
@@ -138,30 +140,39 @@ class FakeLearner:
                     version += 1
                     self.num_trained += len(message.rows)
                     _save(Path(begin.run_dir), version, message.counters, message.curriculum)
-                    say(_published(message.batch_id, version))
+                    say(_published(begin, message.batch_id, version))
                 case Export():
                     chosen = version if message.policy_version is None else message.policy_version
-                    _export(message, chosen)
+                    assert begin is not None
+                    _export(message, chosen, _models(begin, chosen))
                     say(Exported(policy_version=chosen, out_dir=message.out_dir))
                 case Shutdown():
                     return
 
 
-def _published(batch_id: int | None, version: int) -> Published:
+def _published(begin: Begin, batch_id: int | None, version: int) -> Published:
     return Published(
         batch_id=batch_id,
         policy_version=version,
-        onnx=b"onnx %d" % version,
+        onnx=_models(begin, version),
         checkpoint=f"checkpoints/{version}",
         weights_sha256=f"{version:064d}",
         metrics={"train/loss": float(version)},
     )
 
 
-def _export(order: Export, version: int) -> None:
+def _models(begin: Begin, version: int) -> dict[str, bytes]:
+    names = list(dict.fromkeys(begin.seats)) or ["main"]
+    if len(names) == 1:
+        return {names[0]: b"onnx %d" % version}
+    return {name: f"onnx {name} {version}".encode() for name in names}
+
+
+def _export(order: Export, version: int, models: dict[str, bytes]) -> None:
     out = Path(order.out_dir)
     out.mkdir(parents=True, exist_ok=True)
-    (out / "policy.onnx").write_bytes(b"onnx %d" % version)
+    for name, model in models.items():
+        (out / model_file(name, list(models))).write_bytes(model)
     (out / "policy.json").write_text(json.dumps({"policy_version": version, "training": order.summary}))
 
 

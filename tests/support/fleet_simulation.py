@@ -140,7 +140,7 @@ class Simulation:
         ready = Ready(
             policy_version=max(0, self.version),
             needs_warmup=fresh,
-            onnx=b"",
+            onnx={"main": b""},
             weights_sha256="",
             num_parameters=1,
             device="cpu",
@@ -246,7 +246,7 @@ class Simulation:
                 Published(
                     batch_id=train.batch_id,
                     policy_version=self.version,
-                    onnx=b"",
+                    onnx={"main": b""},
                     checkpoint="",
                     weights_sha256="",
                     metrics={},
@@ -265,7 +265,12 @@ class Simulation:
         self.do(
             self.core.published(
                 Published(
-                    batch_id=None, policy_version=0, onnx=b"", checkpoint="", weights_sha256="", metrics={}
+                    batch_id=None,
+                    policy_version=0,
+                    onnx={"main": b""},
+                    checkpoint="",
+                    weights_sha256="",
+                    metrics={},
                 ),
                 self.now,
             )

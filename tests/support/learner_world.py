@@ -58,24 +58,24 @@ class SignsFleet:
         self._dead = np.zeros(num_slots, np.int64)
         self._observation = self._draw()
 
-    def play(self, onnx: bytes | None, version: int, *, invalid: float = 0.0) -> list[int]:
+    def play(self, onnx: Mapping[str, bytes] | None, version: int, *, invalid: float = 0.0) -> list[int]:
         """One segment of every slot; rows alternate between two halves of the store.
 
         Args:
-            onnx: the policy; None plays uniformly at random, as the warm-up does.
+            onnx: the policies by id, in turns over the slots; None plays at random, as in the warm-up.
             version: written into the rows.
             invalid: how often an agent that terminated is dead for 3 steps (E9), whose numbers are nonsense.
 
         Returns: the rows, in the order of slots.
         """
         horizon, slots = self.horizon, self.num_slots
-        session = None if onnx is None else onnxruntime.InferenceSession(onnx, _one_thread())
+        sessions = [onnxruntime.InferenceSession(one, _one_thread()) for one in (onnx or {}).values()]
         arrays = _empty(horizon, slots, self.description)
         finals: list[tuple[int, int, np.ndarray, float]] = []
         ends_after = 5 + np.arange(slots) % 5
         terminates = np.arange(slots) % 2 == 0
         for t in range(horizon):
-            logits, value = self._infer(session, self._observation)
+            logits, value = self._infer(sessions, self._observation)
             probabilities = np.exp(logits - logits.max(1, keepdims=True))
             probabilities /= probabilities.sum(1, keepdims=True)
             action = (self._random.random(slots) > probabilities[:, 0]).astype(np.int32)
@@ -92,7 +92,7 @@ class SignsFleet:
             arrays["truncated"][t] = over & ~terminates
             after = self._draw()
             if (over & ~terminates).any():
-                _, final_value = self._infer(session, after)
+                _, final_value = self._infer(sessions, after)
                 for column in np.flatnonzero(over & ~terminates):
                     finals.append((t, int(column), after[column], float(final_value[column])))
                 after = np.where((over & ~terminates)[:, None], self._draw(), after)
@@ -100,7 +100,7 @@ class SignsFleet:
             self._dead = np.maximum(self._dead - 1, 0)
             self._dead[over & terminates & (self._random.random(slots) < invalid)] = 3
             self._observation = after
-        _, bootstrap = self._infer(session, self._observation)
+        _, bootstrap = self._infer(sessions, self._observation)
         arrays["bootstrap_value"][:] = np.where(arrays["terminated"][-1], 0.0, bootstrap)
         arrays["bootstrap_obs.obs"][:] = self._observation
         for t, column, _, value in finals:
@@ -132,11 +132,12 @@ class SignsFleet:
         shape = (self.num_slots, self.description.observation.shape[0])
         return self._random.normal(1.0, 2.0, shape).astype(np.float32)
 
-    def _infer(self, session: Any, observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if session is None:
-            return np.zeros((self.num_slots, 2)), np.zeros(self.num_slots, np.float32)
-        logits, value = session.run(["logits", "value"], {"obs": observation})
-        return logits.astype(np.float64), value
+    def _infer(self, sessions: list[Any], observation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits, value = np.zeros((self.num_slots, 2)), np.zeros(self.num_slots, np.float32)
+        for number, session in enumerate(sessions):
+            own = slice(number, None, len(sessions))
+            logits[own], value[own] = session.run(["logits", "value"], {"obs": observation[own]})
+        return logits, value
 
 
 class GatewayEnd:

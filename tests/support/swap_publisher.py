@@ -31,7 +31,7 @@ def main(fd: int) -> None:
                 Ready(
                     policy_version=0,
                     needs_warmup=False,
-                    onnx=onnx,
+                    onnx={"main": onnx},
                     weights_sha256="0" * 64,
                     num_parameters=1,
                     device="cpu",
@@ -50,7 +50,7 @@ def main(fd: int) -> None:
                 Published(
                     batch_id=message.batch_id,
                     policy_version=version,
-                    onnx=onnx,
+                    onnx={"main": onnx},
                     metrics={},
                     checkpoint=f"checkpoints/{version}",
                     weights_sha256=hashlib.sha256(onnx).hexdigest(),

@@ -15,6 +15,7 @@ from pathlib import Path
 import torch
 
 from attract.bench.publication import DURABLE, ENDED, VERSION
+from attract.collection.seating import MAIN
 from attract.learner.channel import Channel
 from attract.learner.process import die_with_parent
 from attract.learner.state import TrainingState
@@ -49,7 +50,8 @@ class Publisher:
         self._send = send
         policy, ppo = PolicySettings.from_mapping(begin.policy), PpoSettings.from_mapping(begin.ppo)
         self._state = TrainingState.create(begin.description, policy, ppo, begin.seed, torch.device("cpu"))
-        self._patcher = OnnxPatcher(self._state.policy)
+        (self._sole,) = self._state.policies.values()
+        self._patcher = OnnxPatcher(self._sole.policy)
         self._writer = CheckpointWriter(Path(begin.run_dir), on_failure, lambda _reason: None)
 
     def start(self) -> None:
@@ -60,7 +62,7 @@ class Publisher:
             needs_warmup=False,
             onnx=self._onnx(),
             weights_sha256=state.weights_sha256(),
-            num_parameters=sum(parameter.numel() for parameter in state.policy.parameters()),
+            num_parameters=sum(parameter.numel() for parameter in self._sole.policy.parameters()),
             device="cpu",
             counters=state.counters,
         )
@@ -85,8 +87,8 @@ class Publisher:
     def _publish(self, message: Train) -> None:
         state = self._state
         with torch.no_grad():
-            for parameter in state.policy.parameters():
-                parameter.add_(torch.randn(parameter.shape, generator=state.generator), alpha=SHAKE)
+            for parameter in self._sole.policy.parameters():
+                parameter.add_(torch.randn(parameter.shape, generator=self._sole.generator), alpha=SHAKE)
         state.policy_version += 1
         state.counters = message.counters
         ended = time.monotonic()
@@ -106,8 +108,8 @@ class Publisher:
 
         self._writer.submit(snapshot, announce)
 
-    def _onnx(self) -> bytes:
-        return self._patcher.patched(self._state.policy.state_dict())
+    def _onnx(self) -> dict[str, bytes]:
+        return {MAIN: self._patcher.patched(self._sole.policy.state_dict())}
 
 
 def main(fd: int) -> int:

@@ -25,6 +25,7 @@ from attract.bench.ready_update import (
     cartpole_work,
     describe_game,
 )
+from attract.collection.seating import MAIN
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.learner.loop import Learner
@@ -136,7 +137,7 @@ class _WholePath:
     def round(self) -> tuple[float, Mapping[str, float]]:
         """Seconds of as many updates as there are batches, and milliseconds of their parts."""
         policy = self._newest
-        session = _session(policy.onnx)
+        session = _session(policy.onnx[MAIN])
         orders = [self._play(session, policy.policy_version, batch) for batch in range(self._batches)]
         started = time.perf_counter()
         for rows in orders:

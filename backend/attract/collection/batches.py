@@ -101,6 +101,15 @@ def sorted_rows(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:
     return _column(blocks, "rows")[_order(blocks)]
 
 
+def rows_of_policies(blocks: list[AcceptedBlock], seating: Seating) -> dict[str, tuple[int, ...]]:
+    """The rows of each policy by its id, each in the order of `sorted_rows`."""
+    if not blocks:
+        return dict.fromkeys(seating.policy_ids, ())
+    order = _order(blocks)
+    policy = seating.index_of(_column(blocks, "slot_id")[order])
+    return _by_policy(_column(blocks, "rows")[order], policy, seating)
+
+
 def close_batch(
     blocks: list[AcceptedBlock], *, batch_id: int, version: int, seed: Seed, seating: Seating
 ) -> ClosedBatch:
@@ -130,10 +139,7 @@ def close_batch(
         trust_all=bool(local.all()),
         worker_of_row=dict(zip(rows.tolist(), worker_id.tolist(), strict=True)),
         valid_steps=sum(one.valid_steps for one in blocks),
-        rows_by_policy={
-            policy_id: tuple(rows[policy == index].tolist())
-            for index, policy_id in enumerate(seating.policy_ids)
-        },
+        rows_by_policy=_by_policy(rows, policy, seating),
     )
 
 
@@ -142,6 +148,14 @@ def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[tuple[AcceptedBlo
     found = [(result.instance_id, step, block, result) for block in blocks for step, result in block.episodes]
     found.sort(key=lambda one: one[:2])
     return [(block, result) for _, _, block, result in found]
+
+
+def _by_policy(
+    rows: NDArray[np.int64], policy: NDArray[np.int64], seating: Seating
+) -> dict[str, tuple[int, ...]]:
+    return {
+        policy_id: tuple(rows[policy == index].tolist()) for index, policy_id in enumerate(seating.policy_ids)
+    }
 
 
 def _order(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:

@@ -120,6 +120,14 @@ class CollectionConfig:
         """Who plays which agent."""
         return Seating(self.seats or (MAIN,) * description.num_agents)
 
+    def batch_targets(self, description: GameDescription) -> dict[str, int]:
+        """Segments each policy gets of a batch, by its id: every lease gives each those of all its slots."""
+        seating, segments = self.seating(description), self.batch_target(description)
+        return {
+            policy_id: segments * len(seating.agents_of(policy_id)) // len(seating.seats)
+            for policy_id in seating.policy_ids
+        }
+
     @property
     def policy_layout(self) -> PolicyLayout:
         """What the policy adds to a segment: its packed recurrent state (rule S3)."""
@@ -248,15 +256,16 @@ def check_minibatches(
     minibatch_steps: int | None,
     minibatch_unit: Literal["step", "segment"],
 ) -> None:
-    """Refuse minibatches that the smallest possible batch cannot be cut into (rules S1, S5).
+    """Refuse minibatches that the smallest possible batch of some policy cannot be cut into (rules S1, S5).
 
     Raises: ConfigurationError: with the nearest number that works.
     """
-    segments = config.batch_target(description)
+    policy_id, segments = min(config.batch_targets(description).items(), key=lambda one: one[1])
     units = segments if minibatch_unit == "segment" else segments * config.horizon
     if num_minibatches is not None and num_minibatches > units:
+        whose = "" if len(set(config.seats)) < 2 else f"for {policy_id} "
         raise ConfigurationError(
-            f"S1: a batch of {segments} segments has {units} {minibatch_unit}s, "
+            f"S1: a batch of {segments} segments {whose}has {units} {minibatch_unit}s, "
             f"too few for {num_minibatches} minibatches",
             setting="ppo.num_minibatches",
             fix=f"the largest that works is {units}",

@@ -4,20 +4,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
-from attract.collection.batches import sorted_rows
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
     Effect,
     StartUpdate,
-    StartWarmup,
     Verdict,
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Tier, Worker
 from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
-from attract.collection.planning import plan
+from attract.collection.planning import plan, start_warmup
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
@@ -229,8 +227,7 @@ class CollectionCore:
         state, learner = self._state, self._state.learner
         outcome, batch = learner.ready(ready), learner.batch
         if outcome == "warmup" and learner.warmup_blocks is not None:
-            rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
-            state.emit(StartWarmup(tuple(rows)))
+            state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
         elif outcome == "same" and learner.train is not None:
             state.emit(StartUpdate(learner.train))
         elif outcome in ("finished", "lost") and batch is not None:

@@ -1,6 +1,6 @@
 """What the collection core wants done; the gateway does it, in order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,8 @@ class StartWarmup:
     """Let the learner set its statistics from these rows, ordered by (slot, first step); may be empty."""
 
     rows: tuple[int, ...]
+    rows_by_policy: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """With several policies, the rows of each, in the order of `rows`; empty with one."""
 
 
 @dataclass(frozen=True)

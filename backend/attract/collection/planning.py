@@ -1,8 +1,15 @@
 """What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
 
-from attract.collection.batches import close_batch, episodes_in_order, sorted_rows
+from attract.collection.batches import (
+    AcceptedBlock,
+    close_batch,
+    episodes_in_order,
+    rows_of_policies,
+    sorted_rows,
+)
 from attract.collection.effects import StartUpdate, StartWarmup
 from attract.collection.fleet import Worker
+from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
 
 MAX_VERSIONS_HELD = 2
@@ -57,8 +64,13 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
         state.warmup_issued = False
         return
     learner.warmup_blocks = acceptance.warmup.take()
-    rows = sorted_rows(learner.warmup_blocks).tolist() if learner.warmup_blocks else []
-    state.emit(StartWarmup(tuple(rows)))
+    state.emit(start_warmup(learner.warmup_blocks, described.seating))
+
+
+def start_warmup(blocks: list[AcceptedBlock], seating: Seating) -> StartWarmup:
+    """What tells the learner of this random play."""
+    rows = tuple(sorted_rows(blocks).tolist()) if blocks else ()
+    return StartWarmup(rows, rows_of_policies(blocks, seating) if len(seating.policy_ids) > 1 else {})
 
 
 def _start_update(state: CollectionState, described: Described, now: float) -> None:

@@ -22,6 +22,10 @@ class Seating:
         """[k]: which of `policy_ids` plays each of these slots."""
         return self._index[slots % len(self.seats)]
 
+    def agents_of(self, policy_id: str) -> list[int]:
+        """The agents that it plays."""
+        return [agent for agent, seat in enumerate(self.seats) if seat == policy_id]
+
     def owns(self, policy_id: str, slots: NDArray[np.int64]) -> bool:
         """Whether that policy plays all of these slots."""
         if policy_id not in self.policy_ids:

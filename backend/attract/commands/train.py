@@ -14,9 +14,11 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
+from attract.runs.exports import export_models
 from attract.schema.api import GameReport, LessonView, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.plan_text import plan_lines
+from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, lesson_text
@@ -72,7 +74,8 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                     await host.stop()
     if result is None:
         return EXIT_FAILED
-    _tell_result(console, result, started.goal)
+    models = [] if result.export is None else export_models(Path(result.export), _policy_ids(started))
+    _tell_result(console, result, started.goal, models)
     if order.json_output:
         print(json.dumps(_json_object(result)), flush=True)
     return exit_code(result, started.goal)
@@ -177,7 +180,11 @@ def _host_event(display: Display, event: Mapping[str, Any]) -> None:
         display.say("browser: the page is opened again")
 
 
-def _tell_result(console: Console, result: RunResult, goal: float | None) -> None:
+def _policy_ids(run: RunView) -> tuple[str, ...]:
+    return policy_ids(run.settings["collection"]["seats"])
+
+
+def _tell_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -193,8 +200,9 @@ def _tell_result(console: Console, result: RunResult, goal: float | None) -> Non
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(f"goal of {goal:g} {reached}")
-    if result.export is not None:
-        say(f"policy: {Path(result.export) / 'policy.onnx'}")
+    for model in models:
+        say(f"policy: {model}")
+    if models:
         say(f"watch it: attract serve, then choose {result.run_id}")
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -14,6 +14,7 @@ import torch
 from safetensors import SafetensorError
 
 from attract.errors import CheckpointError
+from attract.learner.shared_names import part_of
 
 FORMAT_VERSION = 1
 POLICY_FILE = "policy.safetensors"
@@ -30,10 +31,31 @@ class Checkpoint:
     path: Path
     policy_version: int
     policy: dict[str, torch.Tensor]
-    """The policy's state dict and the observation statistics."""
+    """The policy's state dict and the observation statistics; of several policies, named as `joined` does."""
     optimizer: dict[str, torch.Tensor]
     document: dict[str, Any]
     """Everything that is no tensor: counters, curriculum, random state, settings."""
+
+    @property
+    def policy_ids(self) -> tuple[str, ...]:
+        """Of the several policies it holds; empty where it holds a sole one."""
+        return tuple(self.document.get("policies", {}))
+
+    def part(self, policy_id: str) -> Self:
+        """What it holds of one of several policies, as a checkpoint of a sole one.
+
+        Raises: CheckpointError: when it holds none of that name.
+        """
+        own = self.document.get("policies", {}).get(policy_id)
+        if own is None:
+            held = ", ".join(self.policy_ids)
+            raise CheckpointError(str(self.path), f"it has no policy {policy_id!r}; it has {held}")
+        return replace(
+            self,
+            policy=part_of(self.policy, policy_id, self.policy_ids),
+            optimizer=part_of(self.optimizer, policy_id, self.policy_ids),
+            document={**{key: one for key, one in self.document.items() if key != "policies"}, **own},
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,26 +7,23 @@ from pathlib import Path
 
 import torch
 
-from attract.algorithm.normalisation import RunningMoments
+from attract.collection.seating import MAIN, Seating
 from attract.curriculum_settings import FederatedSettings
 from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
-from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
-from attract.learner.federated import FederatedAveraging, FederatedStatistics
+from attract.learner.exporting import export_policies
+from attract.learner.federated import FederatedAveraging
 from attract.learner.gloo import GlooAveraging
+from attract.learner.lockstep import Lockstep
 from attract.learner.machine import default_threads, resolve_device
 from attract.learner.phases import EpisodePhases
-from attract.learner.report import rates_at
+from attract.learner.policy_state import matching_state
+from attract.learner.report import rates_at, update_metrics
 from attract.learner.rounds import average, join
-from attract.learner.state import TrainingState, description_sha256, matching_state
-from attract.learner.update import ppo_update
-from attract.learner.update_batch import UpdateBatch
-from attract.learner.verification import VersionHistory, verify
+from attract.learner.state import TrainingState, description_sha256
 from attract.learner.writer import CheckpointWriter
-from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
-from attract.policy.network import build_distribution, build_policy
-from attract.policy.parity import check_parity
+from attract.policy.network import build_policy
 from attract.schema.learner import (
     Begin,
     Counters,
@@ -55,7 +52,7 @@ class _Update:
 
 
 class Learner:
-    """Sole owner of a run's weights and version; lives on the main thread of the learner process.
+    """Sole owner of the weights of a run's policies and their version; on the learner process's main thread.
 
     Args:
         begin: the run.
@@ -74,20 +71,24 @@ class Learner:
         torch.set_num_threads(begin.num_threads or default_threads())
         self._policy_settings = PolicySettings.from_mapping(begin.policy)
         self._ppo = PpoSettings.from_mapping(begin.ppo)
+        self._seating = Seating(tuple(begin.seats) or (MAIN,) * begin.description.num_agents)
         self._state = TrainingState.create(
-            begin.description, self._policy_settings, self._ppo, begin.seed, self._device
+            begin.description,
+            self._policy_settings,
+            self._ppo,
+            begin.seed,
+            self._device,
+            self._seating.policy_ids,
         )
-        self._distribution = build_distribution(begin.description)
-        self._history = VersionHistory(self._state.policy, self._distribution, begin.max_policy_lag + 1)
-        self._patcher = OnnxPatcher(self._state.policy)
+        self._policies = Lockstep(self._state, begin.description, self._ppo, begin.max_policy_lag + 1)
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
         )
         self._averaging: FederatedAveraging | None = None
         if begin.federated is not None:
-            empty = dict(self._state.statistics)
-            self._state.federated = FederatedStatistics(common=empty, own=empty)
+            for one in self._state.policies.values():
+                one.begin_federated()
         self._phases = EpisodePhases()
         self._consecutive_dropped = 0
         self._needs_warmup = False
@@ -117,13 +118,13 @@ class Learner:
             if is_fresh:
                 join(self._state, self._averaging)
         if not self._needs_warmup:
-            self._history.remember(self._state.policy_version, self._state.policy.state_dict())
+            self._policies.remember()
         ready = Ready(
             policy_version=self._state.policy_version,
             needs_warmup=self._needs_warmup,
-            onnx=self._onnx(),
+            onnx=self._policies.onnx(),
             weights_sha256=self._state.weights_sha256(),
-            num_parameters=sum(parameter.numel() for parameter in self._state.policy.parameters()),
+            num_parameters=self._policies.num_parameters,
             device=str(self._device),
             counters=self._state.counters,
             curriculum=self._state.curriculum,
@@ -182,26 +183,25 @@ class Learner:
             except CheckpointError as error:
                 self._notes.append(f"its late segments will be left out: {error}")
             else:
-                self._history.remember(version, matching_state(earlier, self._state.policy))
+                self._policies.remember_saved(earlier)
         return True
 
     def _start_fresh(self) -> None:
         if self._begin.initialize_from is not None:
             self._state.adopt(load_checkpoint(Path(self._begin.initialize_from)))
-        self._needs_warmup = any(one.count == 0 for one in self._state.statistics.values())
-        if self._state.federated is not None:
-            self._state.federated.add(self._state.statistics)
+        self._needs_warmup = self._state.needs_statistics
+        for one in self._state.policies.values():
+            if one.federated is not None:
+                one.federated.add(one.statistics)
 
     def _warm_up(self, message: Warmup) -> None:
         if not self._needs_warmup:
             raise RuntimeError("expected warmup only after needs_warmup, got one more")
         self._needs_warmup = False
         started = time.perf_counter()
-        num_steps = 0
-        if message.rows:
-            batch = load_batch(self._store, message.rows, self._device)
-            num_steps = int(batch.valid.sum())
-            self._state.gather(self._moments(batch))
+        batches = self._policies.load(self._store, message, self._device)
+        self._policies.gather(batches)
+        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         metrics = {"time/warmup_seconds": time.perf_counter() - started}
         self._publish(_Update(None, metrics, num_steps, []))
 
@@ -209,41 +209,38 @@ class Learner:
         if self._needs_warmup:
             raise RuntimeError(f"expected warmup before training, got batch {message.batch_id}")
         started = time.perf_counter()
-        batch = load_batch(self._store, message.rows, self._device)
-        spread = self._phases.spread(batch)
-        batch, rejected = self._verify(batch, message)
+        batches = self._policies.load(self._store, message, self._device)
+        spread = self._phases.spread(*batches.values())
+        batches, rejected = self._policies.verify(batches, message)
         loaded = time.perf_counter()
-        if not bool(batch.valid[self._ppo.burn_in_steps :].any()):
+        fit = self._policies.fit(batches)
+        if not fit:
             self._drop(message, "no valid step is left" if rejected else "it holds no valid step")
             return
         rates = rates_at(self._ppo, self._state.counters.agent_steps, self._begin.schedule_steps)
         try:
-            report = ppo_update(
-                self._state.policy,
-                self._state.optimizer,
-                UpdateBatch.of(batch, self._state.policy_version),
-                self._ppo,
-                self._state.generator,
-                distribution=self._distribution,
-                rates=rates,
-            )
+            reports = self._policies.update(fit, rates)
         except NonFiniteUpdateError as error:
             self._drop(message, str(error))
             return
-        lags = (self._state.policy_version - batch.policy_version).double()
+        acted = torch.cat([batch.policy_version for batch in batches.values()])
+        lags = (self._state.policy_version - acted).double()
         self._consecutive_dropped = 0
-        self._state.gather(self._moments(batch))
+        self._policies.gather(fit)
+        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         updated = time.perf_counter()
         if self._averaging is not None:
             average(self._state, self._averaging, message.federated_rounds)
         self._state.policy_version += 1
-        self._state.counters = self._counted(message, batch, rejected)
+        self._state.counters = self._counted(message, num_steps, rejected)
         self._state.curriculum = message.curriculum
         metrics = {
-            **report.metrics(rates),
+            **update_metrics(reports, rates, is_sole=len(self._state.policies) == 1),
             "train/policy_lag_mean": float(lags.mean()),
             "train/policy_lag_max": float(lags.max()),
-            "train/verify_largest_difference": self._state.tolerance.largest_difference,
+            "train/verify_largest_difference": max(
+                one.tolerance.largest_difference for one in self._state.policies.values()
+            ),
             "time/load_seconds": loaded - started,
             "time/update_seconds": updated - loaded,
         }
@@ -254,21 +251,13 @@ class Learner:
             metrics["federated/is_over"] = float(self._averaging.is_over)
         if spread is not None:
             metrics["rollout/phase_spread"] = spread
-        self._publish(_Update(message.batch_id, metrics, int(batch.valid.sum()), rejected))
+        self._publish(_Update(message.batch_id, metrics, num_steps, rejected))
 
-    def _verify(self, batch: Batch, message: Train) -> tuple[Batch, list[RejectedRow]]:
-        """Rule C7; without trust, train on our own numbers."""
-        wanted = message.verify_rows if message.trust_all else message.rows
-        batch, refused = verify(
-            batch, wanted, self._history, self._state.tolerance, replace_numbers=not message.trust_all
-        )
-        return batch, [RejectedRow(row=row, largest_difference=by) for row, by in refused.items()]
-
-    def _counted(self, message: Train, batch: Batch, rejected: list[RejectedRow]) -> Counters:
+    def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""
         if not rejected:
             return message.counters
-        agent_steps = self._state.counters.agent_steps + int(batch.valid.sum())
+        agent_steps = self._state.counters.agent_steps + num_steps
         return message.counters.model_copy(update={"agent_steps": agent_steps})
 
     def _drop(self, message: Train, reason: str) -> None:
@@ -278,12 +267,12 @@ class Learner:
     def _publish(self, update: _Update) -> None:
         """Hand the version to the disk; it is announced once it is durable (rule D1)."""
         state = self._state
-        self._history.remember(state.policy_version, state.policy.state_dict())
+        self._policies.remember()
         snapshot = state.snapshot(self._labels)
         published = Published(
             batch_id=update.batch_id,
             policy_version=state.policy_version,
-            onnx=self._onnx(),
+            onnx=self._policies.onnx(),
             checkpoint=f"checkpoints/{state.policy_version}",
             weights_sha256=snapshot.document["weights_sha256"],
             metrics={name: value for name, value in update.metrics.items() if value - value == 0},
@@ -297,13 +286,6 @@ class Learner:
 
         self._writer.submit(snapshot, announce)
 
-    def _moments(self, batch: Batch) -> dict[str, RunningMoments]:
-        """Of what is normalised (rule P7)."""
-        return {key: RunningMoments.of(batch.observation[key], batch.valid) for key in self._state.statistics}
-
-    def _onnx(self) -> bytes:
-        return self._patcher.patched(self._state.policy.state_dict())
-
     def _export(self, message: Export) -> None:
         version = self._state.policy_version if message.policy_version is None else message.policy_version
         error = None
@@ -315,18 +297,25 @@ class Learner:
         self._send(Exported(policy_version=version, out_dir=message.out_dir, error=error))
 
     def _write_export(self, version: int, message: Export) -> None:
-        policy = build_policy(
+        policies = self._state.policies
+        states: dict[str, dict[str, torch.Tensor]]
+        if version == self._state.policy_version:
+            states = {policy_id: one.policy.state_dict() for policy_id, one in policies.items()}
+        else:
+            parts = self._state.parts(load_checkpoint(self._writer.checkpoints / str(version)))
+            states = {name: matching_state(part, policies[name].policy) for name, part in parts.items()}
+        blank = build_policy(
             self._policy_settings,
             self._begin.description,
             normalize_observations=self._ppo.normalize_observations,
         )
-        if version == self._state.policy_version:
-            policy.load_state_dict(self._state.policy.state_dict())
-        else:
-            saved = load_checkpoint(self._writer.checkpoints / str(version))
-            policy.load_state_dict(matching_state(saved, policy))
-        model = self._patcher.patched(policy.state_dict())
-        metadata = policy_metadata(policy, self._begin.description, version, message.summary)
-        # What ships is what is checked: the graph with `action` in it.
-        check_parity(policy, shipped_model(model, metadata))
-        write_export(Path(message.out_dir), model, metadata)
+        export_policies(
+            Path(message.out_dir),
+            states,
+            blank,
+            self._policies.patcher,
+            self._begin.description,
+            seats=self._seating.seats,
+            policy_version=version,
+            training=message.summary,
+        )

@@ -16,15 +16,23 @@ class EpisodePhases:
         self._phases: dict[int, tuple[int, int]] = {}
         """Slot to its next step and its phase then."""
 
-    def spread(self, batch: Batch) -> float | None:
-        """Standard deviation over slots of their phases after the batch, in steps.
+    def spread(self, *batches: Batch) -> float | None:
+        """Standard deviation over slots of their phases after the batches, in steps.
 
         It is near 0 when all episodes end together, and L / sqrt(12) when episodes of L steps are spread
         evenly. None as long as fewer than two phases are known.
 
         Args:
-            batch: columns ordered by slot and first step (rule C8).
+            batches: of one update, each with its own slots; columns ordered by slot and first step (rule C8).
         """
+        now: dict[int, tuple[int, int]] = {}
+        for batch in batches:
+            self._follow(batch, now)
+        self._phases = now
+        phases = [phase for _, phase in now.values()]
+        return statistics.pstdev(phases) if len(phases) > 1 else None
+
+    def _follow(self, batch: Batch, now: dict[int, tuple[int, int]]) -> None:
         steps, _ = batch.valid.shape
         # An agent that comes back begins anew (E9), so the steps it is away are ends as well.
         ends = (batch.terminated | batch.truncated | ~batch.valid).flip(0)
@@ -32,7 +40,6 @@ class EpisodePhases:
         columns = zip(
             batch.slot_id.tolist(), batch.first_step.tolist(), ends.any(0).tolist(), since_end, strict=True
         )
-        now: dict[int, tuple[int, int]] = {}
         for slot, first_step, has_end, after_end in columns:
             before = now.get(slot) or self._phases.get(slot)
             if has_end:
@@ -43,6 +50,3 @@ class EpisodePhases:
                 now[slot] = (first_step + steps, before[1] + steps)
             else:
                 now.pop(slot, None)
-        self._phases = now
-        phases = [phase for _, phase in now.values()]
-        return statistics.pstdev(phases) if len(phases) > 1 else None

@@ -16,6 +16,14 @@ class UpdateRates:
     entropy_coef: float
     prio_beta: float = 1.0
 
+    def metrics(self) -> dict[str, float]:
+        """Under the names that dashboards and TensorBoard show."""
+        return {
+            "train/learning_rate": self.learning_rate,
+            "train/clip_range": self.clip_range,
+            "train/entropy_coef": self.entropy_coef,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
@@ -43,7 +51,7 @@ class UpdateReport:
     details: Mapping[str, float] = field(default_factory=dict[str, float])
     """More, under their names: of V-trace and of prioritised segments, where they were used."""
 
-    def metrics(self, rates: UpdateRates) -> dict[str, float]:
+    def metrics(self) -> dict[str, float]:
         """Under the names that dashboards and TensorBoard show."""
         return {
             "train/policy_gradient_loss": self.policy_loss,
@@ -55,13 +63,27 @@ class UpdateReport:
             "train/clip_fraction": self.clip_fraction,
             "train/grad_norm": self.grad_norm,
             "train/explained_variance": self.explained_variance,
-            "train/learning_rate": rates.learning_rate,
-            "train/clip_range": rates.clip_range,
-            "train/entropy_coef": rates.entropy_coef,
             "train/num_minibatches": float(self.num_minibatches),
             "train/num_epochs": float(self.num_epochs),
             **self.details,
         }
+
+
+def update_metrics(
+    reports: Mapping[str, UpdateReport], rates: UpdateRates, *, is_sole: bool
+) -> dict[str, float]:
+    """What an update reports of the policies that it changed, by policy id.
+
+    Args:
+        reports: of each policy that was updated.
+        rates: that all were updated with.
+        is_sole: whether the run has one policy, whose names stay plain; else they are `<name>/<policy id>`.
+    """
+    found = dict(rates.metrics())
+    for policy_id, report in reports.items():
+        own = "" if is_sole else f"/{policy_id}"
+        found |= {f"{name}{own}": value for name, value in report.metrics().items()}
+    return found
 
 
 def rates_at(settings: PpoSettings, agent_steps: int, schedule_steps: int | None) -> UpdateRates:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from attract.learner.federated import FederatedAveraging, Share
+from attract.learner.federated import FederatedAveraging, FederatedStatistics, Share
+from attract.learner.shared_names import joined, part_of
 from attract.learner.state import TrainingState
 
 
@@ -20,30 +21,44 @@ def join(state: TrainingState, averaging: FederatedAveraging) -> None:
 def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> None:
     """Do these rounds, in order: weights, Adam's state and observation statistics become the average.
 
-    Once averaging is over, nothing changes any more.
+    All policies of a run are averaged in one round, each with its namesakes. Once averaging is over, nothing
+    changes any more.
 
     Raises: FederationError: when the others are not there; then the state is as it was before that round.
     """
-    federated = state.federated
-    if federated is None:
-        raise RuntimeError("expected a state that averages with others, this one is alone")
+    federated = _federated(state)
     for number in rounds:
         result = averaging.average(number, _share_of(state))
         if result is None:
             return
         _load_weights(state, result.weights)
-        state.restore_optimizer(result.optimizer)
-        federated.take_in(result.gathered)
-        state.statistics = federated.common
-        state.apply_statistics()
+        names = list(state.policies)
+        for policy_id, one in state.policies.items():
+            one.restore_optimizer(part_of(result.optimizer, policy_id, names))
+            federated[policy_id].take_in(part_of(result.gathered, policy_id, names))
+            one.statistics = federated[policy_id].common
+            one.apply_statistics()
+
+
+def _federated(state: TrainingState) -> dict[str, FederatedStatistics]:
+    found = {name: one.federated for name, one in state.policies.items() if one.federated is not None}
+    if len(found) < len(state.policies):
+        raise RuntimeError("expected a state that averages with others, this one is alone")
+    return found
 
 
 def _share_of(state: TrainingState) -> Share:
-    gathered = {} if state.federated is None else state.federated.own
-    return Share(dict(state.policy.named_parameters()), state.optimizer_tensors(), gathered)
+    policies = state.policies.items()
+    return Share(
+        joined({policy_id: dict(one.policy.named_parameters()) for policy_id, one in policies}),
+        joined({policy_id: one.optimizer_tensors() for policy_id, one in policies}),
+        joined({name: {} if one.federated is None else one.federated.own for name, one in policies}),
+    )
 
 
 def _load_weights(state: TrainingState, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
-        for name, parameter in state.policy.named_parameters():
-            parameter.copy_(weights[name])
+        for policy_id, one in state.policies.items():
+            own = part_of(weights, policy_id, list(state.policies))
+            for name, parameter in one.policy.named_parameters():
+                parameter.copy_(own[name])

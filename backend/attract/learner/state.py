@@ -1,49 +1,33 @@
 """Everything that training changes: how it starts, goes into checkpoints, and comes back (rule D2)."""
 
-import base64
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import torch
-from torch import Tensor
 
-from attract.algorithm.normalisation import RunningMoments
+from attract.collection.seating import MAIN
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint, Snapshot, weights_sha256
-from attract.learner.federated import FederatedStatistics
-from attract.learner.update import create_optimizer
-from attract.learner.verification import Tolerance
-from attract.policy.entries import Entry
-from attract.policy.network import Policy, build_policy
+from attract.learner.policy_state import PolicyState
+from attract.learner.shared_names import joined
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
-from attract.schema.philox import derive_seed
 from attract.settings import PolicySettings, PpoSettings
-
-_STATISTICS = "observation_statistics"
-_COMMON, _OWN = f"{_STATISTICS}_common", f"{_STATISTICS}_own"
-_ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass(slots=True)
 class TrainingState:
-    """Weights, optimizer, statistics, random state and counters: owned by the learner's main thread alone."""
+    """All policies of a run, at one version, and its counters: owned by the learner's main thread alone."""
 
-    policy: Policy
-    optimizer: torch.optim.Adam
-    generator: torch.Generator
-    """Shuffles minibatches; on the CPU whatever the device."""
-    statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
+    policies: Mapping[str, PolicyState]
+    """By policy id; in the order in which they are trained."""
     policy_version: int = 0
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
-    tolerance: Tolerance = field(default_factory=Tolerance)
-    federated: FederatedStatistics | None = None
-    """Where the statistics come from, for a trainer that averages with others."""
 
     @classmethod
     def create(
@@ -53,165 +37,91 @@ class TrainingState:
         ppo: PpoSettings,
         seed: int,
         device: torch.device,
+        policy_ids: Sequence[str] = (MAIN,),
     ) -> Self:
-        """Version 0 of a new run; the same seed gives the same bits.
+        """Version 0 of a new run; the same seed gives the same bits, and each of several policies its own.
 
         Raises: ConfigurationError: when no network is built for the game's spaces.
         """
-        policy = build_policy(
-            policy_settings,
-            game,
-            normalize_observations=ppo.normalize_observations,
-            seed=_number(seed, "policy_init"),
-        ).to(device)
         return cls(
-            policy=policy,
-            optimizer=create_optimizer(policy, ppo.learning_rate),
-            generator=torch.Generator().manual_seed(_number(seed, "shuffle")),
-            statistics={
-                key: RunningMoments.empty(tuple(normaliser.mean.shape))
-                for key, normaliser in policy.normalisers.items()
-            },
+            {
+                policy_id: PolicyState.create(
+                    game, policy_settings, ppo, seed, device, policy_id if len(policy_ids) > 1 else None
+                )
+                for policy_id in policy_ids
+            }
         )
 
+    @property
+    def needs_statistics(self) -> bool:
+        """Whether some policy has seen nothing yet of what it is to normalise (rule P7)."""
+        return any(seen.count == 0 for one in self.policies.values() for seen in one.statistics.values())
+
     def weights_sha256(self) -> str:
-        """Hash of the version's state dict: weights and normaliser."""
-        return weights_sha256(self.policy.state_dict())
-
-    def apply_statistics(self) -> None:
-        """Let the policy normalise by what was gathered; only between versions (rule P7)."""
-        self.policy.set_statistics(self.statistics)
-
-    def gather(self, moments: Mapping[str, RunningMoments]) -> None:
-        """More observations were seen (rule P7); the next version normalises by them too."""
-        self.statistics = {key: seen.merge(moments[key]) for key, seen in self.statistics.items()}
-        if self.federated is not None:
-            self.federated.add(moments)
-        self.apply_statistics()
+        """Hash of the version's state dicts: weights and normalisers of all policies."""
+        return weights_sha256(joined({name: one.policy.state_dict() for name, one in self.policies.items()}))
 
     def snapshot(self, labels: Mapping[str, Any]) -> Snapshot:
         """The version as a checkpoint; `labels` are JSON values that are kept but never read back.
 
-        Its document holds `weights_sha256`, the hash of the version's weights and normaliser.
+        Its document holds `weights_sha256`, the hash of the version's weights and normalisers, and
+        with several policies what is each one's own under `policies`.
         """
-        policy = dict(self.policy.state_dict())
-        policy |= self._to_tensors(_STATISTICS, self.statistics)
-        if self.federated is not None:
-            policy |= self._to_tensors(_COMMON, self.federated.common)
-            policy |= self._to_tensors(_OWN, self.federated.own)
+        own = {policy_id: one.document() for policy_id, one in self.policies.items()}
         document = {
             "counters": self.counters.model_dump(),
             "curriculum": self.curriculum,
-            "random_state": {
-                "shuffle": base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
-            },
-            "verification": {
-                "num_checks": self.tolerance.num_checks,
-                "largest_difference": self.tolerance.largest_difference,
-            },
+            **(next(iter(own.values())) if len(own) == 1 else {"policies": own}),
             "weights_sha256": self.weights_sha256(),
             **labels,
         }
-        return Snapshot.take(self.policy_version, policy, self.optimizer_tensors(), document)
+        return Snapshot.take(
+            self.policy_version,
+            joined({policy_id: one.tensors() for policy_id, one in self.policies.items()}),
+            joined({policy_id: one.optimizer_tensors() for policy_id, one in self.policies.items()}),
+            document,
+        )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Become the state that was saved, bit for bit (rule D2).
 
-        Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
+        Raises: CheckpointError: when it has other policies or networks, naming what differs.
         """
-        self.adopt(checkpoint)
-        document = checkpoint.document
-        try:
-            self.restore_optimizer(checkpoint.optimizer)
-            state = bytearray(base64.b64decode(document["random_state"]["shuffle"]))
-            self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
-            self.counters = Counters.model_validate(document["counters"])
-            self.curriculum = document["curriculum"]
-            self.tolerance = Tolerance(**document["verification"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
-            raise CheckpointError(str(checkpoint.path), problem) from error
+        for policy_id, part in self.parts(checkpoint).items():
+            one = self.policies[policy_id]
+            one.adopt(part)
+            with _reading(checkpoint):
+                one.restore(part)
+        with _reading(checkpoint):
+            self.counters = Counters.model_validate(checkpoint.document["counters"])
+            self.curriculum = checkpoint.document["curriculum"]
         self.policy_version = checkpoint.policy_version
-        if self.federated is not None:
-            own = self._from_tensors(_OWN, checkpoint.policy)
-            common = self._from_tensors(_COMMON, checkpoint.policy)
-            if own is None or common is None:
-                # It trained alone until now: all that it has seen is its own.
-                self.federated.add(self.statistics)
-            else:
-                self.federated = FederatedStatistics(common, own)
 
     def adopt(self, checkpoint: Checkpoint) -> None:
-        """Take over weights and normaliser only: the start of another run.
+        """Take over weights and normalisers only: the start of another run.
 
-        Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
+        Each policy takes those of its name; where the checkpoint holds a sole policy, all begin as that one.
+
+        Raises: CheckpointError: when it has none of that name, or its shape differs, naming each tensor.
         """
-        self.policy.load_state_dict(matching_state(checkpoint, self.policy))
-        statistics = self._from_tensors(_STATISTICS, checkpoint.policy)
-        if statistics is None:
-            raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
-        self.statistics = statistics
+        for policy_id, one in self.policies.items():
+            one.adopt(checkpoint.part(policy_id) if checkpoint.policy_ids else checkpoint)
 
-    def _to_tensors(self, prefix: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
-        """Moments of each entry, by the names they have in a checkpoint."""
-        tensors: dict[str, Tensor] = {}
-        for entry in self._normalised():
-            one, name = moments[entry.key], f"{prefix}{entry.suffix}"
-            tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
-            tensors[f"{name}.mean"] = one.mean
-            tensors[f"{name}.squared_deviations"] = one.squared_deviations
-        return tensors
+    def parts(self, checkpoint: Checkpoint) -> dict[str, Checkpoint]:
+        """What a checkpoint of this run holds of each policy.
 
-    def _from_tensors(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
-        """What `_to_tensors` made; None when something of it is missing."""
-        moments: dict[str, RunningMoments] = {}
-        for entry in self._normalised():
-            names = [f"{prefix}{entry.suffix}.{name}" for name in ("count", "mean", "squared_deviations")]
-            if not tensors.keys() >= set(names):
-                return None
-            count, mean, squared = (tensors[name] for name in names)
-            moments[entry.key] = RunningMoments(float(count), mean, squared)
-        return moments
-
-    def _normalised(self) -> list[Entry]:
-        return [entry for entry in self.policy.entries if entry.key in self.statistics]
-
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
-        return {
-            f"{name}/{key}": cast("Tensor", self.optimizer.state[parameter][key])
-            for name, parameter in self.policy.named_parameters()
-            for key in _ADAM_KEYS
-            if parameter in self.optimizer.state
-        }
-
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `optimizer_tensors` gave."""
-        saved = self.optimizer.state_dict()
-        names = [name for name, _ in self.policy.named_parameters()]
-        saved["state"] = {
-            index: {key: tensors[f"{name}/{key}"].clone() for key in _ADAM_KEYS}
-            for index, name in enumerate(names)
-            if f"{name}/step" in tensors
-        }
-        self.optimizer.load_state_dict(saved)
-
-
-def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
-    """The checkpoint's state dict, when it fits this network.
-
-    Raises: CheckpointError: when it does not, naming each tensor.
-    """
-    saved = {name: tensor for name, tensor in checkpoint.policy.items() if not name.startswith(_STATISTICS)}
-    wanted = policy.state_dict()
-    problems = [
-        f"{name}: this network has {_shape(wanted.get(name))}, the checkpoint {_shape(saved.get(name))}"
-        for name in sorted(wanted.keys() | saved.keys())
-        if _shape(wanted.get(name)) != _shape(saved.get(name))
-    ]
-    if problems:
-        raise CheckpointError(str(checkpoint.path), "another network; " + "; ".join(problems))
-    return saved
+        Raises: CheckpointError: when it holds other policies than this run has.
+        """
+        names = list(self.policies)
+        if len(names) == 1 and not checkpoint.policy_ids:
+            return {names[0]: checkpoint}
+        if sorted(checkpoint.policy_ids) != sorted(names):
+            held = ", ".join(checkpoint.policy_ids) or "one for all agents"
+            raise CheckpointError(
+                str(checkpoint.path),
+                f"other policies; this run has {', '.join(names)}, the checkpoint {held}",
+            )
+        return {policy_id: checkpoint.part(policy_id) for policy_id in names}
 
 
 def description_sha256(game: GameDescription) -> str:
@@ -219,10 +129,10 @@ def description_sha256(game: GameDescription) -> str:
     return hashlib.sha256(json.dumps(game.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
-def _shape(tensor: Tensor | None) -> str:
-    return "none" if tensor is None else str(list(tensor.shape))
-
-
-def _number(run_seed: int, name: str) -> int:
-    seed = derive_seed(run_seed, name)
-    return seed.low | seed.high << 32
+@contextlib.contextmanager
+def _reading(checkpoint: Checkpoint) -> Generator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
+        raise CheckpointError(str(checkpoint.path), problem) from error

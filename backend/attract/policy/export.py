@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -182,17 +182,43 @@ def _input(policy: Policy, entry: Entry) -> dict[str, Any]:
     }
 
 
-def write_export(out_dir: Path, onnx_bytes: bytes, metadata: Mapping[str, Any]) -> None:
-    """Write `policy.onnx` (with `action`) and `policy.json` into a folder, each whole or not at all.
+def joint_metadata(
+    documents: Mapping[str, Mapping[str, Any]], seats: Sequence[str], files: Mapping[str, str]
+) -> dict[str, Any]:
+    """What `policy.json` says of several policies: what is common, who plays whom, and each one's own part.
+
+    Args:
+        documents: from `policy_metadata`, by policy id.
+        seats: id of the policy that plays each agent.
+        files: name of each policy's model.
+    """
+    common = {"format", "format_version", "policy_version", "game", "training"}
+    first = next(iter(documents.values()))
+    return {
+        **{key: first[key] for key in sorted(common)},
+        "seats": list(seats),
+        "policies": {
+            policy_id: {
+                "file": files[policy_id],
+                **{key: value for key, value in one.items() if key not in {*common, "policy_id"}},
+            }
+            for policy_id, one in documents.items()
+        },
+    }
+
+
+def write_export(out_dir: Path, models: Mapping[str, bytes], document: Mapping[str, Any]) -> None:
+    """Write models and, after them, `policy.json` into a folder, each whole or not at all.
 
     Args:
         out_dir: created when missing; files of these names are replaced.
-        onnx_bytes: from `OnnxPatcher.patched`.
-        metadata: from `policy_metadata`.
+        models: from `shipped_model`, by file name.
+        document: from `policy_metadata` or `joint_metadata`.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
-    _replace(out_dir / "policy.onnx", shipped_model(onnx_bytes, metadata))
-    _replace(out_dir / "policy.json", (json.dumps(metadata, indent=2, sort_keys=True) + "\n").encode())
+    for name, model in models.items():
+        _replace(out_dir / name, model)
+    _replace(out_dir / "policy.json", (json.dumps(document, indent=2, sort_keys=True) + "\n").encode())
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -143,7 +143,7 @@ class RunDirectory:
 
     @property
     def export(self) -> Path:
-        """Where policy.onnx and policy.json go."""
+        """Where the policies' models and policy.json go."""
         return self.path / "export"
 
     @property

@@ -185,8 +185,8 @@ class PolicyView(WireModel):
 
     policy_version: Count
     agent_steps: Count
-    url: Text
-    """Of the ONNX model, relative to the page's base; immutable."""
+    urls: dict[Name, Text]
+    """Of the ONNX model of each policy, by its id; relative to the page's base, immutable."""
 
 
 class JoinRequest(WireModel):

@@ -31,8 +31,10 @@ class Begin(WireModel):
     run_dir: Text
     store_path: Text
     description: GameDescription
+    seats: list[Name] = []
+    """Id of the policy that plays each agent; empty: `main` plays them all."""
     policy: dict[str, Any]
-    """PolicySettings as a mapping."""
+    """PolicySettings as a mapping, of every policy."""
     ppo: dict[str, Any]
     """PpoSettings as a mapping."""
     seed: Count
@@ -55,6 +57,8 @@ class Warmup(WireModel):
 
     type: Literal["warmup"] = "warmup"
     rows: list[int]
+    rows_by_policy: dict[Name, list[int]] = {}
+    """As `train` has it."""
 
 
 class Train(WireModel):
@@ -77,7 +81,7 @@ class Train(WireModel):
 
 
 class Export(WireModel):
-    """Write policy.onnx and policy.json of a version into a folder."""
+    """Write the model of each policy and policy.json of a version into a folder."""
 
     type: Literal["export"] = "export"
     out_dir: Text
@@ -95,13 +99,15 @@ class Shutdown(WireModel):
 
 
 class Ready(WireModel):
-    """The policy exists. A fresh run waits for `warmup` if `needs_warmup`; else `onnx` is current."""
+    """The policies exist. A fresh run waits for `warmup` if `needs_warmup`; else `onnx` is current."""
 
     type: Literal["ready"] = "ready"
     policy_version: Version
     needs_warmup: bool
-    onnx: WireBytes
+    onnx: dict[Name, WireBytes]
+    """The model of each policy, by its id."""
     weights_sha256: str
+    """Of all policies together."""
     num_parameters: Count
     device: Text
     counters: Counters
@@ -117,12 +123,16 @@ class Published(WireModel):
     batch_id: Count | None
     """None for version 0."""
     policy_version: Version
-    onnx: WireBytes
+    onnx: dict[Name, WireBytes]
+    """The model of each policy, by its id."""
     checkpoint: Text
     """Folder relative to the run directory."""
     weights_sha256: str
     metrics: dict[str, float]
-    """`train/*` and `time/*` names, plus rollout statistics only the learner knows."""
+    """`train/*` and `time/*` names, plus rollout statistics only the learner knows.
+
+    With several policies, what an update reports of one of them is `train/<what>/<policy id>`.
+    """
     valid_steps: Count = 0
     rejected: list["RejectedRow"] = []
 

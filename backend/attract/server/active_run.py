@@ -139,9 +139,9 @@ class ActiveRun:
         view = self._core.fleet_view(self._clock())
         return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
 
-    def policy(self, version: int) -> bytes | None:
-        """ONNX bytes of a recent version, or None."""
-        return self._updates.policies.onnx(version)
+    def policy(self, version: int, policy_id: str) -> bytes | None:
+        """ONNX bytes of a recent version of a policy, or None."""
+        return self._updates.policies.onnx(version, policy_id=policy_id)
 
     async def start(self) -> None:
         """Start the learner, which gets ready while browsers load the game; wait for neither.
@@ -199,7 +199,7 @@ class ActiveRun:
         return view
 
     async def export(self, out_dir: str, version: int | None = None) -> int:
-        """Have policy.onnx and policy.json of a version (None: the newest) written to a folder; the version.
+        """Have the models and policy.json of a version (None: the newest) written to a folder; the version.
 
         Raises: LearnerError: when the learner could not.
         """
@@ -219,7 +219,8 @@ class ActiveRun:
                 case effects.CloseConnection():
                     self._hub.close(wish.connection_id, wish.code, wish.reason)
                 case effects.StartWarmup():
-                    self._learner.tell(Warmup(rows=[int(row) for row in wish.rows]))
+                    shares = {name: list(rows) for name, rows in wish.rows_by_policy.items()}
+                    self._learner.tell(Warmup(rows=list(wish.rows), rows_by_policy=shares))
                 case effects.StartUpdate():
                     self._learner.tell(self._updates.begin(wish.train))
                 case effects.EpisodesCounted():

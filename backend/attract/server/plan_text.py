@@ -18,7 +18,8 @@ def plan_lines(settings: RunSettings, description: GameDescription, game: GameRe
     """
     return [
         _batch_line(settings, description, game),
-        _minibatch_line(settings, description, game),
+        *_policy_lines(settings, description, game),
+        *_minibatch_lines(settings, description, game),
         _schedule_line(settings),
         *_correction_lines(settings),
     ]
@@ -35,16 +36,34 @@ def _batch_line(settings: RunSettings, description: GameDescription, game: GameR
     )
 
 
-def _minibatch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    ppo, config = settings.ppo, collection_config(settings, "plan", game)
-    segments = config.batch_target(description)
+def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
+    seating = collection_config(settings, "plan", game).seating(description)
+    if len(seating.policy_ids) == 1:
+        return []
+    played = [f"{one} plays {_agents(seating.agents_of(one))}" for one in seating.policy_ids]
+    return [f"policies: {', '.join(played)}; each learns from its own agents alone"]
+
+
+def _agents(agents: list[int]) -> str:
+    return ("agent " if len(agents) == 1 else "agents ") + " and ".join(map(str, agents))
+
+
+def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
+    shares = collection_config(settings, "plan", game).batch_targets(description)
+    if len(shares) == 1:
+        return [f"minibatches: {_cut(settings, segments)}" for segments in shares.values()]
+    return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]
+
+
+def _cut(settings: RunSettings, segments: int) -> str:
+    ppo = settings.ppo
     unit = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
     units = segments if unit == "segment" else segments * ppo.horizon
     parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
     steps = -(-units // parts) * (ppo.horizon if unit == "segment" else 1)
     drawn = f"segments drawn by priority (alpha {ppo.prio_alpha:g})" if ppo.prio_alpha else f"by {unit}"
     return (
-        f"minibatches: {parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
+        f"{parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
         f"are {parts * ppo.n_epochs} optimizer steps an update"
     )
 

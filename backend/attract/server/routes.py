@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Header, HTTPException, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
@@ -227,14 +228,17 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
 
     @app.get("/api/runs/{run_id}/policy/{version}.onnx")
     @role("viewer")
-    async def get_policy(run_id: str, version: str) -> Response:
+    async def get_policy(
+        run_id: str, version: str, policy: Annotated[str | None, Query(max_length=120)] = None
+    ) -> Response:
         if version == "latest":
             newest = service.latest_policy_version(run_id)
+            query = "" if policy is None else f"?policy={quote(policy)}"
             # Relative, so that it holds under any prefix.
-            return RedirectResponse(f"{newest}.onnx", 307, headers={"cache-control": NO_STORE})
+            return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})
         if not version.isdecimal():
             raise HTTPException(404, Problem(error=f"no policy version {version!r}").model_dump())
-        onnx = service.policy(run_id, int(version))
+        onnx = service.policy(run_id, int(version), policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
 

@@ -1,8 +1,10 @@
 """What a run's settings mean for the collection core and for the learner."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from attract.collection.config import BLOCK_BYTES, CollectionConfig, check_minibatches
+from attract.collection.seating import MAIN, Seating
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription, GameReference
@@ -32,8 +34,14 @@ def collection_config(settings: RunSettings, run_id: str, game: GameReference) -
         prefetch=collection.prefetch,
         join_seconds=collection.join_seconds,
         state_size=settings.policy.state_size,
+        seats=collection.seats,
         num_groups=collection.async_factor if collection.inference == "server" else 0,
     )
+
+
+def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
+    """The policies of a run with these `collection.seats`, in the order of their first seat."""
+    return Seating(tuple(seats) or (MAIN,)).policy_ids
 
 
 def create_store(
@@ -69,6 +77,7 @@ def begin_message(
         run_dir=str(directory.path.resolve()),
         store_path=store_path,
         description=description,
+        seats=list(settings.collection.seats),
         policy=settings.policy.model_dump(mode="json"),
         ppo=settings.ppo.model_dump(mode="json") | {"lag_correction": lag_correction(settings)},
         seed=settings.seed,

@@ -22,6 +22,7 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Counters, Published, Ready
 from attract.server.events import Kind
 from attract.server.goal import Goal
+from attract.server.run_plan import policy_ids
 from attract.server.statistics import Statistics
 from attract.settings import RunSettings
 
@@ -44,7 +45,7 @@ class RunResult:
     """Of the confirming evaluation when the goal was reached, else of the last 100 training episodes."""
     goal_reached: bool
     export: str | None
-    """Folder with policy.onnx and policy.json; None when nothing could be exported."""
+    """Folder with the policies' models and policy.json; None when nothing could be exported."""
     error: str | None = None
 
 
@@ -194,7 +195,9 @@ class RunProgress:
     def events_of(self, row: UpdateRow) -> list[tuple[Kind, WireModel]]:
         """The events that tell of a committed version."""
         url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
-        policy = PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, url=url)
+        names = policy_ids(self.settings.collection.seats)
+        urls = {name: url if len(names) == 1 else f"{url}?policy={name}" for name in names}
+        policy = PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, urls=urls)
         if not row.values:
             return [("policy", policy)]
         metrics = MetricsRow(

@@ -15,6 +15,7 @@ from attract import __version__
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
+from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
@@ -22,6 +23,7 @@ from attract.schema.api import MetricsView, RunView
 from attract.schema.base import WireModel
 from attract.server.disk_watch import DiskWatch
 from attract.server.events import EventHub, Kind
+from attract.server.run_plan import policy_ids
 
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
@@ -197,15 +199,29 @@ class RunArchive:
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
 
+    def policy_ids(self, run_id: str) -> tuple[str, ...]:
+        """The run's policies. Raises: ConfigurationError: when there is no such run."""
+        collection = self.directory(run_id).read_config()["settings"].get("collection", {})
+        return policy_ids(collection.get("seats", ()))
+
     def exported_version(self, run_id: str) -> int | None:
-        """Version of the run's `export/policy.onnx`, None without one.
+        """Version of the models in the run's `export/`, None unless all of them are there.
 
         Raises: ConfigurationError: when there is no such run.
         """
         folder = self.directory(run_id).export
-        if not (folder / "policy.json").is_file() or not (folder / "policy.onnx").is_file():
+        models = export_models(folder, self.policy_ids(run_id))
+        if not all(file.is_file() for file in (*models, folder / DOCUMENT_FILE)):
             return None
-        return int(json.loads((folder / "policy.json").read_bytes())["policy_version"])
+        return int(json.loads((folder / DOCUMENT_FILE).read_bytes())["policy_version"])
+
+    def exported_model(self, run_id: str, policy_id: str) -> bytes:
+        """ONNX bytes of one of the run's policies; `exported_version` says of which version.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        name = model_file(policy_id, self.policy_ids(run_id))
+        return (self.directory(run_id).export / name).read_bytes()
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.

@@ -21,6 +21,7 @@ from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
 from attract.server.run_news import Listener
+from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
 from attract.server.sockets import SocketHub
@@ -183,7 +184,7 @@ class RunService:
             return await self._evaluate(run, episodes, deterministic, seed)
 
     async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
-        """Write policy.onnx and policy.json of a version (None: `best`, else the newest); the version.
+        """Write the models and policy.json of a version (None: `best`, else the newest); the version.
 
         Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
         """
@@ -255,10 +256,18 @@ class RunService:
         with _known_run():
             return self._archive.last_event_id(run_id)
 
-    def latest_policy_version(self, run_id: str) -> int:
-        """Newest version whose ONNX model can be had. Raises: UnknownRunError."""
+    def policy_ids(self, run_id: str) -> tuple[str, ...]:
+        """A run's policies. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
-            if self.active.policy(self.active.policy_version) is None:
+            return policy_ids(self.active.settings.collection.seats)
+        with _known_run():
+            return self._archive.policy_ids(run_id)
+
+    def latest_policy_version(self, run_id: str) -> int:
+        """Newest version whose ONNX models can be had. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            name, *_ = self.policy_ids(run_id)
+            if self.active.policy(self.active.policy_version, name) is None:
                 raise UnknownRunError(f"run {run_id} has no policy yet")
             return self.active.policy_version
         with _known_run():
@@ -267,15 +276,27 @@ class RunService:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return version
 
-    def policy(self, run_id: str, version: int) -> bytes:
-        """ONNX bytes of a recent version of the active run, or the exported one. Raises: UnknownRunError."""
+    def policy(self, run_id: str, version: int, policy_id: str | None = None) -> bytes:
+        """ONNX bytes of a recent version of the active run, or the exported one.
+
+        Args:
+            policy_id: which of the run's policies; None: its sole one.
+
+        Raises: UnknownRunError: no such run, policy or version, or it has several policies and none is named.
+        """
+        names = self.policy_ids(run_id)
+        if policy_id is None and len(names) == 1:
+            policy_id = names[0]
+        if policy_id is None or policy_id not in names:
+            problem = "several policies" if policy_id is None else f"no policy {policy_id}"
+            raise UnknownRunError(f"run {run_id} has {problem}: name one of {', '.join(names)} by ?policy=")
         if self.active is not None and self.active.run_id == run_id:
-            onnx = self.active.policy(version)
+            onnx = self.active.policy(version, policy_id)
             if onnx is not None:
                 return onnx
         with _known_run():
             if self._archive.exported_version(run_id) == version:
-                return (self._archive.directory(run_id).export / "policy.onnx").read_bytes()
+                return self._archive.exported_model(run_id, policy_id)
         raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
 
     def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:

@@ -78,7 +78,7 @@ class UpdateFlow:
                 row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
                 await self._record.commit_update(row, self._news.view())
                 await self._record.announced(row)
-            self.policies.keep(ready.policy_version, ready.onnx)
+            self._keep(ready)
             self.ready.set()
         try:
             self._course.learner_ready(ready)
@@ -101,7 +101,7 @@ class UpdateFlow:
         bodies = progress.events_of(row)
         events = await self._record.commit_update(row, progress.view_after(row, counters, view), bodies)
         progress.advance(row, counters)
-        self.policies.keep(published.policy_version, published.onnx)
+        self._keep(published)
         self.ready.set()
         self._course.announce(row, published)
         for event, (kind, body) in zip(events, bodies, strict=True):
@@ -110,6 +110,10 @@ class UpdateFlow:
         if not self._in_flight:
             self.idle.set()
         await self._evaluator.mark_best_by_return(row)
+
+    def _keep(self, said: Ready | Published) -> None:
+        for policy_id, onnx in said.onnx.items():
+            self.policies.keep(said.policy_version, onnx, policy_id=policy_id)
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from attract.collection import effects
-from attract.collection.batches import AcceptedBlock, Pool, close_batch, episodes_in_order, sorted_rows
+from attract.collection.batches import (
+    AcceptedBlock,
+    Pool,
+    close_batch,
+    episodes_in_order,
+    rows_of_policies,
+    sorted_rows,
+)
+from attract.collection.planning import start_warmup
 from attract.collection.seating import Seating
 from attract.schema.messages import EpisodeResult, Seed
 from blocks import played_block
@@ -246,3 +254,14 @@ def test_E9_a_batch_knows_the_rows_of_every_policy_and_verifies_each() -> None:
         assert batch.rows_by_policy == {"hunter": (10, 13), "prey": (11, 12, 14, 15)}
         assert len(batch.verify_rows) == 2, "one of each policy (C7)"
         assert len(set(batch.verify_rows) & {10, 13}) == 1
+
+
+def test_P7_each_policys_warm_up_is_known_by_its_rows() -> None:
+    seating = Seating(("hunter", "prey", "prey"))
+    blocks = [block([11, 12, 14, 15], [1, 2, 4, 5], 0), block([10, 13], [0, 3], 0)]
+    rows = rows_of_policies(blocks, seating)
+    assert rows == {"hunter": (10, 13), "prey": (11, 12, 14, 15)}
+    assert rows_of_policies([], seating) == {"hunter": (), "prey": ()}
+    warmup = start_warmup(blocks, seating)
+    assert warmup.rows == (10, 11, 12, 13, 14, 15) and warmup.rows_by_policy == rows
+    assert start_warmup(blocks, Seating(("main",) * 3)).rows_by_policy == {}

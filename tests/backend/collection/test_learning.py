@@ -11,7 +11,7 @@ def ready(version: int, **counters: int) -> Ready:
     return Ready(
         policy_version=version,
         needs_warmup=False,
-        onnx=b"",
+        onnx={"main": b""},
         weights_sha256="",
         num_parameters=1,
         device="cpu",
@@ -57,7 +57,7 @@ def test_T4_rejected_rows_do_not_count(rejected: list[RejectedRow], steps: int) 
     published = Published(
         batch_id=4,
         policy_version=6,
-        onnx=b"",
+        onnx={"main": b""},
         checkpoint="",
         weights_sha256="",
         metrics={},

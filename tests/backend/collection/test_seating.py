@@ -134,3 +134,12 @@ def test_an_acknowledgement_of_an_older_version_sends_nothing_on() -> None:
     old = PolicyAck(run_id="run-1", policy_id="prey", policy_version=0, create_ms=1.0, error=None)
     driven.say(10, old)
     assert len(driven.wanted(SendPolicy)) == before
+
+
+def test_E9_a_batch_has_a_share_for_each_policy() -> None:
+    trio = counting_description(num_agents=3)
+    config = small_config(seats=("a", "b", "b"))
+    targets = config.batch_targets(trio)
+    assert targets["b"] == 2 * targets["a"] and sum(targets.values()) == config.batch_target(trio)
+    assert small_config().batch_targets(trio) == {"main": small_config().batch_target(trio)}
+    assert Seating(("a", "b", "b")).agents_of("b") == [1, 2]

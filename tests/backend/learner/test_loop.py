@@ -392,7 +392,8 @@ def test_C9_an_export_of_any_version_kept_agrees_with_the_version_published(
     for folder, version in ((out, published[1]), (tmp_path / "earlier", published[0])):
         session = onnxruntime.InferenceSession(folder / "policy.onnx")
         action, logits, value = session.run(["action", "logits", "value"], {"obs": observations})
-        played = onnxruntime.InferenceSession(version.onnx).run(["logits", "value"], {"obs": observations})
+        published = onnxruntime.InferenceSession(version.onnx["main"])
+        played = published.run(["logits", "value"], {"obs": observations})
         np.testing.assert_array_equal(logits, played[0])
         np.testing.assert_array_equal(value, played[1])
         np.testing.assert_array_equal(action, logits.argmax(1))
@@ -463,7 +464,7 @@ def test_C7_C9_every_kind_of_policy_trains_is_verified_resumed_and_exported(kind
             if here.ready.needs_warmup:
                 newest = here.ask(Warmup(rows=fleet.play(None, 0)))
             for update in range(2):
-                played = fleet.play(here.learner._state.policy, newest.policy_version)
+                played = fleet.play(here.learner._state.policies["main"].policy, newest.policy_version)
                 message = train_message(update, played, fleet.horizon, trust_all=False)
                 newest, before = here.ask(message), newest
                 assert isinstance(newest, Published) and newest.rejected == [], newest

@@ -61,3 +61,9 @@ def test_E7_E9_an_agent_that_was_away_begins_anew():
     one.valid[1:3, 0] = False
     # Slot 0 ended at step 0, was away for steps 1 and 2, played step 3: phase 1. Slot 1: phase 4.
     assert phases.spread(one) == 1.5
+
+
+def test_the_slots_of_several_policies_are_followed_together():
+    apart, together = EpisodePhases(), EpisodePhases()
+    one, other = [(0, 0, [0])], [(1, 0, [2])]
+    assert together.spread(batch(one), batch(other)) == apart.spread(batch(one + other)) == 1.0

@@ -1,9 +1,12 @@
 import pytest
 import torch
 
+from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoint import load_checkpoint, write_checkpoint
 from attract.learner.federated import FederatedStatistics, Share, average_shares
+from attract.learner.policy_state import PolicyState
 from attract.learner.rounds import average, join
+from attract.learner.shared_names import joined
 from attract.learner.state import TrainingState
 from attract.settings import PolicySettings, PpoSettings
 from learner_world import describe_signs
@@ -33,28 +36,34 @@ class WithOther:
         pass
 
 
+def sole(state: TrainingState) -> PolicyState:
+    """The state of its one policy."""
+    (one,) = state.policies.values()
+    return one
+
+
 def trained_state(seed: int) -> TrainingState:
     """One step of Adam and ten observations after the start."""
     state = TrainingState.create(
         describe_signs(), PolicySettings(hidden_sizes=(4,)), PpoSettings(), seed, torch.device("cpu")
     )
-    empty = dict(state.statistics)
-    state.federated = FederatedStatistics(common=empty, own=empty)
+    empty = dict(sole(state).statistics)
+    sole(state).federated = FederatedStatistics(common=empty, own=empty)
     generator = torch.Generator().manual_seed(seed)
     observations = torch.randn(10, 3, generator=generator) + seed
-    for parameter in state.policy.parameters():
+    for parameter in sole(state).policy.parameters():
         parameter.grad = torch.randn(parameter.shape, generator=generator)
-    state.optimizer.step()
-    seen = type(state.statistics["obs"]).of(observations, torch.ones(10, dtype=torch.bool))
-    state.gather({"obs": seen})
+    sole(state).optimizer.step()
+    seen = type(sole(state).statistics["obs"]).of(observations, torch.ones(10, dtype=torch.bool))
+    sole(state).gather({"obs": seen})
     return state
 
 
 def share_of(state: TrainingState) -> Share:
-    assert state.federated is not None
-    weights = {name: one.detach().clone() for name, one in state.policy.named_parameters()}
-    optimizer = {name: one.clone() for name, one in state.optimizer_tensors().items()}
-    return Share(weights, optimizer, state.federated.own)
+    assert sole(state).federated is not None
+    weights = {name: one.detach().clone() for name, one in sole(state).policy.named_parameters()}
+    optimizer = {name: one.clone() for name, one in sole(state).optimizer_tensors().items()}
+    return Share(weights, optimizer, sole(state).federated.own)
 
 
 def test_a_round_leaves_both_trainers_with_the_same_state():
@@ -66,9 +75,9 @@ def test_a_round_leaves_both_trainers_with_the_same_state():
     assert states[0].weights_sha256() == states[1].weights_sha256()
     name = sorted(shares[0].weights)[0]
     mean = (shares[0].weights[name] + shares[1].weights[name]) / 2
-    assert torch.allclose(dict(states[0].policy.named_parameters())[name], mean)
-    assert states[0].statistics["obs"].count == 20
-    left, right = (state.optimizer_tensors() for state in states)
+    assert torch.allclose(dict(sole(states[0]).policy.named_parameters())[name], mean)
+    assert sole(states[0]).statistics["obs"].count == 20
+    left, right = (sole(state).optimizer_tensors() for state in states)
     assert all(torch.equal(left[key], right[key]) for key in left)
 
 
@@ -85,31 +94,31 @@ def test_nothing_changes_once_it_is_over():
     state, other = trained_state(1), WithOther(share_of(trained_state(2)))
     before, other.is_over = state.weights_sha256(), True
     average(state, other, [1, 2])
-    assert (state.weights_sha256(), state.statistics["obs"].count, other.rounds) == (before, 10, [])
+    assert (state.weights_sha256(), sole(state).statistics["obs"].count, other.rounds) == (before, 10, [])
 
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():
     state, first = trained_state(1), trained_state(2)
-    before = {name: one.clone() for name, one in state.optimizer_tensors().items()}
+    before = {name: one.clone() for name, one in sole(state).optimizer_tensors().items()}
     join(state, WithOther(share_of(first)))
-    for name, parameter in first.policy.named_parameters():
-        assert torch.equal(dict(state.policy.named_parameters())[name], parameter)
-    assert all(torch.equal(one, before[name]) for name, one in state.optimizer_tensors().items())
-    assert state.statistics["obs"].count == 10
+    for name, parameter in sole(first).policy.named_parameters():
+        assert torch.equal(dict(sole(state).policy.named_parameters())[name], parameter)
+    assert all(torch.equal(one, before[name]) for name, one in sole(state).optimizer_tensors().items())
+    assert sole(state).statistics["obs"].count == 10
 
 
 def test_D2_what_was_seen_since_the_last_round_goes_through_a_checkpoint(tmp_path):
     state, other = trained_state(1), WithOther(share_of(trained_state(2)))
     average(state, other, [1])
     more = trained_state(3)
-    assert more.federated is not None
-    state.gather(more.federated.own)
+    assert sole(more).federated is not None
+    sole(state).gather(sole(more).federated.own)
     (tmp_path / "checkpoints").mkdir()
     path = write_checkpoint(tmp_path / "checkpoints", state.snapshot({}))
     resumed = trained_state(4)
     resumed.restore(load_checkpoint(path))
-    assert resumed.federated is not None
-    assert (resumed.federated.common["obs"].count, resumed.federated.own["obs"].count) == (20, 10)
+    assert sole(resumed).federated is not None
+    assert (sole(resumed).federated.common["obs"].count, sole(resumed).federated.own["obs"].count) == (20, 10)
     average(state, other, [2])
     average(resumed, other, [2])
     assert resumed.weights_sha256() == state.weights_sha256()
@@ -117,20 +126,67 @@ def test_D2_what_was_seen_since_the_last_round_goes_through_a_checkpoint(tmp_pat
 
 def test_what_a_trainer_saw_alone_is_its_own_when_it_joins_others_later(tmp_path):
     alone = trained_state(1)
-    alone.federated = None
+    sole(alone).federated = None
     (tmp_path / "checkpoints").mkdir()
     path = write_checkpoint(tmp_path / "checkpoints", alone.snapshot({}))
     joined = TrainingState.create(
         describe_signs(), PolicySettings(hidden_sizes=(4,)), PpoSettings(), 5, torch.device("cpu")
     )
-    empty = dict(joined.statistics)
-    joined.federated = FederatedStatistics(common=empty, own=empty)
+    empty = dict(sole(joined).statistics)
+    sole(joined).federated = FederatedStatistics(common=empty, own=empty)
     joined.restore(load_checkpoint(path))
-    assert (joined.federated.common["obs"].count, joined.federated.own["obs"].count) == (0, 10)
+    assert (sole(joined).federated.common["obs"].count, sole(joined).federated.own["obs"].count) == (0, 10)
 
 
 def test_a_trainer_that_is_alone_has_no_rounds():
     state = trained_state(1)
-    state.federated = None
+    sole(state).federated = None
     with pytest.raises(RuntimeError, match="alone"):
         average(state, WithOther(share_of(trained_state(2))), [1])
+
+
+def test_several_policies_are_averaged_each_with_its_namesake():
+    def pair(seed: int) -> TrainingState:
+        state = TrainingState.create(
+            describe_signs(),
+            PolicySettings(hidden_sizes=(4,)),
+            PpoSettings(),
+            seed,
+            torch.device("cpu"),
+            ("left", "right"),
+        )
+        for number, one in enumerate(state.policies.values()):
+            one.begin_federated()
+            for parameter in one.policy.parameters():
+                parameter.grad = torch.ones_like(parameter)
+            one.optimizer.step()
+            seen = torch.full((10, 3), float(seed + number))
+            one.gather({"obs": RunningMoments.of(seen, torch.ones(10, dtype=torch.bool))})
+        return state
+
+    def shares(state: TrainingState) -> dict[str, Share]:
+        alone = {}
+        for name, one in state.policies.items():
+            weights = {key: tensor.detach().clone() for key, tensor in one.policy.named_parameters()}
+            optimizer = {key: tensor.clone() for key, tensor in one.optimizer_tensors().items()}
+            assert one.federated is not None
+            alone[name] = Share(weights, optimizer, one.federated.own)
+        return alone
+
+    first, second = pair(1), pair(2)
+    expected = {name: average_shares([shares(second)[name], shares(first)[name]]) for name in first.policies}
+    other = Share(
+        *(
+            joined({name: getattr(one, part) for name, one in shares(second).items()})
+            for part in ("weights", "optimizer", "gathered")
+        )
+    )
+    average(first, WithOther(other), [1])
+    for name, one in first.policies.items():
+        for key, parameter in one.policy.named_parameters():
+            assert torch.equal(parameter, expected[name].weights[key])
+        for key, tensor in one.optimizer_tensors().items():
+            assert torch.equal(tensor, expected[name].optimizer[key])
+        assert one.statistics["obs"].count == 20
+    means = [one.statistics["obs"].mean[0].item() for one in first.policies.values()]
+    assert means == [1.5, 2.5]

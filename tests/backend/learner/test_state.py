@@ -8,6 +8,7 @@ import torch
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Snapshot, load_checkpoint, write_checkpoint
+from attract.learner.policy_state import PolicyState
 from attract.learner.state import TrainingState, description_sha256
 from attract.learner.verification import Tolerance
 from attract.schema.game import GameDescription
@@ -28,12 +29,18 @@ def create(
     )
 
 
+def sole(state: TrainingState) -> PolicyState:
+    """The state of its one policy."""
+    (one,) = state.policies.values()
+    return one
+
+
 def train_a_little(state: TrainingState) -> None:
     for _ in range(3):
-        outputs, value = state.policy({"obs": torch.randn(16, 3, generator=state.generator)})
-        state.optimizer.zero_grad()
+        outputs, value = sole(state).policy({"obs": torch.randn(16, 3, generator=sole(state).generator)})
+        sole(state).optimizer.zero_grad()
         (outputs.square().mean() + value.sum()).backward()
-        state.optimizer.step()
+        sole(state).optimizer.step()
     state.policy_version += 1
 
 
@@ -48,21 +55,23 @@ def test_C8_the_same_seed_gives_the_same_version_0_and_another_another():
 
 def test_D2_a_restored_state_goes_on_bit_for_bit(tmp_path: Path):
     state = create()
-    state.statistics = {"obs": RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))}
-    state.apply_statistics()
+    sole(state).statistics = {"obs": RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))}
+    sole(state).apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1, global_episode_index=9)
     state.curriculum = {"lesson": 2}
-    state.tolerance = Tolerance(12, 3.25e-7)
+    sole(state).tolerance = Tolerance(12, 3.25e-7)
     checkpoint = saved(state, tmp_path)
 
     other = create(seed=99)
     other.restore(checkpoint)
     assert other.policy_version == 1
     assert other.counters == state.counters and other.curriculum == {"lesson": 2}
-    assert other.tolerance == Tolerance(12, 3.25e-7)
-    assert other.statistics["obs"].count == 50
-    assert torch.equal(other.statistics["obs"].squared_deviations, state.statistics["obs"].squared_deviations)
+    assert sole(other).tolerance == Tolerance(12, 3.25e-7)
+    assert sole(other).statistics["obs"].count == 50
+    assert torch.equal(
+        sole(other).statistics["obs"].squared_deviations, sole(state).statistics["obs"].squared_deviations
+    )
     assert other.weights_sha256() == state.weights_sha256() == checkpoint.document["weights_sha256"]
     # The optimizer's moments and the random state show only in what comes next.
     train_a_little(state)
@@ -81,18 +90,24 @@ def test_D2_a_state_without_optimizer_steps_is_restored_too(tmp_path: Path):
 
 def test_adopting_takes_weights_and_normaliser_and_nothing_else(tmp_path: Path):
     state = create()
-    state.statistics = {"obs": RunningMoments.of(torch.full((4, 3), 2.0), torch.ones(4, dtype=torch.bool))}
-    state.apply_statistics()
+    sole(state).statistics = {
+        "obs": RunningMoments.of(torch.full((4, 3), 2.0), torch.ones(4, dtype=torch.bool))
+    }
+    sole(state).apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1)
     other = create(seed=99)
-    random_state = other.generator.get_state()
+    random_state = sole(other).generator.get_state()
     other.adopt(saved(state, tmp_path))
     assert other.weights_sha256() == state.weights_sha256()
-    assert other.statistics["obs"].count == 4 and other.statistics["obs"].mean.tolist() == [2.0, 2.0, 2.0]
+    assert sole(other).statistics["obs"].count == 4 and sole(other).statistics["obs"].mean.tolist() == [
+        2.0,
+        2.0,
+        2.0,
+    ]
     assert other.policy_version == 0 and other.counters == Counters()
-    assert len(other.optimizer.state) == 0
-    assert torch.equal(other.generator.get_state(), random_state)
+    assert len(sole(other).optimizer.state) == 0
+    assert torch.equal(sole(other).generator.get_state(), random_state)
 
 
 def test_a_checkpoint_of_another_network_is_refused_naming_each_tensor(tmp_path: Path):
@@ -113,7 +128,7 @@ def test_D2_a_checkpoint_that_lacks_what_resuming_needs_is_refused(tmp_path: Pat
     state = create(normalise=False)
     document = json.loads(state.snapshot({}).to_files()["checkpoint.json"])
     del document[lacking]
-    partial = Snapshot.take(0, state.policy.state_dict(), {}, document)
+    partial = Snapshot.take(0, sole(state).policy.state_dict(), {}, document)
     with pytest.raises(CheckpointError, match="lacks or spoils"):
         create(normalise=False).restore(load_checkpoint(write_checkpoint(tmp_path, partial)))
 
@@ -126,7 +141,7 @@ def test_a_checkpoint_is_tensors_and_json_and_no_pickle(tmp_path: Path):
     assert "trunk.0.weight/exp_avg_sq" in checkpoint.optimizer
     assert checkpoint.document["run_id"] == "run-1"
     state_bytes = base64.b64decode(checkpoint.document["random_state"]["shuffle"])
-    assert len(state_bytes) == state.generator.get_state().numel()
+    assert len(state_bytes) == sole(state).generator.get_state().numel()
     for file in checkpoint.path.iterdir():
         # Protocol 2 and up begin with this opcode; torch.save wraps it into a zip.
         assert not file.read_bytes().startswith((b"\x80", b"PK"))

@@ -131,9 +131,9 @@ def test_an_export_is_two_files_that_say_the_same(tmp_path):
     policy.normalisers["obs"].set_statistics(torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.full((4,), 0.5))
     metadata = policy_metadata(policy, GAME, 12, {"run_id": "a-run", "agent_steps": 5000})
     out = tmp_path / "run" / "export"
-    model = OnnxPatcher(policy).patched(policy.state_dict())
-    write_export(out, model, metadata)
-    write_export(out, model, metadata)
+    model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), metadata)
+    write_export(out, {"policy.onnx": model}, metadata)
+    write_export(out, {"policy.onnx": model}, metadata)
     assert sorted(path.name for path in out.iterdir()) == ["policy.json", "policy.onnx"]
     document = json.loads((out / "policy.json").read_text())
     assert document["policy_version"] == 12

@@ -160,7 +160,7 @@ def test_learner_frames_go_both_ways():
     metrics = learner.Published(
         batch_id=1,
         policy_version=1,
-        onnx=b"",
+        onnx={},
         checkpoint="checkpoints/1",
         weights_sha256="",
         metrics={"train/explained_variance": float("nan")},

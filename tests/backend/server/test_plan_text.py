@@ -62,3 +62,16 @@ def test_P9_a_correction_is_told():
     told = lines(collection={"schedule": "async", "max_policy_lag": 3})
     assert told[3:] == ["lag: up to 3 versions, corrected by V-trace"]
     assert len(lines()) == 3
+
+
+def test_E9_who_plays_whom_is_told_and_how_each_share_is_cut():
+    trio = DESCRIPTION.model_copy(update={"num_agents": 3})
+    collection = {"num_workers": 1, "instances_per_worker": 2, "seats": ["a", "b", "b"]}
+    ppo = {"horizon": 8, "minibatch_steps": 16}
+    settings = RunSettings.from_mapping({"collection": collection, "ppo": ppo})
+    told = plan_lines(settings, trio, GAME)
+    assert (
+        told[1] == "policies: a plays agent 0, b plays agents 1 and 2; each learns from its own agents alone"
+    )
+    assert told[2].startswith("minibatches of a: 1 of up to 16 steps")
+    assert told[3].startswith("minibatches of b: 2 of up to 16 steps")

@@ -8,7 +8,9 @@ import httpx
 import pytest
 from starlette.routing import Route
 
+from attract.runs.directory import RunDirectory
 from attract.schema.api import GameEntry, JoinLink, MetricsView, RunView, ServerInfo
+from attract.settings import RunSettings
 from gateway_world import SMALL, GatewayWorld, gateway
 
 WAIT_SECONDS = 20.0
@@ -312,3 +314,25 @@ async def test_a_past_runs_game_is_served_after_a_restart(tmp_path: Path):
         view = RunView.model_validate((await second.client.get(f"/api/runs/{run_id}")).json())
         assert view.game_reference is not None
         assert (await second.client.get(f"/{view.game_reference.url}")).text == "export default 1;\n"
+
+
+async def test_each_of_several_policies_is_asked_for_by_name(world: GatewayWorld):
+    directory = RunDirectory.create(world.runs_dir, "duo")
+    settings = RunSettings.from_mapping({"collection": {"seats": ["left", "right"]}})
+    directory.write_config("counting", settings.model_dump(mode="json"))
+    (directory.export / "policy.json").write_text(json.dumps({"policy_version": 4}))
+    (directory.export / "left.onnx").write_bytes(b"onnx left")
+    directory.close()
+    url = "/api/runs/duo/policy"
+    # Until all are there, there is no export.
+    assert (await world.client.get(f"{url}/4.onnx", params={"policy": "left"})).status_code == 404
+    (directory.export / "right.onnx").write_bytes(b"onnx right")
+    for name in ("left", "right"):
+        onnx = await world.client.get(f"{url}/4.onnx", params={"policy": name})
+        assert onnx.content == f"onnx {name}".encode() and "immutable" in onnx.headers["cache-control"]
+    latest = await world.client.get(f"{url}/latest.onnx", params={"policy": "right"})
+    assert latest.headers["location"] == "4.onnx?policy=right"
+    for query in ({}, {"policy": "up"}):
+        answer = await world.client.get(f"{url}/4.onnx", params=query)
+        assert answer.status_code == 404
+        assert "left, right" in answer.json()["error"]

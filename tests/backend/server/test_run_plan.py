@@ -6,7 +6,7 @@ from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
 from attract.schema.philox import derive_seed
-from attract.server.run_plan import begin_message, collection_config, create_store
+from attract.server.run_plan import begin_message, collection_config, create_store, policy_ids
 from attract.settings import RunSettings
 from socket_fleet import DESCRIPTION
 
@@ -97,4 +97,41 @@ def test_core_and_learner_hear_of_the_same_lag(
     assert collection_config(chosen, "r", GAME).max_policy_lag == lag
     directory = RunDirectory.create(tmp_path, "r")
     assert begin_message(chosen, directory, DESCRIPTION, "store", None).max_policy_lag == lag
+    directory.close()
+
+
+def test_E9_core_and_learner_hear_of_the_same_seats(tmp_path: Path) -> None:
+    chosen = RunSettings.from_mapping({"collection": {"seats": ["b", "a", "b"]}})
+    assert collection_config(chosen, "r", GAME).seats == ("b", "a", "b")
+    directory = RunDirectory.create(tmp_path, "r")
+    assert begin_message(chosen, directory, DESCRIPTION, "store", None).seats == ["b", "a", "b"]
+    directory.close()
+    assert policy_ids(chosen.collection.seats) == ("b", "a")
+    assert policy_ids(()) == ("main",)
+
+
+def test_E9_as_many_seats_as_agents_or_none(tmp_path: Path) -> None:
+    directory = RunDirectory.create(tmp_path, "r")
+    chosen = RunSettings.from_mapping({"collection": {"seats": ["a", "b"]}})
+    with pytest.raises(ConfigurationError, match="2 seats for the 1 agents") as refused:
+        create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+    assert refused.value.setting == "collection.seats"
+    directory.close()
+
+
+def test_S5_minibatches_are_cut_from_the_smallest_policys_share(tmp_path: Path) -> None:
+    directory = RunDirectory.create(tmp_path, "r")
+    trio = DESCRIPTION.model_copy(update={"num_agents": 3})
+    collection = {"num_workers": 1, "instances_per_worker": 2}
+    ppo = {"horizon": 8, "num_minibatches": 17}
+
+    def refuse(**more: object) -> None:
+        chosen = RunSettings.from_mapping({"ppo": ppo, "collection": {**collection, **more}})
+        create_store(chosen, collection_config(chosen, "r", GAME), directory, trio).close(unlink=True)
+
+    # 6 slots x 8 steps for one policy; of three agents, one policy has 2 slots.
+    refuse()
+    with pytest.raises(ConfigurationError, match="2 segments for a has 16 steps") as refused:
+        refuse(seats=["a", "b", "b"])
+    assert refused.value.fix == "the largest that works is 16"
     directory.close()

@@ -5,6 +5,7 @@ import type { PolicySession } from "@attract/worker/policy-session";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { afterEach, expect, test } from "vitest";
+import type { ObservationBatch } from "../../../web/worker/src/observation-batch.ts";
 import golden from "../../contract/golden/policy.json";
 import {
   bytesOf,
@@ -58,7 +59,7 @@ const NOT_NEW = new Uint8Array(3);
 
 test("one decision: the most probable action; or drawn, as often as it is probable", async () => {
   const session = await open(goldenOnnx(), CARTPOLE_LIKE);
-  const actor = new PolicyActor(session, { ...CARTPOLE_LIKE, num_agents: 1 }, 5);
+  const actor = new PolicyActor([session], { ...CARTPOLE_LIKE, num_agents: 1 }, 5);
   const game = { ...GOLDEN_POLICIES.masked, description: { ...CARTPOLE_LIKE, num_agents: 1 } };
   const inputs = { obs: { dtype: "float32", shape: [64, 4], data: golden.observations.flat() } };
   for (let row = 0; row < 4; row++) {
@@ -77,7 +78,7 @@ test("one decision: the most probable action; or drawn, as often as it is probab
 test("S4: the memory goes on from decision to decision until a trajectory begins anew", async () => {
   const policy = GOLDEN_POLICIES.lstm;
   const session = await open(bytesOf(policy.onnx), policy.description);
-  const actor = new PolicyActor(session, policy.description);
+  const actor = new PolicyActor([session], policy.description);
   const instance = showing(policy, () => 3);
   const values: number[] = [];
   for (const begins of [ALL_NEW, NOT_NEW, NOT_NEW, ALL_NEW, NOT_NEW]) {
@@ -93,7 +94,7 @@ test("E9: several agents are decided for in one run; who does not play does noth
   const policy = GOLDEN_POLICIES.gaussian;
   const game = { ...policy.description, num_agents: 3 };
   const session = await open(bytesOf(policy.onnx), game, 3);
-  const actor = new PolicyActor(session, game);
+  const actor = new PolicyActor([session], game);
   const instance = showing(policy, (agent) => 2 * agent, 3);
   const [low, high] = [
     [-2, 0],
@@ -116,12 +117,46 @@ test("E9: several agents are decided for in one run; who does not play does noth
 
 test("a newer version of another core is refused", async () => {
   const lstm = GOLDEN_POLICIES.lstm;
-  const actor = new PolicyActor(await open(bytesOf(lstm.onnx), lstm.description), lstm.description);
-  actor.session = await open(bytesOf(GOLDEN_POLICIES.gru.onnx), lstm.description);
+  const actor = new PolicyActor([await open(bytesOf(lstm.onnx), lstm.description)], lstm.description);
+  actor.sessions = [await open(bytesOf(GOLDEN_POLICIES.gru.onnx), lstm.description)];
   await expect(
     actor.act(
       showing(lstm, () => 0),
       ALL_NEW,
     ),
   ).rejects.toThrow(/state of 12, got 6/);
+});
+
+/** Always prefers `choice` of the masked policy's five, and remembers `memory`; notes what it was asked with. */
+function constant(choice: number, memory: number) {
+  const seen: number[][] = [];
+  const session = {
+    stateSize: 1,
+    outputs: [Float32Array.from({ length: 15 }, (_, i) => (i % 5 === choice ? 1 : 0))],
+    states: new Float32Array(3).fill(memory),
+    run: async (batch: ObservationBatch) => void seen.push([...batch.states]),
+  };
+  return { session: session as unknown as PolicySession, seen };
+}
+
+test("E9: agents with policies of their own act and remember as theirs has it", async () => {
+  const game = {
+    observation: CARTPOLE_LIKE.observation,
+    action: { kind: "discrete" as const, n: 5, labels: null },
+    action_mask: false,
+    num_agents: 3,
+  };
+  const inputs = { obs: { dtype: "float32", shape: [3, 4], data: new Array(12).fill(0) } };
+  const instance = showing({ ...GOLDEN_POLICIES.masked, description: game, inputs }, (agent) => agent, 3);
+  const scout = constant(1, 10);
+  const keeper = constant(4, 20);
+  const actor = new PolicyActor([keeper.session, scout.session, keeper.session], game);
+  expect(await actor.act(instance, ALL_NEW)).toEqual([4, 1, 4]);
+  await actor.act(instance, NOT_NEW);
+  expect(scout.seen).toEqual([
+    [0, 0, 0],
+    [20, 10, 20],
+  ]);
+  expect(keeper.seen).toEqual(scout.seen);
+  expect(() => new PolicyActor([scout.session, keeper.session], game)).toThrow(/each of the 3 agents, got 2/);
 });

@@ -179,9 +179,11 @@ export interface PolicyView {
   policy_version: number;
   agent_steps: number;
   /**
-   * Of the ONNX model, relative to the page's base; immutable.
+   * Of the ONNX model of each policy, by its id; relative to the page's base, immutable.
    */
-  url: string;
+  urls: {
+    [k: string]: string;
+  };
 }
 /**
  * Body of every 4xx and 5xx answer.

@@ -15,19 +15,26 @@ export interface ActOptions {
   deterministic?: boolean;
 }
 
-/** Controls every agent of one game; owned by one page. The session may be exchanged between two decisions. */
+/** Controls every agent of one game; owned by one page. */
 export class PolicyActor {
-  session: PolicySession;
+  /** One per agent, the same object for agents that share one; may be exchanged between two decisions. */
+  sessions: readonly PolicySession[];
   readonly #sampler: ActionSampler;
   readonly #batch: ObservationBatch;
   readonly #numAgents: number;
   readonly #random = createSequentialRandom(STREAM.action);
 
-  /** @param seed 32 bits, of the draws that are not deterministic. */
-  constructor(session: PolicySession, game: PolicyGame & { num_agents: number }, seed = 0) {
+  /**
+   * @param sessions one per agent, or one for all. @param seed 32 bits, of the draws that are not deterministic.
+   * @throws Error for another number of sessions.
+   */
+  constructor(sessions: readonly PolicySession[], game: PolicyGame & { num_agents: number }, seed = 0) {
     const maskSize = game.action_mask ? actionMaskSize(game.action as never) : 0;
-    const { stateSize } = session;
-    this.session = session;
+    if (sessions.length !== 1 && sessions.length !== game.num_agents) {
+      throw new Error(`expected a policy for each of the ${game.num_agents} agents, got ${sessions.length}`);
+    }
+    const { stateSize } = sessions[0];
+    this.sessions = sessions;
     this.#numAgents = game.num_agents;
     this.#sampler = createSampler(game.action as never, game.num_agents);
     this.#batch = new ObservationBatch(game.observation as never, game.num_agents, { maskSize, stateSize });
@@ -38,22 +45,25 @@ export class PolicyActor {
    * What the game's agents do next: an action, or with several agents an array of one each.
    *
    * @param begins per agent, 1 when a new trajectory of it begins with this decision: it is made without memory (rule S4).
-   * Raises Error when the session, exchanged meanwhile, takes another state than the first.
+   * Raises Error when a session, exchanged meanwhile, takes another state than the first.
    */
   async act(instance: Instance, begins: Uint8Array, options: ActOptions = {}): Promise<Action | Action[]> {
-    const { session } = this;
+    const { sessions } = this;
     const batch = this.#batch;
-    if (session.stateSize !== batch.stateSize) {
-      throw new Error(`expected a policy with a state of ${batch.stateSize}, got ${session.stateSize}`);
+    for (const { stateSize } of sessions) {
+      if (stateSize !== batch.stateSize) {
+        throw new Error(`expected a policy with a state of ${batch.stateSize}, got ${stateSize}`);
+      }
     }
     for (let agent = 0; agent < this.#numAgents; agent++) {
       if (begins[agent] === 1) batch.clearState(agent);
       this.#see(instance, agent);
     }
-    await session.run(batch, this.#numAgents);
+    // A game has few agents: each policy looks at all of them, and is asked about its own.
+    for (const session of new Set(sessions)) await session.run(batch, this.#numAgents);
     for (let agent = 0; agent < this.#numAgents; agent++) {
       if (instance.active[agent] === 0) this.#sampler.rest(agent);
-      else this.#decide(agent, options.deterministic ?? true);
+      else this.#decide(agent, sessions[agent] ?? sessions[0], options.deterministic ?? true);
     }
     const actions = Array.from({ length: this.#numAgents }, (_, agent) => this.#sampler.gameAction(agent));
     return this.#numAgents === 1 ? actions[0] : actions;
@@ -70,9 +80,9 @@ export class PolicyActor {
     if (batch.maskSize > 0) batch.masks.set(instance.masks[agent], agent * batch.maskSize);
   }
 
-  #decide(agent: number, isDeterministic: boolean): void {
+  #decide(agent: number, session: PolicySession, isDeterministic: boolean): void {
     const { numDraws, uniforms } = this.#sampler;
-    const { outputs, states } = this.session;
+    const { outputs, states } = session;
     const { masks, stateSize } = this.#batch;
     if (isDeterministic) this.#sampler.choose(outputs, agent, masks, agent);
     else {

@@ -31,6 +31,7 @@ describe("paths", () => {
     expect(runPath("a/b?c", "/pause")).toBe("api/runs/a%2Fb%3Fc/pause");
     expect(policyPath("r", 12)).toBe("api/runs/r/policy/12.onnx");
     expect(policyPath("r", "latest")).toBe("api/runs/r/policy/latest.onnx");
+    expect(policyPath("r", 12, "scout")).toBe("api/runs/r/policy/12.onnx?policy=scout");
   });
 
   it("ask for as many points as wanted, of the metrics wanted", () => {

@@ -99,7 +99,11 @@ describe("reports", () => {
 
 describe("policies", () => {
   it("an older version never replaces a newer one", () => {
-    const policy = (version: number) => ({ policy_version: version, agent_steps: 0, url: `${version}.onnx` });
+    const policy = (version: number) => ({
+      policy_version: version,
+      agent_steps: 0,
+      urls: { main: `${version}.onnx` },
+    });
     const newer = reduceRun(EMPTY_RUN, { type: "policy", policy: policy(7) });
     expect(reduceRun(newer, { type: "policy", policy: policy(6) }).policy?.policy_version).toBe(7);
     expect(reduceRun(newer, { type: "policy", policy: policy(8) }).policy?.policy_version).toBe(8);

@@ -20,10 +20,11 @@ describe("settingsFromForm", () => {
       "ppo.gamma": "",
       "policy.hidden_sizes": "128, 64",
       "collection.schedule": "sync",
+      "collection.seats": "scout, keeper,keeper",
       until_return: "-5.5",
     };
     expect(settingsFromForm(FIELDS, values)).toEqual({
-      collection: { num_workers: 3, schedule: "sync" },
+      collection: { num_workers: 3, schedule: "sync", seats: ["scout", "keeper", "keeper"] },
       ppo: { learning_rate: 0.001 },
       policy: { hidden_sizes: [128, 64] },
       until_return: -5.5,
@@ -48,6 +49,9 @@ describe("checkField", () => {
     ["policy.hidden_sizes", "64,,64", "Whole numbers with commas, such as 64, 64"],
     ["policy.hidden_sizes", "64, 64", null],
     ["collection.schedule", "sync", null],
+    ["collection.seats", "scout, keeper,keeper", null],
+    ["collection.seats", "scout,,keeper", "Names with commas, such as scout, keeper"],
+    ["collection.seats", "sc/out", "Names with commas, such as scout, keeper"],
   ])("%s = %j", (path, text, problem) => {
     expect(checkField(field(path), text)).toBe(problem);
   });

@@ -34,9 +34,14 @@ export function runPath(runId: string, rest = ""): string {
   return `api/runs/${encodeURIComponent(runId)}${rest}`;
 }
 
-/** The ONNX model of one announced version. */
-export function policyPath(runId: string, version: number | "latest"): string {
-  return runPath(runId, `/policy/${version}.onnx`);
+/** The ONNX model of one announced version; `policyId` names one of several policies, null is the sole one. */
+export function policyPath(
+  runId: string,
+  version: number | "latest",
+  policyId: string | null = null,
+): string {
+  const search = policyId === null ? "" : `?${new URLSearchParams({ policy: policyId })}`;
+  return runPath(runId, `/policy/${version}.onnx${search}`);
 }
 
 /** The metrics of a run, downsampled to `maxPoints` per series; `names` empty means all. */

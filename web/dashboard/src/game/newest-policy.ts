@@ -1,4 +1,4 @@
-/** The newest policy at work on the page: one session at a time, exchanged for a newer version between episodes. */
+/** The newest policies at work on the page: one version at a time, exchanged for a newer one between episodes. */
 
 import type { GameDescription } from "@attract/schema";
 import type { PolicyActor } from "@attract/worker/policy-actor";
@@ -6,19 +6,26 @@ import type { PolicySession } from "@attract/worker/policy-session";
 import type { Instance } from "attract/instance";
 import type { Choice } from "attract/page/play";
 import { fetchBytes, policyPath } from "../api/client.ts";
+import { policyIdsOf } from "../state/seats.ts";
 
-/** Owned by the component that watches; `close` frees the session's memory. */
+/** Owned by the component that watches; `close` frees the sessions' memory. */
 export class NewestPolicy {
   readonly #runId: string;
   readonly #game: GameDescription;
-  #session: PolicySession | null = null;
+  readonly #policyIds: readonly (string | null)[];
+  /** Index of the policy of each agent in `#policyIds`; a sole one plays all. */
+  readonly #seats: readonly number[];
+  #sessions: readonly PolicySession[] = [];
   #actor: PolicyActor | null = null;
   #version = -1;
   #isClosed = false;
 
-  constructor(runId: string, game: GameDescription) {
+  /** @param seats id of the policy that plays each agent; empty: one plays them all. */
+  constructor(runId: string, game: GameDescription, seats: readonly string[]) {
     this.#runId = runId;
     this.#game = game;
+    this.#policyIds = policyIdsOf(seats);
+    this.#seats = this.#policyIds.length > 1 ? seats.map((name) => this.#policyIds.indexOf(name)) : [0];
   }
 
   /** The version that plays; -1 before the first. */
@@ -29,20 +36,25 @@ export class NewestPolicy {
   /** Fetches `version` and plays with it from now on. Raises ApiError, and what ONNX Runtime says of a bad model. */
   async use(version: number): Promise<void> {
     if (version === this.#version || this.#isClosed) return;
-    const onnx = await fetchBytes(policyPath(this.#runId, version));
+    // All are there before the first of them is exchanged: agents of two versions never play together.
+    const models = await Promise.all(
+      this.#policyIds.map((policyId) => fetchBytes(policyPath(this.#runId, version, policyId))),
+    );
     const { createPolicySession, PolicyActor } = await import("@attract/worker/policy-actor");
-    const maxBatch = this.#game.num_agents;
-    const session = await createPolicySession(onnx, this.#game, { maxBatch, policyVersion: version });
-    const old = this.#session;
+    const options = { maxBatch: this.#game.num_agents, policyVersion: version };
+    const sessions: PolicySession[] = [];
+    for (const onnx of models) sessions.push(await createPolicySession(onnx, this.#game, options));
+    const old = this.#sessions;
     if (this.#isClosed) {
-      await session.release();
+      await release(sessions);
       return;
     }
-    this.#session = session;
+    this.#sessions = sessions;
     this.#version = version;
-    if (this.#actor === null) this.#actor = new PolicyActor(session, this.#game);
-    else this.#actor.session = session;
-    await old?.release();
+    const seated = this.#seats.map((index) => sessions[index]);
+    if (this.#actor === null) this.#actor = new PolicyActor(seated, this.#game);
+    else this.#actor.sessions = seated;
+    await release(old);
   }
 
   /** The most probable actions for the instance's current observations; `begins` as `Controller.choose` has it. */
@@ -53,9 +65,13 @@ export class NewestPolicy {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const session = this.#session;
-    this.#session = null;
+    const sessions = this.#sessions;
+    this.#sessions = [];
     this.#actor = null;
-    await session?.release();
+    await release(sessions);
   }
+}
+
+async function release(sessions: readonly PolicySession[]): Promise<void> {
+  for (const session of sessions) await session.release();
 }

@@ -91,6 +91,11 @@ const CHARTS: readonly ChartGroup[] = [
 /** Names that say the same as another; shown under the other's title. */
 const ALIASES: Readonly<Record<string, string>> = { "train/entropy_loss": "train/entropy" };
 
+/** Titles of the charts above, by the name they are of. */
+const CHARTED: Readonly<Record<string, string>> = Object.fromEntries(
+  CHARTS.flatMap(({ charts }) => charts.map(({ names, title }) => [names[0], title])),
+);
+
 /** Titles of metrics without a chart of their own in the groups above. */
 const TITLES: Readonly<Record<string, string>> = {
   "train/learning_rate": "Learning rate",
@@ -100,22 +105,50 @@ const TITLES: Readonly<Record<string, string>> = {
   "curriculum/lesson": "Lesson",
 };
 
-/** The charts for these metric names: the known groups first, everything else under "More". Empty groups are left out. */
+/**
+ * The charts for these metric names: the known groups first, everything else under "More". Empty groups are left out.
+ * What an update reports of one policy of several is charted where it would be of a sole one.
+ */
 export function chartGroups(names: readonly string[]): ChartGroup[] {
   const present = new Set(names);
   const used = new Set<string>();
   const groups: ChartGroup[] = [];
   for (const group of CHARTS) {
-    const charts = group.charts.filter((chart) => chart.names.some((name) => present.has(name)));
+    const charts = group.charts.flatMap((chart) => [
+      ...(chart.names.some((name) => present.has(name)) ? [chart] : []),
+      ...(isOfUpdates(chart) ? names.filter((name) => parentOf(name) === chart.names[0]) : []).map((name) =>
+        partOf(chart, name),
+      ),
+    ]);
     for (const chart of charts) for (const name of chart.names) used.add(name);
     if (charts.length > 0) groups.push({ title: group.title, charts });
   }
   const rest = [...present]
-    .filter((name) => !used.has(name) && !(ALIASES[name] !== undefined && present.has(ALIASES[name])))
+    .filter((name) => !used.has(name) && !present.has(aliasOf(name) ?? ""))
     .sort()
     .map((name) => ({ names: [name], title: titleOf(name), help: `Recorded as ${name}.` }));
   if (rest.length > 0) groups.push({ title: "More", charts: rest });
   return groups;
+}
+
+/** The name that `name` is a part of: `train/loss/scout` of `train/loss`; null for a whole one. */
+function parentOf(name: string): string | null {
+  const parts = name.split("/");
+  return parts.length > 2 ? parts.slice(0, -1).join("/") : null;
+}
+
+function isOfUpdates(chart: ChartInfo): boolean {
+  return chart.names[0].startsWith("train/");
+}
+
+function partOf(chart: ChartInfo, name: string): ChartInfo {
+  return { ...chart, names: [name], title: `${chart.title}: ${lastPart(name)}` };
+}
+
+function aliasOf(name: string): string | undefined {
+  const parent = parentOf(name);
+  if (parent === null) return ALIASES[name];
+  return ALIASES[parent] && `${ALIASES[parent]}/${name.slice(parent.length + 1)}`;
 }
 
 /** The charts that are drawn, empty, before a run has any metrics. */
@@ -125,8 +158,14 @@ export function firstCharts(): ChartGroup {
 
 /** "fleet/worker_latency_mean" is "Worker latency mean". */
 export function titleOf(name: string): string {
-  const known = TITLES[name];
+  const parent = parentOf(name);
+  if (parent !== null) return `${titleOf(parent)}: ${lastPart(name)}`;
+  const known = TITLES[name] ?? CHARTED[name];
   if (known !== undefined) return known;
-  const text = name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ");
+  const text = lastPart(name);
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ");
 }

@@ -2,7 +2,7 @@
 
 import type { RunView } from "@attract/schema";
 
-export type FieldKind = "integer" | "number" | "choice" | "sizes";
+export type FieldKind = "integer" | "number" | "choice" | "sizes" | "names";
 
 export interface Field {
   /** Path in the run settings, for example `ppo.learning_rate`. */
@@ -133,6 +133,13 @@ export const ADVANCED_FIELDS: readonly Field[] = [
     usual: "64, 64",
   },
   {
+    path: "collection.seats",
+    label: "Policies",
+    help: "For games of several agents: the name of the policy that plays each, in the agents' order, separated by commas. The same name is the same policy, each name learns from its own agents alone. Empty: one policy plays them all.",
+    kind: "names",
+    usual: "one for all",
+  },
+  {
     path: "collection.schedule",
     label: "Schedule",
     help: "Overlap plays the next batch while the learner works on the last. In turn is slower but repeats exactly. Ahead also plays while a batch waits, and corrects for the age of what it learns from.",
@@ -153,6 +160,10 @@ export function checkField(field: Field, text: string): string | null {
   if (field.kind === "sizes") {
     const isFine = trimmed.split(",").every((part) => /^\s*[1-9]\d*\s*$/.test(part));
     return isFine ? null : "Whole numbers with commas, such as 64, 64";
+  }
+  if (field.kind === "names") {
+    const isFine = trimmed.split(",").every((part) => /^\s*[A-Za-z0-9][A-Za-z0-9._-]{0,59}\s*$/.test(part));
+    return isFine ? null : "Names with commas, such as scout, keeper";
   }
   const value = Number(trimmed);
   if (!Number.isFinite(value)) return "Not a number";
@@ -186,6 +197,7 @@ export function workersOf(run: RunView): number {
 function parseValue(field: Field, text: string): unknown {
   if (field.kind === "choice") return text;
   if (field.kind === "sizes") return text.split(",").map(Number);
+  if (field.kind === "names") return text.split(",").map((part) => part.trim());
   return Number(text);
 }
 

@@ -3,10 +3,11 @@
 import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import type { GameDefinition } from "attract";
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { Stage } from "../routes.ts";
+import { seatsOf } from "../state/seats.ts";
 import { Play } from "./play.tsx";
 import { Watch } from "./watch.tsx";
 
@@ -22,6 +23,9 @@ export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
   const [definition, setDefinition] = useState<GameDefinition | null>(null);
   const [error, setError] = useState<unknown>(null);
   const reference = run.game_reference;
+  // The settings are a new object with every event, the names are not.
+  const names = JSON.stringify(seatsOf(run));
+  const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
   const sha256 = reference?.sha256;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the hash names the module; the object is new with every event
@@ -52,7 +56,7 @@ export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
           detail={error === null ? null : describeError(error).text}
         />
       ) : stage === "watch" ? (
-        <Watch key="watch" runId={run.run_id} definition={definition} version={version} />
+        <Watch key="watch" runId={run.run_id} definition={definition} seats={seats} version={version} />
       ) : (
         <Play key="play" definition={definition} />
       )}

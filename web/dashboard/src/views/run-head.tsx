@@ -8,6 +8,7 @@ import { ErrorNotice } from "../parts/notice.tsx";
 import { StatePill } from "../parts/state-pill.tsx";
 import { formatRoute } from "../routes.ts";
 import { type Connection, isOver } from "../state/run-state.ts";
+import { policyIdsOf, seatsOf } from "../state/seats.ts";
 
 interface RunHeadProps {
   run: RunView;
@@ -64,16 +65,18 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
               Train again
             </Button>
           )}
-          {run.updates > 0 && (
-            <Button
-              component="a"
-              variant="default"
-              href={serverUrl(policyPath(run.run_id, "latest")).href}
-              download={`${run.run_id}.onnx`}
-            >
-              Get policy
-            </Button>
-          )}
+          {run.updates > 0 &&
+            policyIdsOf(seatsOf(run)).map((policyId) => (
+              <Button
+                key={policyId}
+                component="a"
+                variant="default"
+                href={serverUrl(policyPath(run.run_id, "latest", policyId)).href}
+                download={`${run.run_id}${policyId === null ? "" : `-${policyId}`}.onnx`}
+              >
+                Get {policyId ?? "policy"}
+              </Button>
+            ))}
         </div>
       </div>
       {error !== null && <ErrorNotice error={error} />}

@@ -133,7 +133,7 @@ function FieldInput({ field, text, onChange }: FieldInputProps) {
           id={id}
           value={text}
           placeholder={field.usual}
-          inputMode={field.kind === "sizes" ? "text" : "decimal"}
+          inputMode={field.kind === "sizes" || field.kind === "names" ? "text" : "decimal"}
           autoComplete="off"
           error={checkField(field, text)}
           onChange={(event) => onChange(field.path, event.currentTarget.value)}

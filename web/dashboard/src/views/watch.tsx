@@ -18,11 +18,13 @@ const REST_MS = 900;
 interface WatchProps {
   runId: string;
   definition: GameDefinition;
+  /** Id of the policy that plays each agent; empty: one plays them all. The same array as long as the run is. */
+  seats: readonly string[];
   /** The newest announced version; null before the first. */
   version: number | null;
 }
 
-export function Watch({ runId, definition, version }: WatchProps) {
+export function Watch({ runId, definition, seats, version }: WatchProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const player = useRef<Player | null>(null);
   const newest = useRef(version);
@@ -38,7 +40,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
     let isGone = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const element = canvas.current as HTMLCanvasElement;
-    const actor = new NewestPolicy(runId, describe(definition) as never);
+    const actor = new NewestPolicy(runId, describe(definition) as never, seats);
     const renew = async () => {
       await actor.use(newest.current ?? 0);
       if (!isGone) setShown(actor.version);
@@ -84,7 +86,7 @@ export function Watch({ runId, definition, version }: WatchProps) {
       made.stop();
       void actor.close();
     };
-  }, [runId, definition, endScore, hasPolicy]);
+  }, [runId, definition, seats, endScore, hasPolicy]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
