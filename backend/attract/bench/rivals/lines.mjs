@@ -34,6 +34,8 @@ function stepAll(actions) {
 createInterface({ input: process.stdin }).on("line", (line) => {
   const order = JSON.parse(line);
   const answer =
-    order === "reset" ? Array.from({ length: Number(count) }, (_, index) => games.reset(index)) : stepAll(order);
+    order === "reset"
+      ? Array.from({ length: Number(count) }, (_, index) => games.reset(index))
+      : stepAll(order);
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 });
