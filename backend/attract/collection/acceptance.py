@@ -163,7 +163,7 @@ class Acceptance:
                 f"block.policy_id: {block.policy_id!r} for these slots",
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
-        instances = set((slots // self._num_agents).tolist() if block.episodes else ())
+        instances: set[int] = set((slots // self._num_agents).tolist()) if block.episodes else set()
         for episode in block.episodes:
             if episode.instance_id not in instances or len(episode.returns) != self._num_agents:
                 raise malformed(

@@ -9,9 +9,9 @@ YOUNG_OBJECTS = 50_000
 def settle_memory() -> None:
     """Set aside what the process holds now and will hold for ever, and look for garbage seldom.
 
-    At Python's own thresholds half of what the gateway spends on a block is the collector's, and now and then a
-    full look goes through every object of every library while all sockets wait. Nothing here makes cycles with
-    each message; reference counts free the rest.
+    At Python's own thresholds half of what the gateway spends on a block is the collector's, and now and
+    then a full look goes through every object of every library while all sockets wait. Nothing here makes
+    cycles with each message; reference counts free the rest.
     For the gateway's own process only, once it has imported what it needs.
     """
     gc.collect()
