@@ -82,7 +82,8 @@ RIVALS = (
 )
 
 
-def _versus(rival: Rival, options: BenchOptions) -> Mapping[str, Figure]:
+def measure_versus(rival: Rival, options: BenchOptions) -> Mapping[str, Figure]:
+    """`end_to_end/<rival.figure>`: a training of the rival, then one of Attract, round by round."""
     updates = updates_of(options)
     ours: list[float] = []
     shared: list[float] = []
@@ -128,7 +129,7 @@ def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def _measure_of(rival: Rival) -> Measure:
-    run: Callable[[BenchOptions], Mapping[str, Figure]] = partial(_versus, rival)
+    run: Callable[[BenchOptions], Mapping[str, Figure]] = partial(measure_versus, rival)
     return Measure(
         names=(f"end_to_end/{rival.figure}",),
         about=f"Attract with separate trunks beside {rival.words}, the same batch, minibatch and epochs",
