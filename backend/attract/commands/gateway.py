@@ -95,7 +95,7 @@ async def running_gateway(
 
 
 def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a command's coroutine on uvloop where there is one; the process is the command's own from then on."""
+    """Run a command's coroutine on uvloop where there is one; the process is its own from then on."""
     settle_memory()
     try:
         import uvloop
