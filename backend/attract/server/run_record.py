@@ -52,7 +52,7 @@ class RunRecord:
     async def commit_update(
         self, row: UpdateRow, view: RunView, bodies: Sequence[tuple[Kind, WireModel]] = ()
     ) -> list[Event]:
-        """Commit the row of a durable version with the events that tell of it (D1); `announced` comes next.
+        """Commit the row of a durable version with the events that tell of it, and point `latest` at it (D1).
 
         Returns: the events, kept but not yet told; `tell` does that once the version is announced.
         """
@@ -63,15 +63,15 @@ class RunRecord:
             if next(attempts):
                 # SQLite may report a refusal after the row went in.
                 self._store.rewind(row.update - 1)
-            return self._store.commit_update(row, facts, texts)
+            events = self._store.commit_update(row, facts, texts)
+            # In the same turn of the thread: workers wait for both.
+            self.directory.mark("latest", row.policy_version)
+            return events
 
-        return await self._keep(f"the row of update {row.update}", commit)
-
-    async def announced(self, row: UpdateRow) -> None:
-        """Point `latest` at a version that workers have been told of: they need not wait for that."""
-        await self._keep("the newest version's mark", self.directory.mark, "latest", row.policy_version)
+        events: list[Event] = await self._keep(f"the row of update {row.update}", commit)
         # Nobody waits for these.
         self._thread.submit(self._copy, row).add_done_callback(_log_failure)
+        return events
 
     def _copy(self, row: UpdateRow) -> None:
         for tracker in self._trackers:

@@ -77,7 +77,6 @@ class UpdateFlow:
                 # A checkpoint whose row was not written: its learner, or this server, was killed between.
                 row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
                 await self._record.commit_update(row, self._news.view())
-                await self._record.announced(row)
             self._keep(ready)
             self.ready.set()
         try:
@@ -106,7 +105,6 @@ class UpdateFlow:
         self._course.announce(row, published)
         for event, (kind, body) in zip(events, bodies, strict=True):
             self._news.tell(event, kind, body)
-        await self._record.announced(row)
         if not self._in_flight:
             self.idle.set()
         await self._evaluator.mark_best_by_return(row)
