@@ -92,7 +92,7 @@ LANDER_RIVAL = Rival(
 TASKS = (
     Task("cartpole", "CartPole", 200_000, (Variant("mlp", "MLP", 475),), CARTPOLE_RIVAL),
     Task("lander", "Lander", 1_500_000, (Variant("mlp", "MLP", 200),), LANDER_RIVAL),
-    Task("pendulum", "Pendulum", 300_000, (Variant("mlp", "MLP, continuous", -200),), PENDULUM_RIVAL),
+    Task("pendulum", "Pendulum", 300_000, (Variant("mlp", "MLP, continuous", -250),), PENDULUM_RIVAL),
     Task("harvest", "Harvest, 24 x 24 x 3 pixels", 1_000_000, (Variant("cnn", "CNN", 12),)),
     Task(
         "memory",
