@@ -40,7 +40,8 @@ def world(tmp_path: Path):
         with torch.no_grad():
             policy.policy_head.weight.mul_(100.0)  # far from uniform, so that versions can be told apart
         history.remember(version, policy.state_dict())
-        rows += fleet.play(OnnxPatcher(policy).patched(policy.state_dict()), version, invalid=0.5)
+        onnx = {"main": OnnxPatcher(policy).patched(policy.state_dict())}
+        rows += fleet.play(onnx, version, invalid=0.5)
     yield history, load_batch(fleet.store, rows)
     fleet.close()
 
