@@ -17,11 +17,13 @@ curriculum:
       min_episodes: 600
     - {name: medium, parameters: {size: {uniform: [12, 14]}}, until: {metric: game/food, at_least: 1000}}
     - {name: large, parameters: {size: 20}}
+# Games end with the update they belong to, however long the learner takes.
+collection: {schedule: sync}
 callbacks:
   evaluation: {every_steps: 8192, episodes: 4}
 """
 STEPS = 24_576
-"""Six updates of 2 workers x 32 instances x 64 steps, some 250 episodes each; any snake eats once in 100."""
+"""Six updates of 2 workers x 32 instances x 64 steps, 250 to 500 episodes each; any snake eats once in 100."""
 
 
 def test_C6_D2_boards_grow_lesson_by_lesson_and_a_resumed_run_goes_on_in_its_lesson(tmp_path: Path) -> None:
