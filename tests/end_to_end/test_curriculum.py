@@ -23,7 +23,7 @@ callbacks:
   evaluation: {every_steps: 8192, episodes: 4}
 """
 STEPS = 24_576
-"""Six updates of 2 workers x 32 instances x 64 steps, 250 to 500 episodes each; any snake eats once in 100."""
+"""Six updates of 2 workers x 32 instances x 64 steps, 250 to 500 episodes each; a snake eats once in 100."""
 
 
 def test_C6_D2_boards_grow_lesson_by_lesson_and_a_resumed_run_goes_on_in_its_lesson(tmp_path: Path) -> None:
