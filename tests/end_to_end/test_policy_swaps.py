@@ -1,6 +1,7 @@
 """Two thousand policy swaps: old sessions and models are given back."""
 
 import asyncio
+import gc
 import secrets
 import statistics
 import sys
@@ -59,6 +60,7 @@ async def test_swapped_out_policies_are_given_back(tmp_path: Path) -> None:
                     assert host.num_workers >= WORKERS
                     await host.collect_garbage()
                     browser.append((swaps, host.renderer_bytes()))
+                    gc.collect()
                     server.append((swaps, psutil.Process().memory_info().rss))
             fleet = gateway.service.fleet(view.run_id)
             assert sum(len(one.workers) for one in fleet.hosts) == WORKERS
