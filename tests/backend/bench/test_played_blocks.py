@@ -7,9 +7,9 @@ from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.frames import decode_from_browser
 from attract.schema.game import GameReference
-from attract.schema.messages import Block, Lease, Seat, Seed, WelcomeWorker
+from attract.schema.messages import Block, WelcomeWorker
+from blocks import SEED, train_lease
 
-SEED = Seed(low=1, high=2)
 WELCOME = WelcomeWorker(
     run_id="run-1",
     worker_id=3,
@@ -22,23 +22,11 @@ WELCOME = WelcomeWorker(
 )
 
 
-def lease(lease_id: int, num_segments: int, version: int) -> Lease:
-    return Lease(
-        run_id="run-1",
-        lease_id=lease_id,
-        purpose="train",
-        seats=[Seat(policy_version=version)],
-        game_sha256="ab" * 32,
-        seed=SEED,
-        num_segments=num_segments,
-    )
-
-
 def test_each_segment_of_a_lease_is_a_usable_block_that_follows_the_one_before():
     blocks = PlayedBlocks(WELCOME)
     layout = StoreLayout.for_run(DESCRIPTION, PolicyLayout(), 64, 96)
     seen: list[tuple[int, int, int, int]] = []
-    for one in (lease(7, 2, 0), lease(9, 1, 1)):
+    for one in (train_lease(7, version=0, num_segments=2), train_lease(9, version=1)):
         for frame in blocks.frames(one):
             block = decode_from_browser(frame)
             assert isinstance(block, Block)
