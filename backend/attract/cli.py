@@ -299,7 +299,8 @@ def bench(
     quick
         Short rounds: shows a collapse, not a few percent.
     compare
-        An earlier result; says what got slower than there, and exits 1 when something did.
+        An earlier result; says what got slower than there. Exit code 1 when something did, 2 when a measure
+        failed.
     out
         Where to keep the JSON, to be compared with later.
     list_figures

@@ -1,6 +1,7 @@
 """Measures in a fresh process set up as the learner's is: its allocator, its threads, nothing else."""
 
 import multiprocessing
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import ParamSpec, TypeVar
@@ -30,6 +31,8 @@ def run_apart(
 
 def _as_the_learner() -> None:
     keep_freed_memory()
+    # Torch's profiler tells stderr of its every step, at all levels up to 5.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     # Imported after that, as in the learner: the C library is told before the first tensor.
     import torch
 

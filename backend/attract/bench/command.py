@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from attract.errors import ConfigurationError
 from attract.results.machine import describe_machine
 
 EXIT_SLOWER = 1
+EXIT_FAILED = 2
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,9 @@ class BenchOrder:
 
 
 def run_bench(order: BenchOrder, say: Callable[[str], None], print_out: Callable[[str], None]) -> int:
-    """Measure and print; 0, or 1 when something got slower than in the file compared with.
+    """Measure and print; 0, 1 when something got slower than in the earlier file, 2 when something failed.
+
+    What one measure fails at costs the others nothing: they are measured, and kept as soon as they are.
 
     Args:
         order: what to measure.
@@ -43,17 +48,21 @@ def run_bench(order: BenchOrder, say: Callable[[str], None], print_out: Callable
     earlier = None if order.compare is None else read_figures(order.compare)
     _check_packages(measures)
     figures: dict[str, Figure] = {}
+    failed: list[str] = []
+    text = _document(figures)
     for number, measure in enumerate(measures, start=1):
-        say(f"{number}/{len(measures)} {', '.join(measure.names)}: {measure.about}")
-        figures |= measure.run(order.options)
-    document = {
-        "machine": describe_machine(),
-        "figures": {k: f.model_dump(mode="json") for k, f in figures.items()},
-    }
-    text = json.dumps(document, indent=2)
-    if order.out is not None:
-        order.out.parent.mkdir(parents=True, exist_ok=True)
-        order.out.write_text(text + "\n", encoding="utf-8")
+        names = ", ".join(measure.names)
+        say(f"{number}/{len(measures)} {names}: {measure.about}")
+        try:
+            figures |= measure.run(order.options)
+        except Exception as error:
+            log.debug("%s failed", names, exc_info=True)
+            failed.append(f"{names} failed: {type(error).__name__}: {error}")
+            say(failed[-1])
+        text = _document(figures)
+        if order.out is not None:
+            order.out.parent.mkdir(parents=True, exist_ok=True)
+            order.out.write_text(text + "\n", encoding="utf-8")
     slower: list[str] = []
     compared = ""
     if earlier is not None:
@@ -67,7 +76,16 @@ def run_bench(order: BenchOrder, say: Callable[[str], None], print_out: Callable
         print_out(table(figures))
         if compared:
             print_out(f"\nagainst {order.compare}:\n{compared}")
-    return EXIT_SLOWER if slower else 0
+    for line in failed:
+        # Once more, where the eye is: after the table.
+        say(line)
+    return EXIT_FAILED if failed else EXIT_SLOWER if slower else 0
+
+
+def _document(figures: Mapping[str, Figure]) -> str:
+    machine = describe_machine()
+    measured = {name: figure.model_dump(mode="json") for name, figure in figures.items()}
+    return json.dumps({"machine": machine, "figures": measured}, indent=2)
 
 
 def list_measures() -> str:

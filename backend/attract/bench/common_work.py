@@ -48,16 +48,18 @@ def rival_settings(environments: int = RIVAL_ENVIRONMENTS) -> dict[str, Any]:
     }
 
 
-def train_cartpole(updates: int, *, seed: int, shared_trunk: bool) -> Training:
-    """Attract on it, `overlap`, for so many updates, as `attract train` runs it."""
-    settings = {
+def cartpole_settings(
+    updates: int, *, num_workers: int, instances: int, shared_trunk: bool
+) -> dict[str, Any]:
+    """Of a run of Attract on it, `overlap`, for so many updates; `instances` are each worker's."""
+    return {
         "preset": "default",
         "total_steps": updates * BATCH_STEPS,
         "policy": {"hidden_sizes": [64, 64], "activation": "tanh", "shared_trunk": shared_trunk},
         "collection": {
             "schedule": "overlap",
-            "num_workers": WORKERS,
-            "instances_per_worker": INSTANCES,
+            "num_workers": num_workers,
+            "instances_per_worker": instances,
         },
         "ppo": {
             "horizon": HORIZON,
@@ -70,4 +72,9 @@ def train_cartpole(updates: int, *, seed: int, shared_trunk: bool) -> Training:
             "clip_range": CLIP_RANGE,
         },
     }
+
+
+def train_cartpole(updates: int, *, seed: int, shared_trunk: bool) -> Training:
+    """Attract on it for so many updates, as `attract train` runs it."""
+    settings = cartpole_settings(updates, num_workers=WORKERS, instances=INSTANCES, shared_trunk=shared_trunk)
     return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES, *SHARES.values()))

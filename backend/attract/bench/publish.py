@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attract.bench.common_work import cartpole_settings
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.publication import Heard
@@ -18,10 +19,11 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 
 WORKERS = 8
-INSTANCES, HORIZON, ROLLOUT_STEPS = 64, 32, 256
-"""Workers play all the time: the publisher is faster than they are, as a learner on a GPU would be."""
+GAMES = 256
+"""Of the whole fleet."""
 LOOK_SECONDS = 0.5
-MOST_SECONDS = 120.0
+SECONDS_PER_VERSION = 2.0
+"""Patience: five to ten times what a version takes on two cores."""
 NAMES = ("publish/p50_ms", "publish/p99_ms")
 
 
@@ -34,19 +36,20 @@ def measure(options: BenchOptions) -> Mapping[str, Figure]:
 
 
 async def _publish(num_workers: int, versions: int) -> Heard:
-    """Let so many versions be published to so many workers in one browser."""
+    """Train CartPole with so many workers in one browser until so many versions have reached all of them."""
     token = secrets.token_hex(32)
-    settings = {
-        "collection": {"num_workers": num_workers, "instances_per_worker": INSTANCES, "warmup_steps": 0},
-        "ppo": {"horizon": HORIZON, "rollout_steps": ROLLOUT_STEPS},
-    }
+    # Training goes on until enough was heard of it.
+    settings = cartpole_settings(
+        100 * versions, num_workers=num_workers, instances=GAMES // num_workers, shared_trunk=True
+    )
     heard = Heard(num_workers)
     with tempfile.TemporaryDirectory(prefix="attract-bench-") as folder:
-        order = Order(game="cartpole", settings=settings, runs_dir=Path(folder), token=token)
+        runs_dir = Path(folder)
+        order = Order(game="cartpole", settings=settings, runs_dir=runs_dir, token=token, trains=True)
         async with serving(order) as served:
             host = await HostProcess.start(join_url(served.url, token, num_workers), lambda _event: None)
             try:
-                async with asyncio.timeout(MOST_SECONDS):
+                async with asyncio.timeout(60 + SECONDS_PER_VERSION * versions):
                     while len(heard.ready) < Heard.SETTLED + versions or len(heard.reached()) < versions:
                         await asyncio.sleep(LOOK_SECONDS)
                         heard.take(await served.report())

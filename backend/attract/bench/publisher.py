@@ -1,7 +1,7 @@
-"""A publisher in the learner's place: each batch is answered at once by a new version, made durable as ever.
+"""The learner with a stamp on each of its versions, or a publisher in its place.
 
-Everything a learner does after an update is done here with the learner's own parts (rule D1); only the update
-is left out, and the weights are shaken instead.
+The publisher answers each batch at once by a new version: everything a learner does after an update is done
+with the learner's own parts (rule D1); only the update is left out, and the weights are shaken instead.
 """
 
 import argparse
@@ -16,7 +16,10 @@ import torch
 
 from attract.bench.publication import DURABLE, ENDED, VERSION
 from attract.collection.seating import MAIN
+from attract.learner.allocator import keep_freed_memory
 from attract.learner.channel import Channel
+from attract.learner.loop import Learner, Update
+from attract.learner.machine import warm_up
 from attract.learner.process import die_with_parent
 from attract.learner.state import TrainingState
 from attract.learner.writer import CheckpointWriter
@@ -112,21 +115,54 @@ class Publisher:
         return {MAIN: self._patcher.patched(self._sole.policy.state_dict())}
 
 
-def main(fd: int) -> int:
-    """Speak the learner's side of its protocol on the inherited socket until it ends; the exit code."""
+class StampedLearner(Learner):
+    """The learner itself; a version's metrics say when its update ended and when it was on disk."""
+
+    def __init__(
+        self, begin: Begin, send: Callable[[FromLearner], None], on_failure: Callable[[Exception], None]
+    ) -> None:
+        """As the learner's."""
+        self._ended: dict[int, float] = {}
+
+        def stamped(message: FromLearner) -> None:
+            if isinstance(message, Published):
+                version = message.policy_version
+                stamps = {ENDED: self._ended.pop(version), DURABLE: time.monotonic(), VERSION: float(version)}
+                message = message.model_copy(update={"metrics": {**message.metrics, **stamps}})
+            send(message)
+
+        super().__init__(begin, stamped, on_failure)
+
+    def _publish(self, update: Update) -> None:
+        self._ended[self._state.policy_version] = time.monotonic()
+        super()._publish(update)
+
+
+def main(fd: int, *, trains: bool) -> int:
+    """Speak the learner's side of its protocol on the inherited socket until it ends; the exit code.
+
+    Args:
+        fd: the socket.
+        trains: whether the learner itself answers, stamped, or a publisher in its place.
+    """
     die_with_parent()
+    keep_freed_memory()
     channel = Channel(socket.socket(fileno=fd))
 
     def failed(error: Exception) -> None:
         print(f"the publisher failed: {error}", file=sys.stderr, flush=True)
         os._exit(1)
 
+    if trains:
+        warm_up()
     begin = channel.receive()
     if not isinstance(begin, Begin):
         return 0
-    publisher = Publisher(begin, channel.send, failed)
+    publisher = (StampedLearner if trains else Publisher)(begin, channel.send, failed)
     publisher.start()
     while (message := channel.receive()) is not None and not isinstance(message, Shutdown):
+        if isinstance(message, Begin):
+            raise RuntimeError("expected begin once, got another")
         publisher.handle(message)
     publisher.close()
     return 0
@@ -135,4 +171,6 @@ def main(fd: int) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m attract.bench.publisher")
     parser.add_argument("--fd", type=int, required=True, help="socket inherited from the gateway")
-    sys.exit(main(parser.parse_args().fd))
+    parser.add_argument("--trains", action="store_true", help="be the learner, and only say when")
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.fd, trains=arguments.trains))

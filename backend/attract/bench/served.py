@@ -1,4 +1,4 @@
-"""A gateway in a process of its own, with a publisher in the learner's place, and what passed its websockets.
+"""A gateway in a process of its own, with its learner or a publisher, and what passed its websockets.
 
 `python -m attract.bench.served` reads its order as a line of JSON, says where it is, answers each further
 line with a `Report`, and ends when there are no more.
@@ -38,6 +38,8 @@ class Order(BaseModel):
     """Of the run."""
     runs_dir: Path
     token: str
+    trains: bool = False
+    """Whether its versions come of training, or of a publisher as fast as can be."""
 
 
 class Place(BaseModel):
@@ -110,14 +112,15 @@ async def _serve() -> None:
         stamped.append(StampedApp(app))
         return stamped[0]
 
+    async def start() -> LearnerLink:
+        return await spawn_learner(command=[*PUBLISHER, *(["--trains"] if order.trains else [])])
+
     def heard(_kind: Kind, body: WireModel) -> None:
         if isinstance(body, MetricsRow) and VERSION in body.values:
             values = body.values
             ready.append(Ready(int(values[VERSION]), values[ENDED], values[DURABLE]))
 
-    async with running_gateway(
-        settings, port_is_fixed=False, start_learner=_start_publisher, around=around
-    ) as gateway:
+    async with running_gateway(settings, port_is_fixed=False, start_learner=start, around=around) as gateway:
         view = await gateway.service.start_run(order.game, order.settings)
         gateway.service.subscribe(heard)
         say(Place(url=gateway.url, run_id=view.run_id))
@@ -154,10 +157,6 @@ def _report(passed: Passed, ready: list[Ready]) -> Report:
 
 def _message(frame: bytes) -> Mapping[str, Any]:
     return ormsgpack.unpackb(frame)
-
-
-async def _start_publisher() -> LearnerLink:
-    return await spawn_learner(command=PUBLISHER)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ SWITCHES = (
     "--disable-sync",
     "--disable-gpu",
     "--mute-audio",
-    # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And WebAssembly that is
-    # optimised on a guess is, after some wrong guesses, not optimised again: sessions then run at half their speed for good.
+    # Workers make little garbage: left to grow, the space for it costs each of them up to 40 MiB. And after
+    # some wrong guesses WebAssembly is not optimised again: sessions then run at half their speed for good.
     "--js-flags=--max-semi-space-size=1 --no-wasm-deopt",
 )
 """A training host needs no network but the gateway's and no screen."""

@@ -42,7 +42,7 @@ from attract.settings import PolicySettings, PpoSettings
 
 
 @dataclass(frozen=True, slots=True)
-class _Update:
+class Update:
     """What is known of an update between its end and its announcement."""
 
     batch_id: int | None
@@ -203,7 +203,7 @@ class Learner:
         self._policies.gather(batches)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         metrics = {"time/warmup_seconds": time.perf_counter() - started}
-        self._publish(_Update(None, metrics, num_steps, []))
+        self._publish(Update(None, metrics, num_steps, []))
 
     def _train(self, message: Train) -> None:
         if self._needs_warmup:
@@ -251,7 +251,7 @@ class Learner:
             metrics["federated/is_over"] = float(self._averaging.is_over)
         if spread is not None:
             metrics["rollout/phase_spread"] = spread
-        self._publish(_Update(message.batch_id, metrics, num_steps, rejected))
+        self._publish(Update(message.batch_id, metrics, num_steps, rejected))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""
@@ -264,7 +264,7 @@ class Learner:
         self._consecutive_dropped += 1
         self._send(Dropped(batch_id=message.batch_id, reason=reason, consecutive=self._consecutive_dropped))
 
-    def _publish(self, update: _Update) -> None:
+    def _publish(self, update: Update) -> None:
         """Hand the version to the disk; it is announced once it is durable (rule D1)."""
         state = self._state
         self._policies.remember()
