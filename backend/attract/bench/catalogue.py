@@ -13,6 +13,7 @@ from attract.bench.solve import SOLVE
 from attract.bench.versus import VERSUS
 from attract.bench.whole_update import WHOLE_UPDATE
 from attract.bench.wire import WIRE
+from attract.bench.workers import WORKER_SCALING
 
 MEASURES: tuple[Measure, ...] = (
     MATMUL,
@@ -27,4 +28,5 @@ MEASURES: tuple[Measure, ...] = (
     END_TO_END,
     *VERSUS,
     SOLVE,
+    WORKER_SCALING,
 )

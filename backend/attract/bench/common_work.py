@@ -74,7 +74,11 @@ def cartpole_settings(
     }
 
 
-def train_cartpole(updates: int, *, seed: int, shared_trunk: bool) -> Training:
+def train_cartpole(
+    updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS, instances: int = INSTANCES
+) -> Training:
     """Attract on it for so many updates, as `attract train` runs it."""
-    settings = cartpole_settings(updates, num_workers=WORKERS, instances=INSTANCES, shared_trunk=shared_trunk)
+    settings = cartpole_settings(
+        updates, num_workers=num_workers, instances=instances, shared_trunk=shared_trunk
+    )
     return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES, *SHARES.values()))

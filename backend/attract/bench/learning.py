@@ -16,8 +16,8 @@ from attract.errors import ConfigurationError
 
 UPDATES_PER_ROUND = 5
 QUICK_STEPS = 8192
-SIZES = (1_024, 10_240, 102_400, 1_048_576)
-"""Steps of one batch, about 10^3 to 10^6."""
+SIZES = (1_024, 10_240, 102_400, 1_048_576, 10_485_760)
+"""Steps of one batch, about 10^3 to 10^7."""
 QUICK_SIZES = (1_024, 10_240)
 STEPS_PER_ROUND = 200_000
 """Smaller batches are trained on more often, so that a round of any size takes long enough to be timed."""
@@ -136,7 +136,7 @@ LEARNER: tuple[Measure, ...] = (
     Measure(names=("learner/cuda",), about="the same on a GPU, shared trunk", run=_cuda, by_default=False),
     Measure(
         names=("scaling/learner",),
-        about="ppo_update on 10^3 to 10^6 steps: the largest batch against the best of the others; memory",
+        about="ppo_update on 10^3 to 10^7 steps: the largest batch against the best of the others; memory",
         run=_sizes,
         by_default=False,
     ),

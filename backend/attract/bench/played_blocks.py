@@ -1,4 +1,4 @@
-"""Blocks of CartPole's shape, made without a game: for sockets and stores under load."""
+"""Blocks of a game's shape, made without the game: for sockets and stores under load."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,9 +8,10 @@ import ormsgpack
 
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, EpisodeResult, FinalObservations, Lease, WelcomeWorker
+from attract.schema.spaces import BoxSpace
 from attract.schema.tensor import from_numpy
 
-DESCRIPTION = GameDescription.model_validate(
+CARTPOLE = GameDescription.model_validate(
     {
         "id": "CartPole-v1",
         "tick_seconds": 0.02,
@@ -23,6 +24,20 @@ DESCRIPTION = GameDescription.model_validate(
     }
 )
 """Sizes and limits of the bundled game."""
+HARVEST = GameDescription.model_validate(
+    {
+        "id": "Harvest-v1",
+        "tick_seconds": 0.1,
+        "seconds_per_step": 0.1,
+        "ticks_per_step": 1,
+        "max_seconds": 20.0,
+        "max_steps": 200,
+        "observation": {"kind": "box", "dtype": "uint8", "shape": [24, 24, 3]},
+        "action": {"kind": "discrete", "n": 3},
+    }
+)
+"""The same of the bundled game of pixels."""
+DESCRIPTIONS = {"cartpole": CARTPOLE, "harvest": HARVEST}
 EPISODE_STEPS = 200
 """Mean length of an episode; one in ten ends at its time limit, and sends its final observation."""
 TRUNCATED = 0.1
@@ -37,7 +52,9 @@ class PlayedBlocks:
     def __init__(self, welcome: WelcomeWorker) -> None:
         """`welcome`: the worker's seat. Raises: RuntimeError: when a segment does not fit a frame."""
         self._welcome = welcome
-        self._message = played_block(welcome.run_id, welcome.instance_ids, welcome.horizon).model_dump()
+        self._message = played_block(
+            welcome.run_id, welcome.instance_ids, welcome.horizon, welcome.description
+        ).model_dump()
         self._steps = 0
         self.sample = self._frame(0, 0, 0)
         """A frame of no lease."""
@@ -64,14 +81,25 @@ class PlayedBlocks:
         return ormsgpack.packb(self._message | named)
 
 
-def played_block(run_id: str, instance_ids: list[int], horizon: int) -> Block:
-    """One block of these instances, of lease 0, always the same."""
+def played_block(
+    run_id: str, instance_ids: list[int], horizon: int, description: GameDescription = CARTPOLE
+) -> Block:
+    """One block of these instances, of lease 0, always the same; of a game that shows one box."""
+    space = description.observation
+    if not isinstance(space, BoxSpace):
+        raise RuntimeError(f"expected a box, got {space!r}")
+    dtype, extents = space.dtype, space.shape
     random = np.random.default_rng(0)
     slots = len(instance_ids)
     shape = (horizon, slots)
 
     def floats(*shape: int) -> Any:
         return from_numpy(random.standard_normal(shape, np.float32))
+
+    def observations(*leading: int) -> Any:
+        if dtype == "uint8":
+            return from_numpy(random.integers(0, 256, (*leading, *extents), np.uint8))
+        return floats(*leading, *extents)
 
     ends = random.random(shape) < 1 / EPISODE_STEPS
     truncated = ends & (random.random(shape) < TRUNCATED)
@@ -96,7 +124,7 @@ def played_block(run_id: str, instance_ids: list[int], horizon: int) -> Block:
         policy_version=0,
         slot_id=from_numpy(np.array(instance_ids, np.int32)),
         first_step=from_numpy(np.zeros(slots, np.int32)),
-        observation={"obs": floats(horizon, slots, 4)},
+        observation={"obs": observations(horizon, slots)},
         action=from_numpy(random.integers(0, 2, shape, np.int32)),
         log_prob=from_numpy(np.log(random.uniform(0.1, 1.0, shape)).astype(np.float32)),
         value=floats(horizon, slots),
@@ -105,12 +133,12 @@ def played_block(run_id: str, instance_ids: list[int], horizon: int) -> Block:
         truncated=from_numpy(truncated),
         valid=from_numpy(np.ones(shape, np.uint8)),
         executed_ticks=from_numpy(np.ones(shape, np.uint16)),
-        bootstrap_observation={"obs": floats(slots, 4)},
+        bootstrap_observation={"obs": observations(slots)},
         bootstrap_value=floats(slots),
         final_observations=FinalObservations(
             step=from_numpy(steps.astype(np.int32)),
             column=from_numpy(columns.astype(np.int32)),
-            observation={"obs": floats(len(steps), 4)},
+            observation={"obs": observations(len(steps))},
             value=floats(len(steps)),
         )
         if len(steps)

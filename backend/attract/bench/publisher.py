@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
+from attract.allocator import keep_freed_memory
 from attract.bench.publication import DURABLE, ENDED, VERSION
 from attract.collection.seating import MAIN
-from attract.learner.allocator import keep_freed_memory
 from attract.learner.channel import Channel
 from attract.learner.loop import Learner, Update
 from attract.learner.machine import warm_up

@@ -17,7 +17,7 @@ import websockets
 from pydantic import BaseModel, ConfigDict
 
 from attract.bench.child import questions, say
-from attract.bench.played_blocks import DESCRIPTION, PlayedBlocks
+from attract.bench.played_blocks import DESCRIPTIONS, PlayedBlocks
 from attract.commands.gateway import run_async
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
@@ -238,7 +238,9 @@ async def _host(fleet: Fleet, window: _Window, leased: asyncio.Queue[bytes]) -> 
             match decode_to_browser(data):
                 case Assignment(run_id=str(run_id), game=game) as assignment if game is not None:
                     if assignment.describe:
-                        described = GameDescribed(run_id=run_id, sha256=game.sha256, description=DESCRIPTION)
+                        described = GameDescribed(
+                            run_id=run_id, sha256=game.sha256, description=DESCRIPTIONS[game.name]
+                        )
                         await socket.send(encode(described))
                     while started < min(assignment.num_workers, fleet.num_workers):
                         worker = _Worker(fleet, run_id, next(numbers), window, leased)

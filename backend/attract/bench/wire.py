@@ -23,14 +23,17 @@ from attract.server.app import PACKAGE_DIR, read_build
 
 MIB = 1024 * 1024
 WORKERS = 8
-INSTANCES, HORIZON = 104, 64
-"""CartPole's segments of so many slots nearly fill a frame of 256 KiB, the size that is moved fastest."""
+HORIZON = 64
+INSTANCES = {"cartpole": 104, "harvest": 2}
+"""Segments of so many slots nearly fill a frame of 256 KiB, the size that is moved fastest."""
 ROLLOUT_STEPS = 1024
-"""A batch is 31 MB then: a version or more is published in every second of full load."""
+"""A batch is about 30 MB then: a version or more is published in every second of full load."""
 FULL_LOAD = 24
 """Blocks in flight at full load."""
 PROBE_SECONDS = 0.005
 NAMES = ("wire/ms_per_mib", "wire/bare_socket_mib_s", "gateway/cpu_ms_per_mib", "gateway/healthz_p99_ms")
+PIXEL_NAMES = ("wire/pixels_ms_per_mib", "gateway/pixels_cpu_ms_per_mib")
+"""The same of a game whose observations are images: a MiB of it has 60 steps for each 1,700 of CartPole's."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +52,31 @@ class _Round:
 
 
 def measure(options: BenchOptions) -> Mapping[str, Figure]:
-    """All figures of `NAMES`, from one gateway, one fleet and one bare server whose turns alternate."""
-    return _figures(asyncio.run(_measure(options)))
+    """All figures: a gateway, a fleet and a bare server whose turns alternate; then others for pixels."""
+    figures = _figures(asyncio.run(_measure("cartpole", options)))
+    pixels = _figures(asyncio.run(_measure("harvest", options)))
+    return figures | {name: pixels[name.replace("pixels_", "")] for name in PIXEL_NAMES}
 
 
-async def _measure(options: BenchOptions) -> list[_Round]:
+async def _measure(game: str, options: BenchOptions) -> list[_Round]:
     seconds = 0.3 if options.quick else 1.5
-    async with _world() as (gateway, bare, clients, frame_bytes):
+    async with _world(game) as (gateway, bare, clients, frame_bytes):
         # Everything once, uncounted: caches, connections, the interpreter's own specialisation.
         await _round(gateway, bare, clients, frame_bytes, seconds / 3)
         return [await _round(gateway, bare, clients, frame_bytes, seconds) for _ in range(options.rounds)]
 
 
 @contextlib.asynccontextmanager
-async def _world() -> AsyncGenerator[tuple[Served, Child, Child, int]]:
+async def _world(game: str) -> AsyncGenerator[tuple[Served, Child, Child, int]]:
     """A gateway, a bare server, a fleet joined to both, and the size of its frames."""
     token = secrets.token_hex(32)
     settings = {
-        "collection": {"num_workers": WORKERS, "instances_per_worker": INSTANCES, "warmup_steps": 0},
+        "collection": {"num_workers": WORKERS, "instances_per_worker": INSTANCES[game], "warmup_steps": 0},
         "ppo": {"horizon": HORIZON, "rollout_steps": ROLLOUT_STEPS},
     }
     async with contextlib.AsyncExitStack() as stack:
         runs_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attract-bench-")))
-        order = Order(game="cartpole", settings=settings, runs_dir=runs_dir, token=token)
+        order = Order(game=game, settings=settings, runs_dir=runs_dir, token=token)
         gateway = await stack.enter_async_context(serving(order))
         bare = await stack.enter_async_context(running("attract.bench.bare_socket"))
         place = await bare.ask(Look(), BarePlace)
@@ -205,5 +210,7 @@ def _figures(rounds: Sequence[_Round]) -> dict[str, Figure]:
 
 
 WIRE = Measure(
-    NAMES, "blocks from socket to store, against a bare socket and a copy; /healthz meanwhile", measure
+    NAMES + PIXEL_NAMES,
+    "blocks from socket to store, against a bare socket and a copy; /healthz meanwhile",
+    measure,
 )

@@ -11,8 +11,8 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
+from attract.allocator import keep_freed_memory
 from attract.errors import FederationError
-from attract.learner.allocator import keep_freed_memory
 from attract.learner.channel import Channel
 from attract.runs.log_files import redirect_output
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner

@@ -1,9 +1,13 @@
-"""Keeps the garbage collector out of the gateway's way: a look at all its objects holds up every socket."""
+"""Keeps the garbage collector and page faults out of the gateway's way."""
 
 import gc
 
+from attract.allocator import keep_freed_memory
+
 YOUNG_OBJECTS = 50_000
 """Objects made and not yet freed that are looked at together; Python's own 700 are those of two blocks."""
+KEEP_BYTES = 64 << 20
+"""Freed memory that is not handed back: what the frames of all sockets take at a time."""
 
 
 def settle_memory() -> None:
@@ -16,4 +20,5 @@ def settle_memory() -> None:
     """
     gc.collect()
     gc.freeze()
+    keep_freed_memory(KEEP_BYTES)
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])

@@ -276,29 +276,30 @@ class SocketHub:
     async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
         # Always reads: uvicorn stops while nobody does, misses the pong and drops the socket.
         inbox = _Inbox(self._settings.inbound_blocks)
-        meter = _Meter(self._settings, asyncio.get_running_loop().time())
+        reading = asyncio.create_task(self._read(websocket, inbox))
         dealing = asyncio.create_task(self._deal(inbox, connection_id))
         try:
-            while True:
-                reading = asyncio.ensure_future(_receive_bytes(websocket))
-                await asyncio.wait((reading, dealing), return_when=asyncio.FIRST_COMPLETED)
-                if dealing.done():
-                    reading.cancel()
-                    return dealing.result()
-                data = reading.result()
-                meter.count(len(data), asyncio.get_running_loop().time())
-                if len(data) > self.max_frame_bytes:
-                    raise _refusal(
-                        "too_large",
-                        close_codes.TOO_LARGE,
-                        f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
-                        "reload the page",
-                    )
-                inbox.put(data)
+            await asyncio.wait((reading, dealing), return_when=asyncio.FIRST_COMPLETED)
+            (dealing if dealing.done() else reading).result()
         finally:
-            dealing.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ProtocolError):
-                await dealing
+            for task in (reading, dealing):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, ProtocolError, WebSocketDisconnect):
+                    await task
+
+    async def _read(self, websocket: WebSocket, inbox: "_Inbox") -> None:
+        meter = _Meter(self._settings, asyncio.get_running_loop().time())
+        while True:
+            data = await _receive_bytes(websocket)
+            meter.count(len(data), asyncio.get_running_loop().time())
+            if len(data) > self.max_frame_bytes:
+                raise _refusal(
+                    "too_large",
+                    close_codes.TOO_LARGE,
+                    f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
+                    "reload the page",
+                )
+            inbox.put(data)
 
     async def _deal(self, inbox: "_Inbox", connection_id: int) -> None:
         while True:

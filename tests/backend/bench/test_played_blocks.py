@@ -2,7 +2,7 @@
 
 import pytest
 
-from attract.bench.played_blocks import DESCRIPTION, PlayedBlocks
+from attract.bench.played_blocks import CARTPOLE, PlayedBlocks
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.frames import decode_from_browser
@@ -14,7 +14,7 @@ WELCOME = WelcomeWorker(
     run_id="run-1",
     worker_id=3,
     game=GameReference(name="cartpole", sha256="ab" * 32, url="games/x.js"),
-    description=DESCRIPTION,
+    description=CARTPOLE,
     instance_ids=list(range(40, 136)),
     seed=SEED,
     horizon=64,
@@ -24,7 +24,7 @@ WELCOME = WelcomeWorker(
 
 def test_each_segment_of_a_lease_is_a_usable_block_that_follows_the_one_before():
     blocks = PlayedBlocks(WELCOME)
-    layout = StoreLayout.for_run(DESCRIPTION, PolicyLayout(), 64, 96)
+    layout = StoreLayout.for_run(CARTPOLE, PolicyLayout(), 64, 96)
     seen: list[tuple[int, int, int, int]] = []
     for one in (train_lease(7, version=0, num_segments=2), train_lease(9, version=1)):
         for frame in blocks.frames(one):

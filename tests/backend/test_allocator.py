@@ -2,12 +2,12 @@ import os
 import subprocess
 import sys
 
-from attract.learner.allocator import keep_freed_memory
+from attract.allocator import keep_freed_memory
 
 PROGRAM = """
 import resource, sys
 import torch
-from attract.learner.allocator import keep_freed_memory
+from attract.allocator import keep_freed_memory
 torch.set_num_threads(1)
 if sys.argv[1] == "keep":
     assert keep_freed_memory()

@@ -1,4 +1,4 @@
-"""Keeps the memory of one minibatch for the next, where the C library would hand it back each time."""
+"""Keeps the memory of a minibatch or a frame for the next, where the C library would hand it back."""
 
 import ctypes
 import sys
@@ -10,11 +10,12 @@ _LARGEST_HEAP_BLOCK_BYTES = 32 << 20
 """The most glibc accepts on 64 bits; larger blocks are always mapped."""
 
 
-def keep_freed_memory() -> bool:
-    """Tell glibc to reuse freed blocks of up to 32 MiB, at most 512 MiB in all, instead of unmapping them.
+def keep_freed_memory(keep_bytes: int = _KEEP_BYTES) -> bool:
+    """Tell glibc to reuse freed blocks of up to 32 MiB, at most `keep_bytes` in all, and not to unmap them.
 
     Activations of a megabyte are allocated and freed for every layer of every minibatch; page faults on fresh
-    memory cost a fifth of an update. For the learner's own process only, before its first tensor.
+    memory cost a fifth of an update. For a process of our own only: the learner's, before its first tensor,
+    and the gateway's, through which frames of 256 KiB go.
 
     Returns: whether it could be done; False where the C library is not glibc.
     """
@@ -23,5 +24,5 @@ def keep_freed_memory() -> bool:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
-    kept = bool(mallopt(_M_TRIM_THRESHOLD, _KEEP_BYTES))
+    kept = bool(mallopt(_M_TRIM_THRESHOLD, keep_bytes))
     return bool(mallopt(_M_MMAP_THRESHOLD, _LARGEST_HEAP_BLOCK_BYTES)) and kept
