@@ -1,8 +1,6 @@
 """A page that Playwright does not know: it is heard, its workers are left alone."""
 
 import asyncio
-import http.server
-import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +10,7 @@ from playwright.async_api import Browser, async_playwright
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.browser.page import PageError, UnwatchedPage
 from free_port import free_port
+from served_page import served_page
 
 WORKER = "setInterval(() => 0, 1000); console.error('the worker said so');"
 PAGE = f"""<!doctype html><title>page</title><link rel="icon" href="data:,"><script>
@@ -22,26 +21,10 @@ PAGE = f"""<!doctype html><title>page</title><link rel="icon" href="data:,"><scr
 Event = tuple[str, Mapping[str, Any]]
 
 
-class _Pages(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/" else 404)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(PAGE.encode())
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
 @pytest.fixture
 def page_server() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_page(PAGE) as url:
+        yield url
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import http.server
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,30 +9,15 @@ import psutil
 import pytest
 
 from attract.browser.process import HostProcess
+from served_page import served_page
 
-PAGE = b"<!doctype html><title>host</title><script>console.error('seen ' + location.hash)</script>"
-
-
-class _Pages(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(404 if "missing" in self.path else 200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(PAGE)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
+PAGE = "<!doctype html><title>host</title><script>console.error('seen ' + location.hash)</script>"
 
 
 @pytest.fixture
 def page_server() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Pages)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/join.html#token=abc"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_page(PAGE) as url:
+        yield f"{url}/join.html#token=abc"
 
 
 async def test_it_opens_the_page_reports_the_console_and_leaves_no_process(page_server: str) -> None:
