@@ -15,6 +15,8 @@ RIVAL_ENVIRONMENTS: Final = 16
 WORKERS: Final = 2
 INSTANCES: Final = 128
 """Of each worker: Attract's own number."""
+GAMES: Final = WORKERS * INSTANCES
+"""Of all workers together, however many they are."""
 HORIZON: Final = 64
 
 SKIPPED_UPDATES: Final = 10
@@ -48,10 +50,8 @@ def rival_settings(environments: int = RIVAL_ENVIRONMENTS) -> dict[str, Any]:
     }
 
 
-def cartpole_settings(
-    updates: int, *, num_workers: int, instances: int, shared_trunk: bool
-) -> dict[str, Any]:
-    """Of a run of Attract on it, `overlap`, for so many updates; `instances` are each worker's."""
+def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> dict[str, Any]:
+    """Of a run of Attract on it, `overlap`, for so many updates; the workers share `GAMES`."""
     return {
         "preset": "default",
         "total_steps": updates * BATCH_STEPS,
@@ -59,7 +59,7 @@ def cartpole_settings(
         "collection": {
             "schedule": "overlap",
             "num_workers": num_workers,
-            "instances_per_worker": instances,
+            "instances_per_worker": GAMES // num_workers,
         },
         "ppo": {
             "horizon": HORIZON,
@@ -74,11 +74,7 @@ def cartpole_settings(
     }
 
 
-def train_cartpole(
-    updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS, instances: int = INSTANCES
-) -> Training:
+def train_cartpole(updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS) -> Training:
     """Attract on it for so many updates, as `attract train` runs it."""
-    settings = cartpole_settings(
-        updates, num_workers=num_workers, instances=instances, shared_trunk=shared_trunk
-    )
+    settings = cartpole_settings(updates, num_workers=num_workers, shared_trunk=shared_trunk)
     return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES, *SHARES.values()))

@@ -10,11 +10,11 @@ from attract.bench.apart import run_apart
 from attract.bench.bare_ppo import BarePpo
 from attract.bench.collection import Seconds, Task, prepare, rates_of
 from attract.bench.common_work import (
+    GAMES,
     INSTANCES,
     PHASES,
     SHARES,
     SKIPPED_UPDATES,
-    WORKERS,
     train_cartpole,
     updates_of,
 )
@@ -62,7 +62,7 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
             "bare_learner_us_per_step": statistics.median(1e6 * one.learner for one in bare),
             "bare_collection_us_per_step": statistics.median(1e6 * one.collection for one in bare),
             "bound_steps_per_second": statistics.median(one.steps_per_second for one in bare),
-            "instances": WORKERS * INSTANCES,
+            "instances": GAMES,
             **time_of_an_update(trainings),
         },
     )

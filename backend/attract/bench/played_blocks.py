@@ -81,9 +81,7 @@ class PlayedBlocks:
         return ormsgpack.packb(self._message | named)
 
 
-def played_block(
-    run_id: str, instance_ids: list[int], horizon: int, description: GameDescription = CARTPOLE
-) -> Block:
+def played_block(run_id: str, instance_ids: list[int], horizon: int, description: GameDescription) -> Block:
     """One block of these instances, of lease 0, always the same; of a game that shows one box."""
     space = description.observation
     if not isinstance(space, BoxSpace):

@@ -19,8 +19,6 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 
 WORKERS = 8
-GAMES = 256
-"""Of the whole fleet."""
 LOOK_SECONDS = 0.5
 SECONDS_PER_VERSION = 2.0
 """Patience: five to ten times what a version takes on two cores."""
@@ -39,9 +37,7 @@ async def _publish(num_workers: int, versions: int) -> Heard:
     """Train CartPole with so many workers in one browser until so many versions have reached all of them."""
     token = secrets.token_hex(32)
     # Training goes on until enough was heard of it.
-    settings = cartpole_settings(
-        100 * versions, num_workers=num_workers, instances=GAMES // num_workers, shared_trunk=True
-    )
+    settings = cartpole_settings(100 * versions, num_workers=num_workers, shared_trunk=True)
     heard = Heard(num_workers)
     with tempfile.TemporaryDirectory(prefix="attract-bench-") as folder:
         runs_dir = Path(folder)

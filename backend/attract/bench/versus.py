@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from attract.bench.common_work import (
-    INSTANCES,
+    GAMES,
     RIVAL_ENVIRONMENTS,
     SKIPPED_UPDATES,
-    WORKERS,
     rival_settings,
     train_cartpole,
     updates_of,
@@ -103,7 +102,7 @@ def measure_versus(rival: Rival, options: BenchOptions) -> Mapping[str, Figure]:
     detail = {
         "rival_steps_per_second": statistics.median(rates),
         "rival_environments": RIVAL_ENVIRONMENTS,
-        "instances": WORKERS * INSTANCES,
+        "instances": GAMES,
     }
     for part in ("games", "inference", "learning"):
         detail[f"rival_{part}_share"] = statistics.median(one.share_of(part) for one in theirs)

@@ -4,15 +4,13 @@ import statistics
 from collections.abc import Mapping
 
 from attract.bench.collection import UNIT, Seconds, Task, prepare, rates_of
-from attract.bench.common_work import SKIPPED_UPDATES, train_cartpole, updates_of
+from attract.bench.common_work import GAMES, SKIPPED_UPDATES, train_cartpole, updates_of
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.page import open_page
 from attract.settings import PolicySettings
 
 NUM_WORKERS = (1, 2, 4, 8)
-GAMES = 256
-"""Of all workers together, however many they are."""
 NAMES = tuple(f"scaling/workers_{count}" for count in NUM_WORKERS)
 
 
@@ -28,7 +26,6 @@ def _scaling(options: BenchOptions) -> Mapping[str, Figure]:
                 seed=number,
                 shared_trunk=True,
                 num_workers=count,
-                instances=GAMES // count,
             ).steady_rate(SKIPPED_UPDATES)
             for number in range(1, options.rounds + 1)
         ]

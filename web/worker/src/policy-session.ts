@@ -1,6 +1,7 @@
 /** A policy version as an ONNX Runtime session in WebAssembly, one thread. */
 
 import type { GameDescription } from "@attract/schema";
+import { observationEntries } from "attract/observation";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import * as ort from "onnxruntime-web/wasm";
 import { ObservationBatch } from "./observation-batch.ts";
@@ -121,7 +122,7 @@ export async function createPolicySession(
  * would double the time a session takes to make. Images and recurrent policies gain 5 to 10 percent by it.
  */
 function isPlain(game: PolicyGame, options: PolicySessionOptions): boolean {
-  const { entries } = new ObservationBatch(game.observation as never, 1);
+  const entries = observationEntries(game.observation as never);
   return (options.stateSize ?? 0) === 0 && entries.every(({ shape }) => shape.length === 1);
 }
 
