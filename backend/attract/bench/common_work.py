@@ -24,7 +24,13 @@ SKIPPED_UPDATES: Final = 10
 UPDATES: Final = 50
 QUICK_UPDATES: Final = 14
 
-PHASES: Final = ("time/load_seconds", "time/update_seconds", "time/checkpoint_seconds")
+PHASES: Final = {
+    "load_ms": "time/load_seconds",
+    "compute_ms": "time/update_seconds",
+    "handover_ms": "time/idle_seconds",
+    "checkpoint_ms": "time/checkpoint_seconds",
+}
+"""What the learner times, by the names that a figure's `detail` has."""
 SHARES: Final = {
     "workers_game_share": "fleet/game_fraction",
     "workers_inference_share": "fleet/inference_fraction",
@@ -77,4 +83,4 @@ def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> 
 def train_cartpole(updates: int, *, seed: int, shared_trunk: bool, num_workers: int = WORKERS) -> Training:
     """Attract on it for so many updates, as `attract train` runs it."""
     settings = cartpole_settings(updates, num_workers=num_workers, shared_trunk=shared_trunk)
-    return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES, *SHARES.values()))
+    return train("cartpole", seed=seed, settings=settings, metrics=(*PHASES.values(), *SHARES.values()))

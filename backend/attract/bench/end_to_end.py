@@ -72,19 +72,17 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
 def time_of_an_update(trainings: Sequence[Training]) -> dict[str, float]:
     """Where the time of one update goes, in ms, medians over the runs.
 
-    `update_ms` is from one committed update to the next. Of it the learner's thread loads for `load_ms` and
-    computes for `compute_ms`, and for `handover_ms` it waits until the next batch is in its hands, or writes
-    what it has done. The checkpoint's `checkpoint_ms` are another thread's.
+    `update_ms` is from one committed update to the next. Of it the learner's thread loads for `load_ms`,
+    computes for `compute_ms`, and has no batch for `handover_ms`, each by its own clock; the rest it hands
+    over what it has done. The checkpoint's `checkpoint_ms` are another thread's.
     """
-    names = dict(zip(("load_ms", "compute_ms", "checkpoint_ms"), PHASES, strict=True))
     every: list[dict[str, float]] = []
     for training in trainings:
         steady = training.updates[SKIPPED_UPDATES:]
         mean = 1e3 * (steady[-1].seconds - steady[0].seconds) / (len(steady) - 1)
-        parts = {short: 1e3 * training.mean(name, SKIPPED_UPDATES) for short, name in names.items()}
-        handover = mean - parts["load_ms"] - parts["compute_ms"]
+        parts = {short: 1e3 * training.mean(name, SKIPPED_UPDATES) for short, name in PHASES.items()}
         shares = {short: training.mean(name, SKIPPED_UPDATES) for short, name in SHARES.items()}
-        every.append({"update_ms": mean, **parts, "handover_ms": handover, **shares})
+        every.append({"update_ms": mean, **parts, **shares})
     return {name: statistics.median(one[name] for one in every) for name in every[0]}
 
 

@@ -91,6 +91,7 @@ class Learner:
                 one.begin_federated()
         self._phases = EpisodePhases()
         self._consecutive_dropped = 0
+        self._idle_since: float | None = None
         self._needs_warmup = False
         self._notes: list[str] = []
         self._labels = {
@@ -142,6 +143,7 @@ class Learner:
                 self._warm_up(message)
             case Train():
                 self._train(message)
+                self._idle_since = time.perf_counter()
             case Export():
                 self._export(message)
 
@@ -244,6 +246,8 @@ class Learner:
             "time/load_seconds": loaded - started,
             "time/update_seconds": updated - loaded,
         }
+        if self._idle_since is not None:
+            metrics["time/idle_seconds"] = started - self._idle_since
         if message.federated_rounds:
             metrics["federated/round"] = float(message.federated_rounds[-1])
             metrics["time/federated_seconds"] = time.perf_counter() - updated

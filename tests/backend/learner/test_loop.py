@@ -86,6 +86,7 @@ def test_a_run_from_warm_up_to_a_better_policy(fleet: SignsFleet, tmp_path: Path
         "rollout/phase_spread",
         "time/update_seconds",
         "time/load_seconds",
+        "time/idle_seconds",
         "time/checkpoint_seconds",
     ):
         assert name in last.metrics

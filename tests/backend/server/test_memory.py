@@ -5,11 +5,11 @@ import sys
 
 PROGRAM = """
 import gc
-from attract.bench.played_blocks import played_block
+from attract.bench.played_blocks import CARTPOLE, played_block
 from attract.schema.frames import decode_from_browser, encode
 from attract.server.memory import settle_memory
 
-frame = encode(played_block("run", list(range(96)), 64))
+frame = encode(played_block("run", list(range(96)), 64, CARTPOLE))
 looks = []
 gc.callbacks.append(lambda phase, info: phase == "start" and looks.append(info["generation"]))
 
