@@ -5,6 +5,7 @@ import numpy as np
 from attract.schema import PROTOCOL_VERSION
 from attract.schema import messages as m
 from attract.schema.base import WireModel
+from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
@@ -86,7 +87,12 @@ BLOCK = m.Block(
         observation={"obs": from_numpy(np.array([[0.5, -0.5]], np.float32))},
         value=from_numpy(np.array([3.25], np.float32)),
     ),
-    episodes=[EPISODE],
+    episodes=columns_of(
+        [
+            EPISODE,
+            EPISODE.model_copy(update={"instance_id": 9, "step": 2, "metrics": {}, "lesson_id": "small"}),
+        ]
+    ),
 )
 
 FROM_BROWSER: list[WireModel] = [

@@ -6,6 +6,7 @@ import cartpole from "../../web/games/cartpole/game.ts";
 import foragers from "../../web/games/foragers/game.ts";
 import { collect } from "../web/worker/support/collected.ts";
 import { createLoop, FakePolicy, lease, seat } from "../web/worker/support/counting-game.ts";
+import { episodesOf } from "../web/worker/support/episodes.ts";
 
 /** A fixed policy: each action's logit is a sine of the observation, so that what is played depends on what is seen. */
 class SinePolicy extends FakePolicy {
@@ -48,7 +49,7 @@ async function episodes(
       await loop.play(lease({ lease_id: id, num_segments: segments, seats }), policy);
     }
     for (const block of seen.blocks()) {
-      for (const one of block.episodes) results.push({ ...one, step: 0 });
+      for (const one of episodesOf(block)) results.push({ ...one, step: 0 });
     }
   }
   return results.sort((a, b) => a.instance_id - b.instance_id || a.episode - b.episode);

@@ -13,6 +13,7 @@ from attract.experience.validate import check_block
 from attract.inference.decider import OnnxDecider
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
+from attract.schema.episodes import episodes_of
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
 from attract.server.games import GameLibrary
@@ -91,11 +92,11 @@ def is_step(name: str) -> bool:
     )
 
 
-def episodes_of(blocks: list[Block]) -> list[tuple[Any, ...]]:
+def results_of(blocks: list[Block], num_agents: int) -> list[tuple[Any, ...]]:
     return sorted(
         (block.segment_index, one.instance_id, one.episode, one.step, one.end_reason, *one.returns)
         for block in blocks
-        for one in block.episodes
+        for one in episodes_of(block.episodes, num_agents)
     )
 
 
@@ -156,7 +157,8 @@ def test_C9_central_inference_plays_the_same_trajectories_as_the_worker(
             np.testing.assert_allclose(
                 central[name][live], worker[name][live], rtol=1e-5, atol=1e-5, err_msg=name
             )
-    assert episodes_of(central_blocks) == episodes_of(worker_blocks)
+    num_agents = fleet.description.num_agents
+    assert results_of(central_blocks, num_agents) == results_of(worker_blocks, num_agents)
     assert central["terminated"].any() or central["truncated"].any()
     # Proof that the actions depend on the draws and on what is seen, not on one logit alone.
     assert len(np.unique(central["action"])) > 1

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from attract.schema import PROTOCOL_VERSION
+from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import (
     Block,
@@ -275,11 +276,13 @@ class FakeWorker:
             bootstrap_observation={"obs": from_numpy(observation[-1])},
             final_observations=finals,
             **constants,
-            episodes=[
-                self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
-                for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
-                if slots[column] % agents == agents - 1
-            ],
+            episodes=columns_of(
+                [
+                    self._result(slots[column] // agents, int(first_step + step), int(step), lease.seed)
+                    for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True)
+                    if slots[column] % agents == agents - 1
+                ]
+            ),
         )
 
     def _result(self, instance_id: int, last_step: int, step: int, seed: Seed) -> EpisodeResult:

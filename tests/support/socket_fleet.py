@@ -13,6 +13,7 @@ import numpy as np
 import websockets
 
 from attract.schema import PROTOCOL_VERSION
+from attract.schema.episodes import columns_of
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
@@ -279,7 +280,7 @@ class _Worker:
                 "obs": from_numpy((1000.0 * slots + first + horizon).astype(np.float32)[:, None])
             },
             bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
-            episodes=episodes if lease.purpose == "train" else [],
+            episodes=columns_of(episodes if lease.purpose == "train" else []),
         )
 
     def _episode(self, instance: int, episode: int, step: int) -> EpisodeResult:

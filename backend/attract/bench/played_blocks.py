@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import ormsgpack
 
+from attract.schema.episodes import Episode, columns_of
 from attract.schema.game import GameDescription
-from attract.schema.messages import Block, EpisodeResult, FinalObservations, Lease, WelcomeWorker
+from attract.schema.messages import Block, FinalObservations, Lease, WelcomeWorker
 from attract.schema.spaces import BoxSpace
 from attract.schema.tensor import from_numpy
 
@@ -103,7 +104,7 @@ def played_block(run_id: str, instance_ids: list[int], horizon: int, description
     truncated = ends & (random.random(shape) < TRUNCATED)
     steps, columns = np.nonzero(truncated)
     episodes = [
-        EpisodeResult(
+        Episode(
             instance_id=instance_ids[column],
             episode=int(column),
             step=int(step),
@@ -141,5 +142,5 @@ def played_block(run_id: str, instance_ids: list[int], horizon: int, description
         )
         if len(steps)
         else None,
-        episodes=episodes,
+        episodes=columns_of(episodes),
     )

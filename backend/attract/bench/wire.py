@@ -24,8 +24,8 @@ from attract.server.app import PACKAGE_DIR, read_build
 MIB = 1024 * 1024
 WORKERS = 8
 HORIZON = 64
-INSTANCES = {"cartpole": 104, "harvest": 2}
-"""Segments of so many slots nearly fill a frame of 256 KiB, the size that is moved fastest."""
+INSTANCES = {"cartpole": 416, "harvest": 8}
+"""Segments of so many slots nearly fill a frame of a MiB, as a local worker's do."""
 ROLLOUT_STEPS = 1024
 """A batch is about 30 MB then: a version or more is published in every second of full load."""
 FULL_LOAD = 24

@@ -12,8 +12,9 @@ from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
+from attract.schema.episodes import Episode, episodes_of
 from attract.schema.frames import malformed
-from attract.schema.messages import Block, EpisodeResult
+from attract.schema.messages import Block
 
 
 @dataclass(frozen=True)
@@ -163,22 +164,29 @@ class Acceptance:
                 f"block.policy_id: {block.policy_id!r} for these slots",
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
-        instances: set[int] = set((slots // self._num_agents).tolist()) if block.episodes else set()
-        for episode in block.episodes:
-            if episode.instance_id not in instances or len(episode.returns) != self._num_agents:
+        told = block.episodes.instance_id
+        if told:
+            instances: set[int] = set((slots // self._num_agents).tolist())
+            if not instances.issuperset(told):
+                strange = next(one for one in told if one not in instances)
                 raise malformed(
-                    f"block.episodes: instance {episode.instance_id} with {len(episode.returns)} returns",
-                    fix=f"instances of this block, each with {self._num_agents} returns",
+                    f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"
                 )
+        if len(block.episodes.returns) != len(told) * self._num_agents:
+            raise malformed(
+                f"block.episodes.returns: {len(block.episodes.returns)} entries",
+                fix=f"{len(told)} episodes, each with {self._num_agents} returns",
+            )
         return columns
 
     def _episodes(
         self, block: Block, slots: NDArray[Any], first_steps: NDArray[Any]
-    ) -> tuple[tuple[int, EpisodeResult], ...]:
-        if not block.episodes:
+    ) -> tuple[tuple[int, Episode], ...]:
+        if not block.episodes.instance_id:
             return ()
         start = dict(zip((slots // self._num_agents).tolist(), first_steps.tolist(), strict=True))
-        return tuple((start[one.instance_id] + one.step, one) for one in block.episodes)
+        episodes = episodes_of(block.episodes, self._num_agents)
+        return tuple((start[one.instance_id] + one.step, one) for one in episodes)
 
 
 def num_valid(block: Block) -> int:

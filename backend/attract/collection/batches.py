@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.seating import Seating
-from attract.schema.messages import EpisodeResult, Seed
+from attract.schema.episodes import Episode
+from attract.schema.messages import Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +26,7 @@ class AcceptedBlock:
     local: bool
     """Played on a host of the admin's own (rule C7)."""
     valid_steps: int
-    episodes: tuple[tuple[int, EpisodeResult], ...]
+    episodes: tuple[tuple[int, Episode], ...]
     """(the instance's own step at which it ended, result)."""
 
 
@@ -143,7 +144,7 @@ def close_batch(
     )
 
 
-def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[tuple[AcceptedBlock, EpisodeResult]]:
+def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[tuple[AcceptedBlock, Episode]]:
     """All episode results by (instance, step at which they ended), never by arrival (rule C8)."""
     found = [(result.instance_id, step, block, result) for block in blocks for step, result in block.episodes]
     found.sort(key=lambda one: one[:2])

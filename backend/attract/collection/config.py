@@ -13,8 +13,10 @@ from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import Seed
 
-BLOCK_BYTES: Final = 256 * 1024
-"""Frames of this size move the most bytes per second; a block holds as many slots as fit."""
+BLOCK_BYTES: Final = 1024 * 1024
+"""A local worker's block holds as many slots as fit: the gateway's work is by the block, not by the byte."""
+FAR_BLOCK_BYTES: Final = 256 * 1024
+"""The same of a worker behind a network, whose pongs wait behind its blocks: 2 s at 1 Mbit/s."""
 MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
@@ -143,10 +145,11 @@ class CollectionConfig:
         """Most bytes a segment of this run can take on the wire; `horizon` replaces the configured one."""
         return segment_bytes(description, horizon or self.horizon, self.state_size)
 
-    def frame_bytes(self, description: GameDescription) -> int:
-        """`max_frame_bytes` of the workers: 256 KiB, or what cannot be cut where that is larger."""
+    def frame_bytes(self, description: GameDescription, *, is_local: bool = True) -> int:
+        """`max_frame_bytes` of a worker: room for a block, or what cannot be cut where that is larger."""
         largest = max(self.segment_bytes(description), self.observe_bytes(description))
-        return max(BLOCK_BYTES, largest + FRAME_OVERHEAD_BYTES)
+        wanted = BLOCK_BYTES if is_local else FAR_BLOCK_BYTES
+        return max(wanted, largest + FRAME_OVERHEAD_BYTES)
 
     def observe_bytes(self, description: GameDescription) -> int:
         """Most bytes of an `observe` of central inference: the largest group's games all end at once."""

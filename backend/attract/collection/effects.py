@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.api import EvaluationView, GameReport
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
 from attract.schema.learner import Train
 from attract.schema.messages import EpisodeResult, ToBrowser
@@ -60,7 +61,7 @@ class StartUpdate:
 class CountedEpisode(NamedTuple):
     """A finished training episode, never a cut one (E1), with its number over the whole fleet (C6)."""
 
-    result: EpisodeResult
+    result: Episode
     global_episode_index: int
     worker_id: int
     policy_version: int

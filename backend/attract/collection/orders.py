@@ -24,7 +24,7 @@ def welcome_message(config: CollectionConfig, description: GameDescription, work
         instance_ids=list(worker.instance_ids),
         seed=config.seed,
         horizon=config.horizon,
-        max_frame_bytes=config.frame_bytes(description),
+        max_frame_bytes=config.frame_bytes(description, is_local=worker.tier == "local"),
         progress_seconds=config.progress_seconds,
         state_size=config.state_size,
     )

@@ -23,8 +23,9 @@ from attract.collection.orders import lease_message, welcome_message
 from attract.collection.reports import FailureCount
 from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.messages import EpisodeResult, LeaseVoid, Purpose, ToBrowser
+from attract.schema.messages import LeaseVoid, Purpose, ToBrowser
 
 
 class Described:
@@ -251,7 +252,7 @@ class CollectionState:
 
     # --- what counts ---
 
-    def count_episodes(self, episodes: list[tuple[AcceptedBlock, EpisodeResult]]) -> None:
+    def count_episodes(self, episodes: list[tuple[AcceptedBlock, Episode]]) -> None:
         """Number finished episodes (rule C6); cut ones are counted and nothing else (rule E1)."""
         counters = self.learner.counters
         counted: list[CountedEpisode] = []

@@ -10,8 +10,9 @@ from attract.curriculum.parameters import resolve_parameters
 from attract.curriculum.triggers import Trigger
 from attract.curriculum.window import EpisodeWindow, is_of_window
 from attract.curriculum_settings import IntervalSettings
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.messages import EpisodeResult, ParameterDistribution
+from attract.schema.messages import ParameterDistribution
 from attract.settings import RunSettings
 
 Mode = Literal["deterministic", "sampled"]
@@ -112,18 +113,21 @@ class Director:
 
     # --- what happened ---
 
-    def count(self, episodes: Iterable[tuple[int, EpisodeResult]]) -> list[Action]:
+    def count(self, episodes: Iterable[tuple[int, Episode]]) -> list[Action]:
         """Finished episodes with their `global_episode_index`, in that order; what is due after each (C6)."""
         actions: list[Action] = []
+        played = (None, self.lesson_id)
         for index, result in episodes:
             # Games that began before a change of lesson end in it; they say nothing of it.
-            if result.lesson_id in (None, self.lesson_id):
+            if result.lesson_id in played:
                 self.window.add(result)
                 if self.lessons is not None:
                     self.lessons.count()
-            actions += self._due(self._by_episodes, index + 1)
+            if self._by_episodes:
+                actions += self._due(self._by_episodes, index + 1)
             if self._checks.passed(index + 1) and self.lessons is not None:
                 actions += self._check_lesson(self.lessons, index)
+                played = (None, self.lesson_id)
         return actions
 
     def committed(self, values: Mapping[str, float], agent_steps: int) -> list[Action]:

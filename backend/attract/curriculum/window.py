@@ -1,14 +1,13 @@
 """The last 100 finished episodes: what their returns, lengths and metrics come to."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from attract.schema.messages import EpisodeResult
+from attract.schema.episodes import NOTHING, Episode
 
 WINDOW: Final = 100
-NOTHING: Final[Mapping[str, float]] = {}
 RETURN, LENGTH = "rollout/ep_rew_mean", "rollout/ep_len_mean"
 AGENT_RETURN = f"{RETURN}/agent_"
 """And the agent's number, in games of several."""
@@ -20,7 +19,7 @@ def is_of_window(name: str) -> bool:
 
 
 class _Episode(NamedTuple):
-    returns: list[float]
+    returns: Sequence[float]
     """One per agent."""
     length_steps: int
     metrics: Mapping[str, float]
@@ -71,7 +70,7 @@ class EpisodeWindow:
         """Mean length in steps."""
         return self.mean(LENGTH)
 
-    def add(self, result: EpisodeResult) -> None:
+    def add(self, result: Episode) -> None:
         """A finished episode, in the order of `global_episode_index`; a cut one stays out."""
         if result.end_reason == "cut":
             return
@@ -80,7 +79,7 @@ class EpisodeWindow:
             metrics = self._named(result)
         self._episodes.append(_Episode(result.returns, result.length_steps, metrics))
 
-    def _named(self, result: EpisodeResult) -> dict[str, float]:
+    def _named(self, result: Episode) -> dict[str, float]:
         """What charts show of an episode, by their names."""
         weights = self.reward_weights
         metrics = {f"game/{name}": value for name, value in result.metrics.items()}
@@ -103,7 +102,7 @@ class EpisodeWindow:
     def state(self) -> list[dict[str, Any]]:
         """For a checkpoint."""
         return [
-            {"returns": one.returns, "length": one.length_steps, "metrics": dict(one.metrics)}
+            {"returns": list(one.returns), "length": one.length_steps, "metrics": dict(one.metrics)}
             for one in self._episodes
         ]
 

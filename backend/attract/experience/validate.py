@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.experience.layout import StoreLayout
+from attract.schema.episodes import check_columns
 from attract.schema.frames import malformed
-from attract.schema.messages import Block, Tensor
+from attract.schema.messages import Block, EpisodeColumns, Tensor
 from attract.schema.tensor import to_flags, to_numpy
 
 LOG_PROB_SLACK: Final = 1e-6
@@ -63,7 +64,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     _check_log_prob(arrays["log_prob"], valid, layout)
     _add_mask(block, layout, arrays)
     arrays |= _states(block.recurrent_state, "block.recurrent_state", layout, columns)
-    _check_episodes(block, horizon)
+    _check_episodes(block.episodes, horizon)
 
     if block.final_observations is not None:
         final = block.final_observations
@@ -233,9 +234,10 @@ def _check_finals(
         )
 
 
-def _check_episodes(block: Block, horizon: int) -> None:
-    for episode in block.episodes:
-        if episode.step >= horizon:
-            raise malformed(
-                f"block.episodes: an episode ends at step {episode.step}", fix=f"steps are 0 to {horizon - 1}"
-            )
+def _check_episodes(columns: EpisodeColumns, horizon: int) -> None:
+    check_columns(columns)
+    last = max(columns.step, default=0)
+    if last >= horizon:
+        raise malformed(
+            f"block.episodes.step: an episode ends at step {last}", fix=f"steps are 0 to {horizon - 1}"
+        )

@@ -149,6 +149,28 @@ class EpisodeResult(FiniteModel):
     """Lesson of the lease under which it was started (rule C6); None without lessons."""
 
 
+class EpisodeColumns(FiniteModel):
+    """The episodes of a block that ended or were cut, [n]: what `EpisodeResult` says of each, field by field.
+
+    As a map for each, its episodes took longer to read than all the rest of a block.
+    """
+
+    instance_id: Annotated[list[Count], FailFast()] = []
+    episode: Annotated[list[Count], FailFast()] = []
+    step: Annotated[list[Count], FailFast()] = []
+    """Step in the segment at which it ended."""
+    returns: Annotated[list[float], FailFast()] = []
+    """[n x agents], those of an episode side by side."""
+    length_steps: Annotated[list[Count], FailFast()] = []
+    length_ticks: Annotated[list[Count], FailFast()] = []
+    end_reason: Annotated[list[EndReason], FailFast()] = []
+    metrics: dict[str, Annotated[list[float | None], FailFast()]] = {}
+    """[n] by name; None where the game did not report it."""
+    reward_terms: dict[str, Annotated[list[float | None], FailFast()]] = {}
+    lesson_id: Annotated[list[Annotated[str, Field(max_length=64)] | None], FailFast()] = []
+    """Empty where no episode has one."""
+
+
 class FinalObservations(FiniteModel):
     """Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8)."""
 
@@ -199,7 +221,7 @@ class Block(FiniteModel):
     bootstrap_value: Tensor
     """[k] float32, rule E4."""
     final_observations: FinalObservations | None = None
-    episodes: Annotated[list[EpisodeResult], FailFast()] = []
+    episodes: EpisodeColumns = EpisodeColumns()
 
 
 class RolloutClose(FiniteModel):

@@ -3,8 +3,9 @@
 from collections import defaultdict
 
 from attract.schema.api import FleetView
+from attract.schema.episodes import Episode
 from attract.schema.learner import Counters
-from attract.schema.messages import EpisodeResult, RolloutClose
+from attract.schema.messages import RolloutClose
 from attract.server.goal import Goal
 
 
@@ -32,7 +33,7 @@ class Statistics:
         self._seconds["inference"] += close.inference_seconds
         self._seconds["wait"] += close.wait_seconds
 
-    def count(self, episodes: list[EpisodeResult]) -> None:
+    def count(self, episodes: list[Episode]) -> None:
         """Finished training episodes; cut ones stay out (E1)."""
         for episode in episodes:
             if episode.end_reason == "cut":

@@ -32,7 +32,7 @@ def test_each_segment_of_a_lease_is_a_usable_block_that_follows_the_one_before()
             assert isinstance(block, Block)
             arrays = check_block(block, layout)
             assert arrays["slot_id"].tolist() == WELCOME.instance_ids
-            assert {episode.end_reason for episode in block.episodes} == {"terminated", "time_limit"}
+            assert set(block.episodes.end_reason) == {"terminated", "time_limit"}
             first = set(arrays["first_step"].tolist())
             seen.append((block.lease_id, block.segment_index, block.policy_version, *first))
     assert seen == [(7, 0, 0, 0), (7, 1, 0, 64), (9, 0, 1, 128)]

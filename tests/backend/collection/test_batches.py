@@ -14,7 +14,8 @@ from attract.collection.batches import (
 )
 from attract.collection.planning import start_warmup
 from attract.collection.seating import Seating
-from attract.schema.messages import EpisodeResult, Seed
+from attract.schema.episodes import Episode
+from attract.schema.messages import Seed
 from blocks import played_block
 from driven_core import DrivenCore
 
@@ -37,16 +38,8 @@ def block(rows: list[int], slots: list[int], step: int, **changes: Any) -> Accep
     return AcceptedBlock(**(values | changes))
 
 
-def episode(instance: int) -> EpisodeResult:
-    return EpisodeResult(
-        instance_id=instance,
-        episode=0,
-        step=0,
-        returns=[0.0],
-        length_steps=1,
-        length_ticks=1,
-        end_reason="terminated",
-    )
+def episode(instance: int) -> Episode:
+    return Episode(instance, 0, 0, [0.0], length_steps=1, length_ticks=1, end_reason="terminated")
 
 
 def test_C8_rows_follow_from_slot_and_first_step() -> None:

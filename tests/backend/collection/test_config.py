@@ -16,6 +16,7 @@ from attract.collection.config import (
 )
 from attract.errors import ConfigurationError
 from attract.experience.layout import StoreLayout
+from attract.schema.episodes import columns_of
 from attract.schema.frames import encode
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, EpisodeResult, FinalObservations, Tensor
@@ -118,10 +119,11 @@ def test_E9_a_frame_has_room_for_every_agents_return() -> None:
     assert len(ormsgpack.packb(result.model_dump())) < episode_bytes(counting_description(num_agents=64))
 
 
-def test_a_frame_holds_256_kib_or_one_segment() -> None:
-    assert small_config().frame_bytes(GAME) == 256 * 1024
-    big = counting_description(observation_size=10_000)
-    assert small_config(horizon=16).frame_bytes(big) > segment_bytes(big, 16) > 256 * 1024
+def test_a_frame_holds_a_block_or_one_segment() -> None:
+    assert small_config().frame_bytes(GAME) == 1024 * 1024
+    assert small_config().frame_bytes(GAME, is_local=False) == 256 * 1024
+    big = counting_description(observation_size=20_000)
+    assert small_config(horizon=16).frame_bytes(big) > segment_bytes(big, 16) > 1024 * 1024
 
 
 def test_I2_a_workers_instances_are_cut_evenly_into_groups():
@@ -205,7 +207,7 @@ def worst_block(description: GameDescription, layout: StoreLayout, agents: int) 
             value=from_numpy(np.zeros(horizon, np.float32)),
             recurrent_state={"state": zeros("recurrent_state.state", horizon)},
         ),
-        episodes=[result] * (horizon // 8),
+        episodes=columns_of([result] * (horizon // 8)),
     )
 
 

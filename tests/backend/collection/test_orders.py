@@ -43,7 +43,16 @@ def test_the_welcome_says_what_a_worker_must_know() -> None:
     driven = DrivenCore.started()
     welcome = driven.messages(WelcomeWorker, 11)[0]
     assert (welcome.worker_id, welcome.instance_ids, welcome.horizon) == (1, [3, 4, 5], 4)
-    assert (welcome.seed, welcome.max_frame_bytes) == (Seed(low=1, high=2), 256 * 1024)
+    assert (welcome.seed, welcome.max_frame_bytes) == (Seed(low=1, high=2), 1024 * 1024)
+
+
+def test_a_worker_behind_a_network_sends_smaller_frames() -> None:
+    driven = DrivenCore(tier="invited")
+    driven.host()
+    for index in range(2):
+        driven.join(10 + index, index)
+    driven.ready()
+    assert driven.messages(WelcomeWorker, 11)[0].max_frame_bytes == 256 * 1024
 
 
 def test_C6_a_lesson_travels_with_every_later_lease_for_training_and_no_other() -> None:

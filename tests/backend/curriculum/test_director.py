@@ -5,8 +5,8 @@ import pytest
 
 from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate, KeepVersion
 from attract.errors import ConfigurationError
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.messages import EpisodeResult
 from attract.settings import RunSettings
 
 GAME = GameDescription.model_validate(
@@ -46,19 +46,17 @@ def director(**settings: Any) -> Director:
     return made
 
 
-def episode(food: float = 0.0, lesson_id: str | None = None) -> EpisodeResult:
-    return EpisodeResult.model_validate(
-        {
-            "instance_id": 0,
-            "episode": 0,
-            "step": 0,
-            "returns": [food],
-            "length_steps": 10,
-            "length_ticks": 10,
-            "end_reason": "terminated",
-            "metrics": {"food": food},
-            "lesson_id": lesson_id,
-        }
+def episode(food: float = 0.0, lesson_id: str | None = None) -> Episode:
+    return Episode(
+        instance_id=0,
+        episode=0,
+        step=0,
+        returns=[food],
+        length_steps=10,
+        length_ticks=10,
+        end_reason="terminated",
+        metrics={"food": food},
+        lesson_id=lesson_id,
     )
 
 

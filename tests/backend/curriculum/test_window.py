@@ -3,22 +3,20 @@ import json
 import pytest
 
 from attract.curriculum.window import EpisodeWindow, is_of_window
-from attract.schema.messages import EpisodeResult
+from attract.schema.episodes import Episode
 
 
-def episode(*returns: float, end_reason: str = "terminated", food: float | None = None) -> EpisodeResult:
-    return EpisodeResult.model_validate(
-        {
-            "instance_id": 0,
-            "episode": 0,
-            "step": 0,
-            "returns": list(returns),
-            "length_steps": 10,
-            "length_ticks": 20,
-            "end_reason": end_reason,
-            "metrics": {} if food is None else {"food": food},
-            "reward_terms": {"step": 4.0},
-        }
+def episode(*returns: float, end_reason: str = "terminated", food: float | None = None) -> Episode:
+    return Episode(
+        instance_id=0,
+        episode=0,
+        step=0,
+        returns=list(returns),
+        length_steps=10,
+        length_ticks=20,
+        end_reason=end_reason,
+        metrics={} if food is None else {"food": food},
+        reward_terms={"step": 4.0},
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 from attract.errors import ProtocolError
 from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
-from attract.schema.messages import Block, EpisodeResult, Tensor
+from attract.schema.episodes import Episode, columns_of
+from attract.schema.messages import Block, EpisodeColumns, Tensor
 from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
@@ -41,11 +42,10 @@ def put_final(field: str, place: tuple[int, ...], value: float) -> Callable[[Blo
     return change
 
 
-def episode_at(step: int) -> EpisodeResult:
-    """A result that says it ended at that step of the segment."""
-    return EpisodeResult(
-        instance_id=0, episode=0, step=step, returns=[1.0], length_steps=1, length_ticks=1, end_reason="cut"
-    )
+def episode_at(step: int, **changes: Any) -> EpisodeColumns:
+    """One that says it ended at that step of the segment."""
+    one = Episode(0, 0, step, [1.0], length_steps=1, length_ticks=1, end_reason="cut")
+    return columns_of([one]).model_copy(update=changes)
 
 
 FLOATS = from_numpy(np.zeros((4, 3), np.float32))
@@ -82,7 +82,23 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "no finals": (lambda b: {"final_observations": None}, "block.final_observations"),
     "a mask nobody asked for": (lambda b: {"action_mask": FLOATS}, "block.action_mask"),
     "a state nobody asked for": (lambda b: {"recurrent_state": {"h": FLOATS}}, "block.recurrent_state"),
-    "episode past the end": (lambda b: {"episodes": [episode_at(4)]}, "block.episodes"),
+    "episode past the end": (lambda b: {"episodes": episode_at(4)}, "block.episodes.step"),
+    "episodes without an end": (
+        lambda b: {"episodes": episode_at(3, end_reason=[])},
+        "block.episodes.end_reason",
+    ),
+    "a metric of two episodes where one is": (
+        lambda b: {"episodes": episode_at(3, metrics={"food": [1.0, None]})},
+        "block.episodes.metrics.food",
+    ),
+    "a term of no episode": (
+        lambda b: {"episodes": episode_at(3, reward_terms={"step": []})},
+        "block.episodes.reward_terms.step",
+    ),
+    "lessons of two episodes where one is": (
+        lambda b: {"episodes": episode_at(3, lesson_id=["small", None])},
+        "block.episodes.lesson_id",
+    ),
     "no slots": (lambda b: {"slot_id": from_numpy(np.zeros(0, np.int32))}, "block.slot_id"),
 }
 

@@ -1,25 +1,23 @@
-from attract.schema.messages import EpisodeResult
+from attract.schema.episodes import Episode
 from attract.server.goal import Goal
 
 
-def episodes(count: int, episode_return: float, end_reason: str = "terminated") -> list[EpisodeResult]:
+def episodes(count: int, episode_return: float, end_reason: str = "terminated") -> list[Episode]:
     return [
-        EpisodeResult.model_validate(
-            {
-                "instance_id": 0,
-                "episode": n,
-                "step": 0,
-                "returns": [episode_return],
-                "length_steps": 10,
-                "length_ticks": 10,
-                "end_reason": end_reason,
-            }
+        Episode(
+            instance_id=0,
+            episode=n,
+            step=0,
+            returns=[episode_return],
+            length_steps=10,
+            length_ticks=10,
+            end_reason=end_reason,
         )
         for n in range(count)
     ]
 
 
-def count(goal: Goal, results: list[EpisodeResult]) -> None:
+def count(goal: Goal, results: list[Episode]) -> None:
     for result in results:
         goal.window.add(result)
 
@@ -76,8 +74,8 @@ def test_total_steps_end_the_run_without_a_goal_reached():
 
 def test_the_return_of_several_agents_is_their_mean():
     goal = Goal(None, None)
-    one = episodes(1, 0.0)[0].model_copy(update={"returns": [1.0, 2.0, 6.0]})
-    count(goal, [one, one.model_copy(update={"returns": [3.0, 0.0, 0.0]})])
+    one = episodes(1, 0.0)[0]._replace(returns=[1.0, 2.0, 6.0])
+    count(goal, [one, one._replace(returns=[3.0, 0.0, 0.0])])
     assert (goal.return_mean, goal.window.length_mean) == (2.0, 10.0)  # (3 + 1) / 2
     assert goal.window.agent_return_means == [2.0, 1.0, 3.0]
 

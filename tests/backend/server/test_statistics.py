@@ -1,8 +1,9 @@
 import pytest
 
 from attract.schema.api import FleetView
+from attract.schema.episodes import Episode
 from attract.schema.learner import Counters
-from attract.schema.messages import EpisodeResult, RolloutClose
+from attract.schema.messages import RolloutClose
 from attract.server.goal import Goal
 from attract.server.statistics import Statistics
 
@@ -11,19 +12,17 @@ FLEET = FleetView(
 )
 
 
-def episode(episode_return: float, end_reason: str = "terminated") -> EpisodeResult:
-    return EpisodeResult.model_validate(
-        {
-            "instance_id": 0,
-            "episode": 0,
-            "step": 0,
-            "returns": [episode_return],
-            "length_steps": 10,
-            "length_ticks": 20,
-            "end_reason": end_reason,
-            "metrics": {"food": episode_return},
-            "reward_terms": {"food": episode_return, "step": 10.0},
-        }
+def episode(episode_return: float, end_reason: str = "terminated") -> Episode:
+    return Episode(
+        instance_id=0,
+        episode=0,
+        step=0,
+        returns=[episode_return],
+        length_steps=10,
+        length_ticks=20,
+        end_reason=end_reason,
+        metrics={"food": episode_return},
+        reward_terms={"food": episode_return, "step": 10.0},
     )
 
 
@@ -95,7 +94,7 @@ def test_E1_cut_episodes_are_in_no_mean():
 
 def test_E9_several_agents_each_have_their_own_mean_return():
     statistics, goal = Statistics({}), Goal(None, None)
-    goal.window.add(episode(0.0).model_copy(update={"returns": [1.0, 5.0]}))
+    goal.window.add(episode(0.0)._replace(returns=[1.0, 5.0]))
     row = statistics.row({}, Counters(), 1.0, goal, FLEET)
     assert row["rollout/ep_rew_mean"] == 3.0
     assert (row["rollout/ep_rew_mean/agent_0"], row["rollout/ep_rew_mean/agent_1"]) == (1.0, 5.0)

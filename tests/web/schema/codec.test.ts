@@ -14,6 +14,7 @@ import {
   tensorOf,
   uint16View,
 } from "@attract/schema";
+import { episodeColumns } from "@attract/worker/episode-columns";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
@@ -243,7 +244,7 @@ describe("tensors", () => {
       bootstrap_observation: { obs: tensorOf(new Float32Array(slots * 4), [slots, 4]) },
       bootstrap_value: tensorOf(new Float32Array(slots), [slots]),
       final_observations: null,
-      episodes: [],
+      episodes: episodeColumns([]),
     };
     const first = encodeForSend(block);
     expect(decodeFromBrowser(first)).toEqual(block);

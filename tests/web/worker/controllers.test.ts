@@ -5,6 +5,7 @@ import { RandomPolicy } from "@attract/worker/policy";
 import { describe, expect, test } from "vitest";
 import { collect, floatRows } from "./support/collected.ts";
 import { createLoop, lease, seat } from "./support/counting-game.ts";
+import { episodesOf } from "./support/episodes.ts";
 import { CountingPolicy, groupGame } from "./support/group-game.ts";
 
 const SEAT = lease().seats[0];
@@ -90,8 +91,8 @@ describe("E9: named policies", () => {
     expect([...float32View(second.final_observations!.value)]).toEqual([-20_102, -20_104]);
     expect([...int32View(second.final_observations!.column)]).toEqual([0, 0]);
     // Results travel with the first agent whose segments are sent.
-    expect(first.episodes).toHaveLength(2);
-    expect(second.episodes).toHaveLength(0);
+    expect(episodesOf(first)).toHaveLength(2);
+    expect(episodesOf(second)).toHaveLength(0);
   });
 
   test("E9: only seats that learn give segments; a script sits beside them", async () => {
@@ -111,7 +112,7 @@ describe("E9: named policies", () => {
     expect(block.policy_version).toBe(3);
     expect([...int32View(block.slot_id)]).toEqual([1, 4]);
     expect([...int32View(close!.slot_id)]).toEqual([1, 4]);
-    expect(block.episodes.map(({ instance_id, returns }) => [instance_id, returns.length])).toEqual([
+    expect(episodesOf(block).map(({ instance_id, returns }) => [instance_id, returns.length])).toEqual([
       [0, 3],
       [1, 3],
     ]);

@@ -8,6 +8,7 @@ import { RandomPolicy } from "@attract/worker/policy";
 import { philox4x32 } from "attract/random";
 import { describe, expect, test } from "vitest";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "./support/counting-game.ts";
+import { episodesOf } from "./support/episodes.ts";
 
 function decode(frame: BlockFrame): Block {
   return decodeFromBrowser(frame.bytes) as Block;
@@ -126,7 +127,7 @@ describe("a segment", () => {
       expect(slots.map((_, i) => observed[2 * (2 * slots.length + i)])).toEqual(
         firsts.map((value) => value - 1),
       );
-      expect(block.episodes.map((episode) => episode.instance_id)).toEqual(slots);
+      expect(episodesOf(block).map((episode) => episode.instance_id)).toEqual(slots);
       from += slots.length;
     }
   });
@@ -143,7 +144,7 @@ describe("a segment", () => {
     // Argmax of equal logits is action 0: 1 per tick. Step 1 ends at its second tick: 1 + 10.
     expect([...float32View(block.reward)].filter((_, i) => i % 3 === 0)).toEqual([3, 11, 3, 3]);
     expect([...uint16View(block.executed_ticks)].filter((_, i) => i % 3 === 0)).toEqual([3, 2, 3, 3]);
-    expect(block.episodes[0]).toMatchObject({ length_steps: 2, length_ticks: 5, step: 1, returns: [14] });
+    expect(episodesOf(block)[0]).toMatchObject({ length_steps: 2, length_ticks: 5, step: 1, returns: [14] });
   });
 });
 
@@ -154,8 +155,8 @@ describe("across leases", () => {
     await loop.play(lease(), new FakePolicy(4));
     await loop.play(lease({ lease_id: 2 }), new FakePolicy(4, 2, 4));
     const [first, second] = seen.blocks();
-    expect(first.episodes).toEqual([]);
-    expect(second.episodes.map(({ length_steps, step }) => [length_steps, step])).toEqual([
+    expect(episodesOf(first)).toEqual([]);
+    expect(episodesOf(second).map(({ length_steps, step }) => [length_steps, step])).toEqual([
       [6, 1],
       [6, 1],
       [6, 1],
@@ -189,7 +190,7 @@ describe("across leases", () => {
     expect(new Set(float32View(warmUp.log_prob))).toEqual(new Set([Math.fround(-Math.log(4))]));
     expect(new Set(float32View(warmUp.value))).toEqual(new Set([0]));
     expect([...int32View(training.first_step)]).toEqual([0, 0, 0]);
-    expect(training.episodes.map((episode) => episode.episode)).toEqual([0, 0, 0]);
+    expect(episodesOf(training).map((episode) => episode.episode)).toEqual([0, 0, 0]);
     // Fresh games: their numbers are those of the fourth to sixth created.
     expect(float32View(training.observation.obs)[0]).toBe(3000);
   });
@@ -243,7 +244,7 @@ test("C6: a lease's lesson and parameters take effect at each instance's next st
   // Starts at steps 0 and 3 under the first lease, at 6 under the second, at 9 and 12 under the third.
   expect(sizes).toEqual([5, 5, 8, 8, 8]);
   // The episode of steps 3 to 5 ends under the second lease and says under which lesson it began.
-  const episodes = seen.blocks().flatMap((block) => block.episodes);
+  const episodes = seen.blocks().flatMap(episodesOf);
   expect(episodes.map((episode) => episode.lesson_id)).toEqual([null, null, "large", "large"]);
 });
 
@@ -264,7 +265,7 @@ describe("E7: desync", () => {
     expect(expected).toEqual([0, 1, 2].map((instance) => cutStep(SEED, instance, 10)));
     expect(new Set(expected).size).toBeGreaterThan(1);
     for (let column = 0; column < 3; column++) {
-      const episodes = block.episodes.filter((episode) => episode.instance_id === column);
+      const episodes = episodesOf(block).filter((episode) => episode.instance_id === column);
       expect(episodes.map((episode) => episode.end_reason)).toEqual(
         episodes.map((_, i) => (i === 0 ? "cut" : "time_limit")),
       );
@@ -298,7 +299,7 @@ describe("a game that breaks", () => {
     expect([...int32View(finals.step), ...int32View(finals.column)]).toEqual([1, 1]);
     expect([...float32View(finals.observation.obs)]).toEqual([1002, 2]);
     expect([...float32View(finals.value)]).toEqual([1002.5]);
-    expect(block.episodes).toMatchObject([
+    expect(episodesOf(block)).toMatchObject([
       { instance_id: 1, episode: 0, end_reason: "cut", length_steps: 2, step: 1 },
     ]);
     // A fresh object, the fourth created, goes on with the next episode.

@@ -8,6 +8,7 @@ import { box, discrete, multiDiscrete } from "attract/spaces";
 import { describe, expect, test } from "vitest";
 import { byteRows, collect, floatRows } from "./support/collected.ts";
 import { countingGame, createLoop, lease, SEED, seat } from "./support/counting-game.ts";
+import { episodesOf } from "./support/episodes.ts";
 import { CountingPolicy, groupGame } from "./support/group-game.ts";
 
 const SEAT = lease().seats[0];
@@ -69,7 +70,7 @@ describe("E9: several agents", () => {
     expect(float32View(block.log_prob)[7]).toBe(0);
     expect(float32View(block.value)[7]).toBe(0);
     expect(block.executed_ticks.data[2 * 7]).toBe(0);
-    expect(block.episodes).toEqual([]);
+    expect(episodesOf(block)).toEqual([]);
   });
 
   test("E9: its actions afterwards are those of its step, as if it had been there all along", async () => {
@@ -113,7 +114,7 @@ describe("E9: several agents", () => {
       [1, 0, 0],
     ]);
     // Action 0: rewards 1, 2 and 3 a step, for 1, 3 and 3 steps.
-    expect(block.episodes).toMatchObject([
+    expect(episodesOf(block)).toMatchObject([
       { instance_id: 5, episode: 0, step: 2, length_steps: 3, returns: [1, 6, 9], end_reason: "terminated" },
     ]);
   });
@@ -165,7 +166,7 @@ describe("E9: several agents", () => {
       new CountingPolicy(3),
     );
     const [block] = seen.blocks();
-    const [cut] = block.episodes;
+    const [cut] = episodesOf(block);
     expect(cut).toMatchObject({ end_reason: "cut" });
     expect(cut.length_steps).toBeGreaterThan(1);
     expect(byteRows(block.truncated)[cut.step]).toEqual([1, 0, 1]);
@@ -193,8 +194,8 @@ describe("E9: several agents", () => {
       [2, -2],
     ]);
     expect(floatRows(block.value)[3]).toEqual([1000, 1100, 1200]);
-    expect(block.episodes).toMatchObject([{ end_reason: "cut", length_steps: 2, step: 1 }]);
-    expect(block.episodes[0].returns).toHaveLength(3);
+    expect(episodesOf(block)).toMatchObject([{ end_reason: "cut", length_steps: 2, step: 1 }]);
+    expect(episodesOf(block)[0].returns).toHaveLength(3);
     expect(seen.reports).toMatchObject([{ kind: "nan", instance_id: 7, slot_id: 21 }]);
   });
 
@@ -268,8 +269,8 @@ describe("S3, S4: memory", () => {
     await loop.play(lease({ desync_steps: 20 }), new CountingPolicy(4));
     const [block] = seen.blocks();
     const values = remembered(floatRows(block.value));
-    expect(block.episodes).toHaveLength(3);
-    for (const { instance_id, step } of block.episodes) {
+    expect(episodesOf(block)).toHaveLength(3);
+    for (const { instance_id, step } of episodesOf(block)) {
       expect(values[step][instance_id]).toBe(step);
       expect(values[step + 1][instance_id]).toBe(0);
     }

@@ -150,7 +150,7 @@ export interface Block {
    */
   bootstrap_value: Tensor;
   final_observations: FinalObservations | null;
-  episodes: EpisodeResult[];
+  episodes: EpisodeColumns;
 }
 /**
  * Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8).
@@ -179,38 +179,37 @@ export interface FinalObservations {
   };
 }
 /**
- * One finished (or cut) episode of one instance.
+ * The episodes of a block that ended or were cut, [n]: what `EpisodeResult` says of each, field by field.
+ *
+ * As a map for each, its episodes took longer to read than all the rest of a block.
  */
-export interface EpisodeResult {
-  instance_id: number;
+export interface EpisodeColumns {
+  instance_id: number[];
+  episode: number[];
   /**
-   * Episode number of this instance, 0-based: with the run seed it names the random stream.
+   * Step in the segment at which it ended.
    */
-  episode: number;
+  step: number[];
   /**
-   * Step in the segment (train) at which it ended; 0 for evaluation.
-   */
-  step: number;
-  /**
-   * Raw undiscounted return per agent.
-   *
-   * @minItems 1
-   * @maxItems 64
+   * [n x agents], those of an episode side by side.
    */
   returns: number[];
-  length_steps: number;
-  length_ticks: number;
-  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut";
+  length_steps: number[];
+  length_ticks: number[];
+  end_reason: ("terminated" | "time_limit" | "game_truncated" | "cut")[];
+  /**
+   * [n] by name; None where the game did not report it.
+   */
   metrics: {
-    [k: string]: number;
+    [k: string]: (number | null)[];
   };
   reward_terms: {
-    [k: string]: number;
+    [k: string]: (number | null)[];
   };
   /**
-   * Lesson of the lease under which it was started (rule C6); None without lessons.
+   * Empty where no episode has one.
    */
-  lesson_id: string | null;
+  lesson_id: (string | null)[];
 }
 /**
  * A block was dealt with: committed, or thrown away for a reason (rule C1).
@@ -286,6 +285,40 @@ export interface EpisodeOrder {
    * Stands in for the instance (and slot) in the streams of the lease's seed, episode 0.
    */
   index: number;
+}
+/**
+ * One finished (or cut) episode of one instance.
+ */
+export interface EpisodeResult {
+  instance_id: number;
+  /**
+   * Episode number of this instance, 0-based: with the run seed it names the random stream.
+   */
+  episode: number;
+  /**
+   * Step in the segment (train) at which it ended; 0 for evaluation.
+   */
+  step: number;
+  /**
+   * Raw undiscounted return per agent.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  returns: number[];
+  length_steps: number;
+  length_ticks: number;
+  end_reason: "terminated" | "time_limit" | "game_truncated" | "cut";
+  metrics: {
+    [k: string]: number;
+  };
+  reward_terms: {
+    [k: string]: number;
+  };
+  /**
+   * Lesson of the lease under which it was started (rule C6); None without lessons.
+   */
+  lesson_id: string | null;
 }
 /**
  * Worker: an `evaluate` lease is done; one result per episode asked for, in that order.

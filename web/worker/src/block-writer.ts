@@ -2,15 +2,14 @@
 
 import {
   type Block,
-  encodeForSend,
+  type EpisodeColumns,
   encodeMessage,
   type Tensor,
   tensorOf,
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
-import { nameBytes, resultBytes } from "./episode-bytes.ts";
-import { EpisodeEncoder } from "./episode-encoder.ts";
+import { columnBytes, episodeColumns, nameBytes, numColumnNames, resultBytes } from "./episode-columns.ts";
 import { copyRow, entryKey, type ObservationBatch } from "./observation-batch.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
@@ -51,7 +50,6 @@ export class BlockWriter {
   readonly #columnBytes: number;
   readonly #finalBytes: number;
   readonly #overheadBytes: number;
-  readonly #episodes = new EpisodeEncoder();
   /** One buffer per recorded array, for blocks of fewer columns than the recorder has. */
   readonly #scratch = new Map<WireArray, WireArray>();
   /** [slots]: place of each column in the block being written, -1 for none. */
@@ -86,7 +84,8 @@ export class BlockWriter {
     columns: Int32Array = this.#all,
   ): number {
     const extraBytes = this.#extraBytesByColumn();
-    const overhead = this.#overheadBytes + nameBytes(identity.policyId);
+    const told = columnBytes(this.#recorder.episodes);
+    const overhead = this.#overheadBytes + nameBytes(identity.policyId) + told;
     let blockIndex = firstBlockIndex;
     for (let from = 0; from < columns.length; ) {
       const to = this.#blockEnd(columns, from, overhead, extraBytes);
@@ -95,7 +94,7 @@ export class BlockWriter {
         leaseId: identity.leaseId,
         segmentIndex: identity.segmentIndex,
         blockIndex,
-        bytes: this.#frame(block),
+        bytes: encodeMessage(block),
       });
       blockIndex++;
       from = to;
@@ -117,27 +116,23 @@ export class BlockWriter {
 
   /** [slots]: bytes of each column's final observations and episode results. */
   #extraBytesByColumn(): Float64Array {
-    const { finals, episodes, episodeColumns, numSlots } = this.#recorder;
+    const { finals, episodes, episodeColumns: episodeColumnOf, numSlots } = this.#recorder;
     const bytes = new Float64Array(numSlots);
     for (let i = 0; i < finals.count; i++) bytes[finals.columns[i]] += this.#finalBytes;
-    for (let i = 0; i < episodes.length; i++) bytes[episodeColumns[i]] += resultBytes(episodes[i]);
+    const numNames = numColumnNames(episodes);
+    for (let i = 0; i < episodes.length; i++) {
+      bytes[episodeColumnOf[i]] += resultBytes(episodes[i], numNames);
+    }
     return bytes;
   }
 
-  /** `block` and the episodes of its columns, which are the last of its fields. */
-  #frame(block: Block): Uint8Array<ArrayBuffer> {
-    const { episodes, episodeColumns } = this.#recorder;
-    const told = this.#episodes.encode(episodes.filter((_, i) => this.#places[episodeColumns[i]] >= 0));
-    const rest = encodeForSend(block);
-    // In place of the empty list, one byte.
-    const end = rest.length - 1;
-    const bytes = new Uint8Array(end + told.length);
-    bytes.set(rest.subarray(0, end));
-    bytes.set(told, end);
-    return bytes;
+  /** Those of the columns that `#places` was set for. */
+  #episodesHere(): EpisodeColumns {
+    const { episodes, episodeColumns: columns } = this.#recorder;
+    return episodeColumns(episodes.filter((_, i) => this.#places[columns[i]] >= 0));
   }
 
-  /** Without its episodes. Also sets `#places`. */
+  /** Also sets `#places`. */
   #block(identity: BlockIdentity, blockIndex: number, columns: Int32Array): Block {
     const r = this.#recorder;
     const k = columns.length;
@@ -176,7 +171,7 @@ export class BlockWriter {
       bootstrap_observation: bootstrap,
       bootstrap_value: slots(r.bootstrapValues),
       final_observations: this.#finals(columns),
-      episodes: [],
+      episodes: this.#episodesHere(),
     };
   }
 
@@ -257,6 +252,7 @@ export class BlockWriter {
       policyVersion: 2 ** 31 - 1,
     };
     const block = this.#block(identity, LARGEST_COUNT, this.#all);
+    const episodes = episodeColumns([]);
     const none = { dtype: "float32" as const, shape: [0], data: new Uint8Array(0) };
     const observation = Object.fromEntries(
       entries.map((entry) => [entryKey(entry), { ...none, shape: [0, ...entry.shape] }]),
@@ -264,10 +260,9 @@ export class BlockWriter {
     const state: Record<string, Tensor> =
       stateSize === 0 ? {} : { state: { ...none, shape: [0, stateSize] } };
     const empty = { step: none, column: none, observation, value: none, recurrent_state: state };
-    const whole = encodeMessage({ ...block, final_observations: empty }).byteLength;
+    const whole = encodeMessage({ ...block, final_observations: empty, episodes }).byteLength;
     const margin = FINAL_HEADER_MARGIN * (entries.length + 4);
-    // A list of up to 65,535 episodes has a header of 3 bytes instead of 1.
-    return whole - numSlots * this.#columnBytes + margin + 2;
+    return whole - numSlots * this.#columnBytes + margin;
   }
 }
 

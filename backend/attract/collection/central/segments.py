@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from attract.collection.central.batch import StepBatch
 from attract.collection.central.layout import VectorLayout
-from attract.schema.messages import Block, EpisodeResult, FinalObservations
+from attract.schema.episodes import columns_of
+from attract.schema.messages import Block, EpisodeColumns, EpisodeResult, FinalObservations
 from attract.schema.tensor import from_numpy
 
 STATE_KEY = "state"
@@ -229,12 +230,12 @@ class SegmentBuilder:
             recurrent_state={STATE_KEY: from_numpy(finals.state[chosen])} if self._state_size else {},
         )
 
-    def _episodes_of(self, columns: slice) -> list[EpisodeResult]:
+    def _episodes_of(self, columns: slice) -> EpisodeColumns:
         """Each is told with its game's first agent."""
         agents = self._layout.num_agents
         slots = self.slot_id[columns]
         instances = set((slots[slots % agents == 0] // agents).tolist())
-        return [one for one in self._episodes if one.instance_id in instances]
+        return columns_of([one for one in self._episodes if one.instance_id in instances])
 
     def _add_finals(
         self,

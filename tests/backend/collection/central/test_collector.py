@@ -172,7 +172,8 @@ def test_E4_bootstrap_is_0_after_termination_and_the_final_value_after_truncatio
     assert arrays["final_column"].tolist() == [1]
     assert arrays["final_value_sparse"].tolist() == [3004.5]
     assert arrays["final_obs.obs"].tolist() == [[1.0, 4.0, (1 + 3) % 3, 0.5]]
-    assert [(one.instance_id, one.step) for one in world.blocks[0].episodes] == [(0, 3), (1, 3)]
+    told = world.blocks[0].episodes
+    assert (told.instance_id, told.step) == ([0, 1], [3, 3])
 
 
 def test_S3_S4_a_segment_carries_the_state_it_began_with_and_state_is_zeroed_at_an_episodes_end():
@@ -287,7 +288,7 @@ def test_a_segment_is_cut_into_blocks_of_at_most_max_columns():
     world.lease(0, 7)
     world.play()
     assert [world.arrays(one)["slot_id"].tolist() for one in world.blocks] == [[0], [1], [2], [3]]
-    assert [len(one.episodes) for one in world.blocks] == [1, 1, 1, 1]
+    assert [len(one.episodes.instance_id) for one in world.blocks] == [1, 1, 1, 1]
     assert world.closes[0].num_blocks == 4
 
 

@@ -3,6 +3,7 @@
 import type { Block } from "@attract/schema";
 import { expect, test } from "vitest";
 import { lease } from "../support/counting-game.ts";
+import { episodesOf } from "../support/episodes.ts";
 import { FakeSocket } from "../support/fake-socket.ts";
 import {
   news,
@@ -44,7 +45,7 @@ test("S2: acknowledges its policy, plays its leases one after the other and send
     "rollout_close",
   ]);
   // 64 steps of episodes of 20: three ends in each slot.
-  const ends = blocks.slice(0, 2).flatMap((block) => block.episodes);
+  const ends = blocks.slice(0, 2).flatMap(episodesOf);
   expect(ends).toHaveLength(3 * 16);
   expect(new Set(ends.map((episode) => episode.length_steps))).toEqual(new Set([20]));
   const [first] = socket.of("rollout_close");

@@ -1,0 +1,97 @@
+"""A block's episodes between the columns that travel and the rows that are counted."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from typing import Final, NamedTuple
+
+from attract.schema.frames import malformed
+from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
+
+NOTHING: Final[Mapping[str, float]] = {}
+
+
+class Episode(NamedTuple):
+    """One finished (or cut) episode of one instance; the fields are those of `EpisodeResult`."""
+
+    instance_id: int
+    episode: int
+    step: int
+    returns: Sequence[float]
+    """Raw undiscounted return per agent."""
+    length_steps: int
+    length_ticks: int
+    end_reason: EndReason
+    metrics: Mapping[str, float] = NOTHING
+    reward_terms: Mapping[str, float] = NOTHING
+    lesson_id: str | None = None
+
+
+def check_columns(columns: EpisodeColumns) -> None:
+    """That every column but `returns`, whose length hangs on the game, has an entry for each episode.
+
+    Raises: ProtocolError: naming the one that has not.
+    """
+    count = len(columns.instance_id)
+    named = ("episode", "step", "length_steps", "length_ticks", "end_reason")
+    lengths = {name: len(getattr(columns, name)) for name in named}
+    lengths |= {f"metrics.{name}": len(values) for name, values in columns.metrics.items()}
+    lengths |= {f"reward_terms.{name}": len(values) for name, values in columns.reward_terms.items()}
+    if columns.lesson_id:
+        lengths["lesson_id"] = len(columns.lesson_id)
+    for name, length in lengths.items():
+        if length != count:
+            raise malformed(
+                f"block.episodes.{name}: {length} entries", fix=f"`instance_id` names {count} episodes"
+            )
+
+
+def episodes_of(columns: EpisodeColumns, num_agents: int) -> Iterator[Episode]:
+    """The episodes one by one, once `check_columns` passed them and each has its returns."""
+    count = len(columns.instance_id)
+    return map(
+        Episode._make,
+        zip(
+            columns.instance_id,
+            columns.episode,
+            columns.step,
+            zip(*[iter(columns.returns)] * num_agents, strict=True),
+            columns.length_steps,
+            columns.length_ticks,
+            columns.end_reason,
+            _rows(columns.metrics, count),
+            _rows(columns.reward_terms, count),
+            columns.lesson_id or repeat(None, count),
+            strict=True,
+        ),
+    )
+
+
+def columns_of(episodes: Sequence[EpisodeResult | Episode]) -> EpisodeColumns:
+    """The wire form of these episodes, in this order."""
+    lessons = [one.lesson_id for one in episodes]
+    return EpisodeColumns(
+        instance_id=[one.instance_id for one in episodes],
+        episode=[one.episode for one in episodes],
+        step=[one.step for one in episodes],
+        returns=list(chain.from_iterable(one.returns for one in episodes)),
+        length_steps=[one.length_steps for one in episodes],
+        length_ticks=[one.length_ticks for one in episodes],
+        end_reason=[one.end_reason for one in episodes],
+        metrics=_by_name([one.metrics for one in episodes]),
+        reward_terms=_by_name([one.reward_terms for one in episodes]),
+        lesson_id=lessons if any(one is not None for one in lessons) else [],
+    )
+
+
+def _rows(columns: Mapping[str, Sequence[float | None]], count: int) -> Iterator[Mapping[str, float]]:
+    if not columns:
+        return repeat(NOTHING, count)
+    return (
+        {name: value for name, value in zip(columns, values, strict=True) if value is not None}
+        for values in zip(*columns.values(), strict=True)
+    )
+
+
+def _by_name(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float | None]]:
+    names = dict.fromkeys(chain.from_iterable(rows))
+    return {name: [row.get(name) for row in rows] for name in names}
