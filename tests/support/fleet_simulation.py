@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from attract.collection import effects
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
+from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Published, Ready, Train
 from attract.schema.messages import (
@@ -73,7 +74,8 @@ class Simulation:
     """Keys trained by each committed or pending update."""
     lags: list[int] = field(default_factory=list[int])
     accepted_keys: list[Key] = field(default_factory=list[Key])
-    episodes: list[effects.CountedEpisode] = field(default_factory=list[effects.CountedEpisode])
+    episodes: list[tuple[int, Episode]] = field(default_factory=list[tuple[int, Episode]])
+    """Finished ones with their `global_episode_index`."""
     evaluations: list[effects.EvaluationDone] = field(default_factory=list[effects.EvaluationDone])
     notes: list[effects.Note] = field(default_factory=list[effects.Note])
     warmups: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
@@ -203,7 +205,7 @@ class Simulation:
                 case effects.StartUpdate():
                     self._start_update(effect.train)
                 case effects.EpisodesCounted():
-                    self.episodes += effect.episodes
+                    self.episodes += enumerate(effect.results, effect.first_index)
                 case effects.EvaluationDone():
                     self.evaluations.append(effect)
                 case effects.Note():

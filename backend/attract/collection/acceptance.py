@@ -1,6 +1,7 @@
 """Which blocks count: each segment once, under an open lease, fresh enough to be trained (rule C1)."""
 
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -184,9 +185,10 @@ class Acceptance:
     ) -> tuple[tuple[int, Episode], ...]:
         if not block.episodes.instance_id:
             return ()
+        columns = block.episodes
         start = dict(zip((slots // self._num_agents).tolist(), first_steps.tolist(), strict=True))
-        episodes = episodes_of(block.episodes, self._num_agents)
-        return tuple((start[one.instance_id] + one.step, one) for one in episodes)
+        ends = map(add, map(start.__getitem__, columns.instance_id), columns.step)
+        return tuple(zip(ends, episodes_of(columns, self._num_agents), strict=True))
 
 
 def num_valid(block: Block) -> int:

@@ -1,7 +1,6 @@
 """What the collection core wants done; the gateway does it, in order."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,21 +57,13 @@ class StartUpdate:
     train: Train
 
 
-class CountedEpisode(NamedTuple):
-    """A finished training episode, never a cut one (E1), with its number over the whole fleet (C6)."""
-
-    result: Episode
-    global_episode_index: int
-    worker_id: int
-    policy_version: int
-    """The version that played its last step."""
-
-
 @dataclass(frozen=True)
 class EpisodesCounted:
-    """Episodes that count from now on, in the order of their indices."""
+    """Finished training episodes, never cut ones (E1), that count from now on."""
 
-    episodes: tuple[CountedEpisode, ...]
+    first_index: int
+    """`global_episode_index` of the first (C6); the others' follow."""
+    results: tuple[Episode, ...]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.batches import AcceptedBlock, ClosedBatch
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
-    CountedEpisode,
     Effect,
     EpisodesCounted,
     GameBroken,
@@ -255,17 +254,13 @@ class CollectionState:
     def count_episodes(self, episodes: list[tuple[AcceptedBlock, Episode]]) -> None:
         """Number finished episodes (rule C6); cut ones are counted and nothing else (rule E1)."""
         counters = self.learner.counters
-        counted: list[CountedEpisode] = []
-        for block, result in episodes:
-            counters.episodes += 1
+        counters.episodes += len(episodes)
+        for block, _ in episodes:
             self.fleet.by_id(block.worker_id).episodes += 1
-            if result.end_reason == "cut":
-                continue
-            index = counters.global_episode_index
-            counters.global_episode_index += 1
-            counted.append(CountedEpisode(result, index, block.worker_id, block.policy_version))
-        if counted:
-            self.emit(EpisodesCounted(tuple(counted)))
+        finished = tuple(result for _, result in episodes if result.end_reason != "cut")
+        if finished:
+            self.emit(EpisodesCounted(counters.global_episode_index, finished))
+            counters.global_episode_index += len(finished)
 
     def free(self, batch: ClosedBatch | None) -> None:
         """The rows of a batch that is dealt with can be written again."""

@@ -113,11 +113,11 @@ class Director:
 
     # --- what happened ---
 
-    def count(self, episodes: Iterable[tuple[int, Episode]]) -> list[Action]:
-        """Finished episodes with their `global_episode_index`, in that order; what is due after each (C6)."""
+    def count(self, first_index: int, episodes: Iterable[Episode]) -> list[Action]:
+        """Finished episodes, the first of them `global_episode_index` `first_index`; what is due after each (C6)."""
         actions: list[Action] = []
         played = (None, self.lesson_id)
-        for index, result in episodes:
+        for index, result in enumerate(episodes, first_index):
             # Games that began before a change of lesson end in it; they say nothing of it.
             if result.lesson_id in played:
                 self.window.add(result)

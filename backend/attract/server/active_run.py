@@ -224,7 +224,7 @@ class ActiveRun:
                 case effects.StartUpdate():
                     self._learner.tell(self._updates.begin(wish.train))
                 case effects.EpisodesCounted():
-                    self._course.counted(wish.episodes)
+                    self._course.counted(wish)
                 case effects.LeaseFinished():
                     self._progress.statistics.lease_finished(wish.seconds)
                 case effects.EvaluationDone():

@@ -1,11 +1,11 @@
 """The course of a run: lessons, evaluations and what else falls due along the way, and when it is over."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Protocol
 
 from attract.collection.core import CollectionCore
-from attract.collection.effects import CountedEpisode, Effect
+from attract.collection.effects import Effect, EpisodesCounted
 from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate, KeepVersion
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunState
@@ -106,11 +106,10 @@ class RunCourse:
         self._evaluator.load(ready.curriculum.get("best", {}))
         self._set_lesson()
 
-    def counted(self, episodes: Iterable[CountedEpisode]) -> None:
-        """Finished episodes, in the order of their indices."""
-        episodes = list(episodes)
-        self._progress.statistics.count([one.result for one in episodes])
-        self._due += self._director.count([(one.global_episode_index, one.result) for one in episodes])
+    def counted(self, episodes: EpisodesCounted) -> None:
+        """Finished episodes."""
+        self._progress.statistics.count(episodes.results)
+        self._due += self._director.count(episodes.first_index, episodes.results)
 
     def train_message(self, train: Train) -> Train:
         """The message of an update with what its checkpoint must know; said again, it is the same."""

@@ -1,6 +1,7 @@
 """What the gateway itself has to say of an update: returns, lengths, speed, where the workers' time went."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from attract.schema.api import FleetView
 from attract.schema.episodes import Episode
@@ -33,7 +34,7 @@ class Statistics:
         self._seconds["inference"] += close.inference_seconds
         self._seconds["wait"] += close.wait_seconds
 
-    def count(self, episodes: list[Episode]) -> None:
+    def count(self, episodes: Iterable[Episode]) -> None:
         """Finished training episodes; cut ones stay out (E1)."""
         for episode in episodes:
             if episode.end_reason == "cut":

@@ -153,9 +153,9 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
             assert len(driven.trains) == before + (connection_id == order[-1])
         driven.publish()
     counted = [
-        (one.result.instance_id, one.result.episode, one.global_episode_index)
+        (one.instance_id, one.episode, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for one in effect.episodes
+        for index, one in enumerate(effect.results, effect.first_index)
     ]
     # Episodes of 7 steps: episode 0 is cut, episode 1 ends at step 13, in the fourth segment.
     assert counted == []
@@ -163,9 +163,9 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
     for connection_id in order:
         driven.play(connection_id)
     counted = [
-        (one.result.instance_id, one.global_episode_index)
+        (one.instance_id, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for one in effect.episodes
+        for index, one in enumerate(effect.results, effect.first_index)
     ]
     assert counted == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
     assert driven.trains[-1].counters.global_episode_index == 6
@@ -191,17 +191,17 @@ def test_C6_overlap_numbers_episodes_as_they_come() -> None:
     driven.play(11, 4)
     driven.play(10, 4)
     counted = [
-        (one.result.instance_id, one.global_episode_index, one.worker_id)
+        (one.instance_id, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for one in effect.episodes
+        for index, one in enumerate(effect.results, effect.first_index)
     ]
-    assert counted == [(3, 0, 1), (4, 1, 1), (5, 2, 1), (0, 3, 0), (1, 4, 0), (2, 5, 0)]
+    assert counted == [(3, 0), (4, 1), (5, 2), (0, 3), (1, 4), (2, 5)]
 
 
 def test_E1_cut_episodes_have_no_number_and_reach_no_statistic() -> None:
     driven = DrivenCore.started(rollout_segments=4)
     driven.play(10, 4)
-    results = [one.result for effect in driven.wanted(effects.EpisodesCounted) for one in effect.episodes]
+    results = [one for effect in driven.wanted(effects.EpisodesCounted) for one in effect.results]
     assert {one.end_reason for one in results} == {"time_limit"}
     counters = driven.core.counters
     assert (counters.episodes, counters.global_episode_index) == (6, 3)  # 3 were cut

@@ -61,9 +61,9 @@ def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, p
             )
         largest = 0 if schedule == "sync" else simulation.config.max_policy_lag
         assert max(simulation.lags) <= largest, f"seed {seed}"
-        indices = [one.global_episode_index for one in simulation.episodes]
+        indices = [index for index, _ in simulation.episodes]
         assert indices == list(range(len(indices))), f"seed {seed}"
-        assert all(one.result.end_reason != "cut" for one in simulation.episodes)
+        assert all(one.end_reason != "cut" for _, one in simulation.episodes)
 
 
 def trained_content(latency: tuple[float, float], seed: int) -> tuple[list[list[Key]], list[tuple[int, int]]]:
@@ -72,7 +72,7 @@ def trained_content(latency: tuple[float, float], seed: int) -> tuple[list[list[
     simulation = Simulation(config, seed=seed, latency=latency, segment_seconds=(0.1, 0.3))
     simulation.start()
     simulation.run(300.0, until=lambda: len(simulation.updates) >= 20)
-    episodes = [(one.result.instance_id, one.global_episode_index) for one in simulation.episodes]
+    episodes = [(one.instance_id, index) for index, one in simulation.episodes]
     return simulation.update_keys[:20], episodes[:20]
 
 
@@ -198,10 +198,10 @@ def episodes_of(schedule: str, num_workers: int, seed: int) -> dict[tuple[int, i
     simulation.start()
     simulation.run(30.0)
     found: dict[tuple[int, int], list[float]] = {}
-    for counted in simulation.episodes:
-        place = (counted.result.instance_id, counted.result.episode)
+    for _, counted in simulation.episodes:
+        place = (counted.instance_id, counted.episode)
         assert place not in found, "an episode counts once"
-        found[place] = counted.result.returns
+        found[place] = list(counted.returns)
     return found
 
 
