@@ -28,8 +28,8 @@ INSTANCES = {"cartpole": 416, "harvest": 8}
 """Segments of so many slots nearly fill a frame of a MiB, as a local worker's do."""
 ROLLOUT_STEPS = 1024
 """A batch is about 30 MB then: a version or more is published in every second of full load."""
-FULL_LOAD = 24
-"""Blocks in flight at full load."""
+FULL_LOAD = 8
+"""Blocks in flight at full load: one of each worker."""
 PROBE_SECONDS = 0.005
 NAMES = ("wire/ms_per_mib", "wire/bare_socket_mib_s", "gateway/cpu_ms_per_mib", "gateway/healthz_p99_ms")
 PIXEL_NAMES = ("wire/pixels_ms_per_mib", "gateway/pixels_cpu_ms_per_mib")

@@ -114,7 +114,7 @@ class Director:
     # --- what happened ---
 
     def count(self, first_index: int, episodes: Iterable[Episode]) -> list[Action]:
-        """Finished episodes, the first of them `global_episode_index` `first_index`; what is due after each (C6)."""
+        """Finished episodes, the first at `global_episode_index` `first_index`; what is due after each (C6)."""
         actions: list[Action] = []
         played = (None, self.lesson_id)
         for index, result in enumerate(episodes, first_index):
