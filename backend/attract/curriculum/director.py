@@ -114,7 +114,7 @@ class Director:
     # --- what happened ---
 
     def count(self, first_index: int, episodes: Iterable[Episode]) -> list[Action]:
-        """Finished episodes, the first at `global_episode_index` `first_index`; what is due after each (C6)."""
+        """Finished episodes, numbered from `first_index` (C6); what is due after each."""
         actions: list[Action] = []
         played = (None, self.lesson_id)
         for index, result in enumerate(episodes, first_index):
