@@ -26,8 +26,8 @@ WORKERS = 8
 HORIZON = 64
 INSTANCES = {"cartpole": 416, "harvest": 8}
 """Segments of so many slots nearly fill a frame of a MiB, as a local worker's do."""
-ROLLOUT_STEPS = 1024
-"""A batch is about 30 MB then: a version or more is published in every second of full load."""
+ROLLOUT_STEPS = 512
+"""A batch is about 60 MB then: a version or more is published in every second of full load."""
 FULL_LOAD = 8
 """Blocks in flight at full load: one of each worker."""
 PROBE_SECONDS = 0.005

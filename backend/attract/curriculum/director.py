@@ -1,6 +1,6 @@
 """Decides what happens along the way of a run: callbacks as they fall due, and the lesson (rules C6, D2)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -113,8 +113,12 @@ class Director:
 
     # --- what happened ---
 
-    def count(self, first_index: int, episodes: Iterable[Episode]) -> list[Action]:
+    def count(self, first_index: int, episodes: Sequence[Episode]) -> list[Action]:
         """Finished episodes, numbered from `first_index` (C6); what is due after each."""
+        if self.lessons is None and not self._by_episodes:
+            # Nothing can fall due between them.
+            self.window.extend(episodes)
+            return []
         actions: list[Action] = []
         played = (None, self.lesson_id)
         for index, result in enumerate(episodes, first_index):

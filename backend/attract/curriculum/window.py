@@ -70,8 +70,14 @@ class EpisodeWindow:
         """Mean length in steps."""
         return self.mean(LENGTH)
 
+    def extend(self, results: Sequence[Episode]) -> None:
+        """Finished episodes, in the order of `global_episode_index`; cut ones stay out."""
+        finished = [one for one in results if one.end_reason != "cut"]
+        for one in finished[-WINDOW:]:
+            self.add(one)
+
     def add(self, result: Episode) -> None:
-        """A finished episode, in the order of `global_episode_index`; a cut one stays out."""
+        """One finished episode; a cut one stays out."""
         if result.end_reason == "cut":
             return
         metrics: Mapping[str, float] = NOTHING

@@ -40,6 +40,18 @@ def test_E1_cut_episodes_never_enter():
     assert (len(window), window.return_mean) == (0, None)
 
 
+def test_many_episodes_at_once_are_as_one_after_another():
+    at_once, singly = EpisodeWindow(), EpisodeWindow()
+    results = [
+        episode(float(number), end_reason="cut" if number % 3 else "terminated") for number in range(400)
+    ]
+    at_once.extend(results)
+    for result in results:
+        singly.add(result)
+    assert at_once.state() == singly.state()
+    assert (len(at_once), at_once.return_mean) == (100, singly.return_mean)
+
+
 def test_several_agents_have_a_mean_each_and_one_together():
     window = EpisodeWindow()
     window.add(episode(1.0, 5.0))
