@@ -7,7 +7,7 @@ from attract.collection import effects
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train
+from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
@@ -138,6 +138,24 @@ class DrivenCore:
             self.do(self.core.tick(self.now))
         self.now = end
         self.do(self.core.tick(self.now))
+
+    def train(self) -> None:
+        """The learner finishes the update it has; `publish_trained` then says that its version is durable."""
+        self.version += 1
+        trained = Trained(batch_id=self.trains[-1].batch_id, policy_version=self.version, metrics={})
+        self.do(self.core.trained(trained, self.now))
+
+    def publish_trained(self, batch_id: int) -> None:
+        """The version that batch gave, the newest, is durable."""
+        published = Published(
+            batch_id=batch_id,
+            policy_version=self.version,
+            onnx={"main": b""},
+            checkpoint="",
+            weights_sha256="",
+            metrics={},
+        )
+        self.do(self.core.published(published, self.now))
 
     def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
         """The learner finishes the update it was given last, or the warm-up."""

@@ -24,6 +24,7 @@ from attract.schema.learner import (
     Stalled,
     ToLearner,
     Train,
+    Trained,
     Warmup,
 )
 from attract.server.learner_link import LEARNER, LearnerLink
@@ -46,8 +47,11 @@ class FakeLearner:
         self.hold = asyncio.Event()
         """Cleared: updates wait."""
         self.hold.set()
+        self.hold_disk = asyncio.Event()
+        """Cleared: versions are trained, and wait to be durable."""
+        self.hold_disk.set()
         self.holding = asyncio.Event()
-        """Set once an update waits."""
+        """Set once an update or a version waits."""
         self.fail_begin = False
         self.failure_is_final = False
         self.stall: str | None = None
@@ -139,8 +143,13 @@ class FakeLearner:
                     dropped = 0
                     version += 1
                     self.num_trained += len(message.rows)
+                    published = _published(begin, message.batch_id, version)
+                    say(Trained(batch_id=message.batch_id, policy_version=version, metrics=published.metrics))
+                    if not self.hold_disk.is_set():
+                        self.holding.set()
+                        await self.hold_disk.wait()
                     _save(Path(begin.run_dir), version, message.counters, message.curriculum)
-                    say(_published(begin, message.batch_id, version))
+                    say(published)
                 case Export():
                     chosen = version if message.policy_version is None else message.policy_version
                     assert begin is not None

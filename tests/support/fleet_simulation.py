@@ -10,7 +10,7 @@ from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
 from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Published, Ready, Train
+from attract.schema.learner import Counters, Published, Ready, Train, Trained
 from attract.schema.messages import (
     Assignment,
     Block,
@@ -64,6 +64,8 @@ class Simulation:
     faults: Faults = field(default_factory=Faults)
     latency: tuple[float, float] = (0.001, 0.02)
     update_seconds: tuple[float, float] = (0.01, 0.2)
+    durable_seconds: tuple[float, float] = (0.001, 0.1)
+    """From the end of an update until its version is durable; the next may be under way."""
     segment_seconds: tuple[float, ...] = (0.1,)
     local: bool = True
     draws_returns: bool = False
@@ -87,6 +89,8 @@ class Simulation:
         self.core = CollectionCore(self.config)
         self.peers: list[Peer] = []
         self.version = -1
+        self.durable = -1
+        self.sitting = 0
         self.in_flight: Train | None = None
         self.learner_alive = True
         self.had_learner_faults = False
@@ -138,9 +142,10 @@ class Simulation:
     def learner_up(self) -> None:
         """A learner process is ready: at version 0, or without one yet."""
         self.learner_alive = True
+        self.version = self.durable
         fresh = self.version < 0
         ready = Ready(
-            policy_version=max(0, self.version),
+            policy_version=max(0, self.durable),
             needs_warmup=fresh,
             onnx={"main": b""},
             weights_sha256="",
@@ -155,6 +160,7 @@ class Simulation:
         if self.learner_alive:
             self.had_learner_faults = True
             self.learner_alive = False
+            self.sitting += 1
             self.in_flight = None
             self.do(self.core.learner_lost(self.now))
             self.after(0.5, self.learner_up)
@@ -192,6 +198,7 @@ class Simulation:
                 case effects.Send():
                     self._to_browser(effect.connection_id, effect.message)
                 case effects.SendPolicy():
+                    assert effect.policy_version <= self.durable, "rule D1"
                     policy = Policy(
                         run_id=self.config.run_id,
                         policy_id=effect.policy_id,
@@ -234,20 +241,33 @@ class Simulation:
         if self.random.random() < self.faults.learner_dies:
             self.after(self.random.uniform(*self.update_seconds), self.learner_down)
         else:
-            self.after(self.random.uniform(*self.update_seconds), lambda: self._publish(train))
+            self.after(self.random.uniform(*self.update_seconds), lambda: self._trained(train))
 
-    def _publish(self, train: Train) -> None:
+    def _trained(self, train: Train) -> None:
         if self.in_flight is not train:
             return
         self.in_flight = None
         self.version += 1
         for row in train.rows:
             del self.row_key[row]
+        version, sitting = self.version, self.sitting
+        self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, sitting))
+        trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
+        self.do(self.core.trained(trained, self.now))
+
+    def _publish(self, train: Train, version: int, sitting: int) -> None:
+        if sitting != self.sitting:
+            return
+        if version != self.durable + 1:
+            # The one before it is still being written.
+            self.after(0.001, lambda: self._publish(train, version, sitting))
+            return
+        self.durable = version
         self.do(
             self.core.published(
                 Published(
                     batch_id=train.batch_id,
-                    policy_version=self.version,
+                    policy_version=version,
                     onnx={"main": b""},
                     checkpoint="",
                     weights_sha256="",
@@ -260,7 +280,7 @@ class Simulation:
     def _version_zero(self) -> None:
         if self.version >= 0 or not self.learner_alive:
             return
-        self.version = 0
+        self.version = self.durable = 0
         for rows in self.warmups:
             for row in rows:
                 self.row_key.pop(row, None)

@@ -18,7 +18,7 @@ import psutil
 from attract.experience.store import PolicyLayout, SegmentStore, StoreLayout
 from attract.schema.frames import decode_from_learner, encode
 from attract.schema.game import GameDescription
-from attract.schema.learner import Begin, Counters, FromLearner, Train
+from attract.schema.learner import Begin, Counters, FromLearner, Train, Trained
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 
 LENGTH = struct.Struct("<I")
@@ -153,7 +153,7 @@ class GatewayEnd:
         self._socket.sendall(LENGTH.pack(len(data)) + data)
 
     def receive(self) -> FromLearner:
-        """The next message; EOFError when the learner is gone."""
+        """The next message but `trained`, which `published` follows; EOFError when the learner is gone."""
         try:
             header = self._file.read(LENGTH.size)
         except ConnectionResetError:
@@ -164,7 +164,8 @@ class GatewayEnd:
         data = self._file.read(length)
         if len(data) < length:
             raise EOFError("the learner died in the middle of a message")
-        return decode_from_learner(data)
+        message = decode_from_learner(data)
+        return self.receive() if isinstance(message, Trained) else message
 
     def is_silent_for(self, seconds: float) -> bool:
         """Whether nothing comes within that time; an end of the connection is something."""
@@ -304,6 +305,7 @@ class LearnerHere:
         from attract.learner.loop import Learner
 
         self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
+        self.trained: list[Trained] = []
         self.learner = Learner(begin, self._answers.put, self._answers.put)
         try:
             self.learner.start()
@@ -313,10 +315,13 @@ class LearnerHere:
         self.ready = self.answer()
 
     def answer(self) -> FromLearner:
-        """The next thing it says; raises what went wrong on the writer's thread."""
+        """The next thing it says but `trained`, kept apart; raises what went wrong on the writer's thread."""
         answer = self._answers.get(timeout=60)
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, Trained):
+            self.trained.append(answer)
+            return self.answer()
         return answer
 
     def ask(self, message: Any) -> FromLearner:

@@ -18,7 +18,7 @@ from attract.allocator import keep_freed_memory
 from attract.bench.publication import DURABLE, ENDED, VERSION
 from attract.collection.seating import MAIN
 from attract.learner.channel import Channel
-from attract.learner.loop import Learner, Update
+from attract.learner.loop import Learner
 from attract.learner.machine import warm_up
 from attract.learner.process import die_with_parent
 from attract.learner.state import TrainingState
@@ -34,6 +34,7 @@ from attract.schema.learner import (
     Shutdown,
     ToLearner,
     Train,
+    Trained,
     Warmup,
 )
 from attract.settings import PolicySettings, PpoSettings
@@ -125,17 +126,17 @@ class StampedLearner(Learner):
         self._ended: dict[int, float] = {}
 
         def stamped(message: FromLearner) -> None:
-            if isinstance(message, Published):
+            if isinstance(message, Trained):
+                self._ended[message.policy_version] = time.monotonic()
+            elif isinstance(message, Published):
                 version = message.policy_version
-                stamps = {ENDED: self._ended.pop(version), DURABLE: time.monotonic(), VERSION: float(version)}
+                now = time.monotonic()
+                # Version 0 is no update's.
+                stamps = {ENDED: self._ended.pop(version, now), DURABLE: now, VERSION: float(version)}
                 message = message.model_copy(update={"metrics": {**message.metrics, **stamps}})
             send(message)
 
         super().__init__(begin, stamped, on_failure)
-
-    def _publish(self, update: Update) -> None:
-        self._ended[self._state.policy_version] = time.monotonic()
-        super()._publish(update)
 
 
 def main(fd: int, *, trains: bool) -> int:

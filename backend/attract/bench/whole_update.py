@@ -29,7 +29,7 @@ from attract.collection.seating import MAIN
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.learner.loop import Learner
-from attract.schema.learner import Begin, Counters, FromLearner, Published, Train, Warmup
+from attract.schema.learner import Begin, Counters, FromLearner, Published, Train, Trained, Warmup
 
 UPDATES_PER_ROUND = 5
 QUICK_STEPS = 8192
@@ -172,6 +172,8 @@ class _WholePath:
 
     def _published(self) -> Published:
         answer = self._answer()
+        while isinstance(answer, Trained):
+            answer = self._answer()
         if not isinstance(answer, Published) or answer.rejected:
             raise RuntimeError(f"expected a version without rejected rows, got {answer!r}"[:500])
         return answer

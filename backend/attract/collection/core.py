@@ -22,7 +22,7 @@ from attract.schema import close_codes, messages
 from attract.schema.api import FleetView
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
-from attract.schema.learner import Counters, Dropped, Published, Ready
+from attract.schema.learner import Counters, Dropped, Published, Ready, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, ParameterDistribution, Seed
 
 MAX_CONSECUTIVE_DROPS: Final = 3
@@ -56,7 +56,7 @@ class CollectionCore:
     @property
     def policy_version(self) -> int:
         """The newest version announced; -1 before the first."""
-        return self._state.learner.version
+        return self._state.learner.public
 
     @property
     def updating(self) -> bool:
@@ -225,7 +225,10 @@ class CollectionCore:
     def learner_ready(self, ready: Ready, now: float) -> list[Effect]:
         """A learner process is up: the first, or one in the place of one that died."""
         state, learner = self._state, self._state.learner
+        trained = learner.version
         outcome, batch = learner.ready(ready), learner.batch
+        if outcome != "warmup" and ready.policy_version < trained:
+            state.note("learner", f"version {trained} is lost: it was trained and not yet durable")
         if outcome == "warmup" and learner.warmup_blocks is not None:
             state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
         elif outcome == "same" and learner.train is not None:
@@ -249,22 +252,20 @@ class CollectionCore:
         self._state.learner.phase = "absent"
         return self._done(now)
 
+    def trained(self, trained: Trained, now: float) -> list[Effect]:
+        """An update is done: the next may begin. Its version is kept to ourselves until it is published."""
+        self._end_update(trained)
+        return self._done(now)
+
     def published(self, published: Published, now: float) -> list[Effect]:
-        """A version is durable and may be announced."""
-        state, learner = self._state, self._state.learner
-        batch = learner.batch
+        """A version is durable and may be announced; `trained` may have told of its update before."""
+        learner = self._state.learner
         if published.batch_id is None:
             self._drop_warmup(now)
             learner.version, learner.phase = published.policy_version, "idle"
-        elif batch is not None and batch.batch_id == published.batch_id:
-            learner.commit(batch, published)
-            for row in published.rejected:
-                state.note(
-                    "verification",
-                    f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: "
-                    f"its numbers differ from the learner's by {row.largest_difference:.3g}",
-                )
-            state.free(learner.end())
+        else:
+            self._end_update(published)
+        learner.public = min(published.policy_version, learner.version)
         return self._done(now)
 
     def dropped(self, dropped: Dropped, now: float) -> list[Effect]:
@@ -319,7 +320,7 @@ class CollectionCore:
         state = self._state
         if not state.learner.has_version:
             raise RuntimeError("expected a published version to evaluate, there is none yet")
-        state.evaluations.append(Evaluation(episodes, deterministic, seed, state.learner.version))
+        state.evaluations.append(Evaluation(episodes, deterministic, seed, state.learner.public))
         return self._done(now)
 
     def set_lesson(
@@ -352,6 +353,20 @@ class CollectionCore:
                 if deadline is not None and now >= deadline:
                     silence(state, worker, now)
         return self._done(now)
+
+    def _end_update(self, outcome: Trained | Published) -> None:
+        state, learner = self._state, self._state.learner
+        batch = learner.batch
+        if batch is None or batch.batch_id != outcome.batch_id:
+            return
+        learner.commit(batch, outcome)
+        for row in outcome.rejected:
+            state.note(
+                "verification",
+                f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: "
+                f"its numbers differ from the learner's by {row.largest_difference:.3g}",
+            )
+        state.free(learner.end())
 
     def _replace(self, connection_id: int | None) -> None:
         if connection_id is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from attract.collection.batches import AcceptedBlock, ClosedBatch
-from attract.schema.learner import Counters, Published, Ready, Train
+from attract.schema.learner import Counters, Published, Ready, Train, Trained
 
 Phase = Literal["absent", "warmup", "idle", "busy"]
 """`absent`: no process; `warmup`: it waits for, or works on, the first statistics; `busy`: in an update."""
@@ -53,7 +53,9 @@ class LearnerState:
 
     phase: Phase = "absent"
     version: int = -1
-    """The last version published; -1 before version 0."""
+    """The last version trained; -1 before version 0."""
+    public: int = -1
+    """The last version published: no browser hears of a later one (rule D1)."""
     counters: CounterState = field(default_factory=CounterState)
     batch: ClosedBatch | None = None
     """The batch it works on, kept until its outcome is known, over a restart too."""
@@ -65,7 +67,7 @@ class LearnerState:
     @property
     def has_version(self) -> bool:
         """Whether there is a policy to play with."""
-        return self.version >= 0
+        return self.public >= 0
 
     def ready(self, ready: Ready) -> ReadyOutcome:
         """A learner process came up.
@@ -78,6 +80,7 @@ class LearnerState:
             self.phase = "warmup"
             return "warmup"
         batch, self.phase = self.batch, "idle"
+        self.public = ready.policy_version
         if batch is not None and ready.policy_version == batch.version:
             self.phase = "busy"
             self.version = ready.policy_version
@@ -110,8 +113,8 @@ class LearnerState:
         batch, self.batch, self.train, self.phase = self.batch, None, None, "idle"
         return batch
 
-    def commit(self, batch: ClosedBatch, published: Published) -> None:
-        """Count a committed update (rule T4): rejected rows do not count."""
-        self.version = published.policy_version
+    def commit(self, batch: ClosedBatch, outcome: Trained | Published) -> None:
+        """Count an update that is done (rule T4): rejected rows do not count."""
+        self.version = outcome.policy_version
         self.counters.updates += 1
-        self.counters.agent_steps += published.valid_steps if published.rejected else batch.valid_steps
+        self.counters.agent_steps += outcome.valid_steps if outcome.rejected else batch.valid_steps

@@ -117,7 +117,7 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
 
 def _publish(state: CollectionState, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
-    version = state.evaluations[0].version if state.evaluations else state.learner.version
+    version = state.evaluations[0].version if state.evaluations else state.learner.public
     if version != state.announced:
         state.announced = version
         state.to_publish.update(one.worker_id for one in state.fleet.connected())

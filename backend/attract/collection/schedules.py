@@ -19,7 +19,7 @@ class Progress:
     """Where collection and learning stand, in segments and versions."""
 
     version: int
-    """The learner's: the last one published."""
+    """The learner's: the last one trained."""
     busy: bool
     """An update is running: the next one will begin at version + 1."""
     pooled: int

@@ -36,6 +36,7 @@ from attract.schema.learner import (
     RejectedRow,
     Stalled,
     Train,
+    Trained,
     Warmup,
 )
 from attract.settings import PolicySettings, PpoSettings
@@ -255,6 +256,16 @@ class Learner:
             metrics["federated/is_over"] = float(self._averaging.is_over)
         if spread is not None:
             metrics["rollout/phase_spread"] = spread
+        # Said first: while the version is written, the gateway sends the next batch.
+        self._send(
+            Trained(
+                batch_id=message.batch_id,
+                policy_version=self._state.policy_version,
+                metrics=_finite(metrics),
+                valid_steps=num_steps,
+                rejected=rejected,
+            )
+        )
         self._publish(Update(message.batch_id, metrics, num_steps, rejected))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
@@ -279,7 +290,7 @@ class Learner:
             onnx=self._policies.onnx(),
             checkpoint=f"checkpoints/{state.policy_version}",
             weights_sha256=snapshot.document["weights_sha256"],
-            metrics={name: value for name, value in update.metrics.items() if value - value == 0},
+            metrics=_finite(update.metrics),
             valid_steps=update.valid_steps,
             rejected=update.rejected,
         )
@@ -323,3 +334,7 @@ class Learner:
             policy_version=version,
             training=message.summary,
         )
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if value - value == 0}

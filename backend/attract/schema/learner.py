@@ -116,6 +116,18 @@ class Ready(WireModel):
     """Checkpoints that were passed over because they were not whole, and the like; for the user."""
 
 
+class Trained(WireModel):
+    """An update is done, the learner free for the next; `published` follows once its version is durable."""
+
+    type: Literal["trained"] = "trained"
+    batch_id: Count
+    policy_version: Version
+    metrics: dict[str, float]
+    """As in `published`, but for what is known only then."""
+    valid_steps: Count = 0
+    rejected: list["RejectedRow"] = []
+
+
 class Published(WireModel):
     """A version is durable (checkpoint renamed and synced, rule D1) and may be announced."""
 
@@ -181,7 +193,7 @@ class Failed(WireModel):
 
 ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
 FromLearner = Annotated[
-    Ready | Published | Dropped | Exported | Stalled | Failed, Field(discriminator="type")
+    Ready | Trained | Published | Dropped | Exported | Stalled | Failed, Field(discriminator="type")
 ]
 TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)
 FROM_LEARNER: TypeAdapter[FromLearner] = TypeAdapter(FromLearner)

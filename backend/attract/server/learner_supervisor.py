@@ -7,7 +7,17 @@ from typing import Protocol
 
 from attract.errors import AttractError, LearnerError
 from attract.schema.base import WireModel
-from attract.schema.learner import Begin, Dropped, Export, Exported, Failed, Published, Ready, Stalled
+from attract.schema.learner import (
+    Begin,
+    Dropped,
+    Export,
+    Exported,
+    Failed,
+    Published,
+    Ready,
+    Stalled,
+    Trained,
+)
 from attract.server.learner_link import LearnerLink, StartLearner
 
 MAX_DEATHS = 3
@@ -20,6 +30,10 @@ class LearnerOwner(Protocol):
 
     async def learner_ready(self, ready: Ready) -> None:
         """The policy exists."""
+        ...
+
+    async def trained(self, trained: Trained) -> None:
+        """An update is done; its version will be durable."""
         ...
 
     async def published(self, published: Published) -> None:
@@ -122,6 +136,8 @@ class LearnerSupervisor:
             match message:
                 case Ready():
                     await self._owner.learner_ready(message)
+                case Trained():
+                    await self._owner.trained(message)
                 case Published():
                     self._deaths = 0
                     await self._owner.published(message)

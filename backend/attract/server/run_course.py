@@ -1,7 +1,7 @@
 """The course of a run: lessons, evaluations and what else falls due along the way, and when it is over."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from attract.collection.core import CollectionCore
@@ -10,9 +10,10 @@ from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunState
 from attract.schema.game import GameDescription
-from attract.schema.learner import Published, Ready, Train
+from attract.schema.learner import Counters, Published, Ready, Train
 from attract.server.background import BackgroundTasks
 from attract.server.evaluator import Evaluator
+from attract.server.goal import Decision
 from attract.server.run_news import RunNews
 from attract.server.run_progress import RunProgress
 from attract.server.run_record import RunRecord
@@ -82,6 +83,10 @@ class RunCourse:
         self._due: list[Action] = []
         self._resumed = False
         self._train: Train | None = None
+        self._held: dict[int, list[Action]] = {}
+        """What fell due with updates whose version is not announced yet."""
+        self._decided: tuple[int, Decision] | None = None
+        """(update, what its version is for), from when it is trained until it is announced."""
         self._callback: asyncio.Lock = asyncio.Lock()
         """Held by the one evaluation that the run asked for itself."""
 
@@ -123,23 +128,41 @@ class RunCourse:
         """An update was undone (rule P8)."""
         self._director.rounds_undone(train.federated_rounds)
 
-    def announce(self, row: UpdateRow, published: Published) -> None:
-        """Let workers have a committed version, do what is due, and see whether the goal is reached."""
-        goal, now = self._progress.goal, self._clock()
-        decision = "go_on"
-        if row.update and not self._control.is_ending:
-            decision = goal.after_update(
-                row.update, row.agent_steps, is_last_lesson=self._director.is_last_lesson
-            )
-            self._due += self._director.committed(row.values, row.agent_steps)
+    def trained(self, counters: Counters, values: Mapping[str, float]) -> None:
+        """An update is done: see whether the goal is reached; if so, no other begins."""
+        if self._control.is_ending:
+            return
+        self._held[counters.updates] = self._director.committed(values, counters.agent_steps)
+        decision = self._progress.goal.after_update(
+            counters.updates, counters.agent_steps, is_last_lesson=self._director.is_last_lesson
+        )
         if decision == "evaluate" and (self.confirming or self._evaluator.is_running):
-            decision = "go_on"
+            return
         if decision != "go_on":
             # Paused, no update begins: the version to be confirmed, or the last one, stays the newest.
-            self._control.carry_out(self._core.pause(now))
-        self._control.carry_out(self._core.published(published, now))
+            self.confirming = self.confirming or decision == "evaluate"
+            self._decided = counters.updates, decision
+            self._control.carry_out(self._core.pause(self._clock()))
+
+    def learner_lost(self) -> None:
+        """What it trained and had not made durable is gone, and with it what was decided of it."""
+        if self._decided is not None:
+            self._decided, self.confirming = None, False
+            if self._progress.state != "paused":
+                self._control.carry_out(self._core.resume(self._clock()))
+
+    def announce(self, row: UpdateRow, published: Published) -> None:
+        """Let workers have a committed version, and do what was decided of it."""
+        for update in [update for update in self._held if update <= row.update]:
+            self._due += self._held.pop(update)
+        self._control.carry_out(self._core.published(published, self._clock()))
+        update, decision = self._decided or (None, "go_on")
+        if update != row.update:
+            return
+        self._decided = None
+        if self._control.is_ending:
+            return
         if decision == "evaluate":
-            self.confirming = True
             self._background.spawn(self._confirm(row.update))
         if decision == "finish":
             self._control.end("finished")

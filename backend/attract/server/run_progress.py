@@ -19,7 +19,7 @@ from attract.schema.api import (
 )
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription, GameReference
-from attract.schema.learner import Counters, Published, Ready
+from attract.schema.learner import Counters, Ready
 from attract.server.events import Kind
 from attract.server.goal import Goal
 from attract.server.run_plan import policy_ids
@@ -150,16 +150,9 @@ class RunProgress:
             global_episode_index=self.counters.global_episode_index,
         )
 
-    def counters_after(self, published: Published, trained: Counters) -> Counters:
-        """The counters with this version; `trained`: as its batch said. Rejected rows do not count (T4)."""
-        if not published.rejected:
-            return trained
-        agent_steps = self.counters.agent_steps + published.valid_steps
-        return trained.model_copy(update={"agent_steps": agent_steps})
-
-    def metrics(self, published: Published, counters: Counters, fleet: FleetView) -> dict[str, float]:
+    def metrics(self, learner: dict[str, float], counters: Counters, fleet: FleetView) -> dict[str, float]:
         """The metrics of an update: the learner's, and what was gathered here since the last one."""
-        values = self.statistics.row(published.metrics, counters, self.elapsed_seconds, self.goal, fleet)
+        values = self.statistics.row(learner, counters, self.elapsed_seconds, self.goal, fleet)
         lesson = self.lesson()
         return values if lesson is None else {**values, "curriculum/lesson": float(lesson.number)}
 

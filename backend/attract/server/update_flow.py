@@ -7,7 +7,7 @@ from collections.abc import Callable
 from attract.collection.core import CollectionCore
 from attract.errors import ConfigurationError
 from attract.schema.api import GameReport
-from attract.schema.learner import Dropped, Published, Ready, Train
+from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained
 from attract.server.evaluator import Evaluator
 from attract.server.policy_cache import PolicyCache
 from attract.server.run_course import RunControl, RunCourse
@@ -52,6 +52,9 @@ class UpdateFlow:
         self._evaluator = evaluator
         self._clock = clock
         self._in_flight: dict[int, Train] = {}
+        """Updates whose version is not yet public, by batch; several while the disk is slow."""
+        self._trained: dict[int, tuple[Counters, dict[str, float]]] = {}
+        """Of those that are trained, in that order: the counters after them, and their metrics."""
 
     def begin(self, train: Train) -> Train:
         """An update is to be done; the message that tells the learner."""
@@ -63,6 +66,7 @@ class UpdateFlow:
     def forget(self) -> None:
         """What is in the learner's hands is lost."""
         self._in_flight.clear()
+        self._trained.clear()
         self.idle.set()
         self.ready.clear()
 
@@ -87,15 +91,38 @@ class UpdateFlow:
         self._control.carry_out(self._core.learner_ready(ready, self._clock()))
         await self._news.changed()
 
+    async def trained(self, trained: Trained) -> None:
+        """An update is done: the next may begin while this one's version is written."""
+        if self._count(trained):
+            self._control.carry_out(self._core.trained(trained, self._clock()))
+
+    def _count(self, outcome: Trained | Published) -> bool:
+        """Take account of an update, once; False when it is none of ours."""
+        train = None if outcome.batch_id is None else self._in_flight.get(outcome.batch_id)
+        if train is None or train.batch_id in self._trained:
+            return False
+        counters = train.counters
+        if outcome.rejected:
+            # Rejected rows do not count (T4).
+            before, _ = next(reversed(self._trained.values()), (self._progress.counters, {}))
+            agent_steps = before.agent_steps + outcome.valid_steps
+            counters = counters.model_copy(update={"agent_steps": agent_steps})
+        values = self._progress.metrics(outcome.metrics, counters, self._news.fleet())
+        self._trained[train.batch_id] = counters, values
+        self._course.trained(counters, values)
+        return True
+
     async def published(self, published: Published) -> None:
         """A version is durable: commit its row, then let workers have it (D1)."""
+        # A learner need not have said `trained` before.
+        self._count(published)
         train = None if published.batch_id is None else self._in_flight.pop(published.batch_id, None)
         progress = self._progress
         counters, values = progress.counters, {}
         view = self._news.view()
         if train is not None:
-            counters = progress.counters_after(published, train.counters)
-            values = progress.metrics(published, counters, self._news.fleet())
+            counters, values = self._trained.pop(train.batch_id)
+            values |= published.metrics
         row = progress.row(published.policy_version, counters, published.weights_sha256, values)
         bodies = progress.events_of(row)
         events = await self._record.commit_update(row, progress.view_after(row, counters, view), bodies)
@@ -137,6 +164,7 @@ class UpdateFlow:
         self.forget()
         self.stalled(None)
         self._control.carry_out(self._core.learner_lost(self._clock()))
+        self._course.learner_lost()
 
     def learner_failed(self, why: str) -> None:
         """The supervisor gave up."""

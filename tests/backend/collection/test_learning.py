@@ -4,6 +4,7 @@ from attract.collection import effects
 from attract.collection.batches import ClosedBatch
 from attract.collection.learning import LearnerState
 from attract.schema.learner import Counters, Published, Ready, RejectedRow
+from attract.schema.messages import Seed
 from driven_core import DrivenCore, small_config
 
 
@@ -192,3 +193,50 @@ def test_D2_counters_go_on_at_resume() -> None:
     driven.play(11)
     assert driven.trains[0].counters.updates == 8
     assert driven.trains[0].counters.agent_steps == 1024
+
+
+def both_trained() -> DrivenCore:
+    """`overlap`: the first update is trained, its version not durable; the second batch was full before."""
+    driven = DrivenCore.started(schedule="overlap")
+    for _ in range(2):
+        driven.play(10)
+        driven.play(11)
+    assert len(driven.trains) == 1
+    driven.train()
+    return driven
+
+
+def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears_of_it_yet() -> None:
+    driven = both_trained()
+    first, second = driven.trains
+    assert second.counters.agent_steps == 2 * first.counters.agent_steps
+    assert driven.core.policy_version == 0
+    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0}
+    driven.publish_trained(first.batch_id)
+    assert driven.core.policy_version == 1
+    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0, 1}
+    assert driven.core.updating, "the second is still under way"
+    assert driven.core.counters.updates == 1
+
+
+def test_D1_an_evaluation_is_of_the_version_that_is_public() -> None:
+    driven = both_trained()
+    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
+    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0}
+
+
+def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> None:
+    driven = both_trained()
+    driven.do(driven.core.learner_lost(driven.now))
+    driven.version = 0
+    driven.ready()
+    assert [one.kind for one in driven.wanted(effects.Note)] == ["learner", "learner"]
+    assert not driven.core.updating
+    assert driven.core.policy_version == 0
+    for _ in range(2):
+        driven.play(10)
+        driven.play(11)
+    assert len(driven.trains) == 3
+    driven.publish()
+    assert driven.core.policy_version == 1
+    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0, 1}

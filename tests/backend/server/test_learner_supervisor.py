@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from attract.errors import LearnerError
-from attract.schema.learner import Begin, Dropped, Export, Published, Ready
+from attract.schema.learner import Begin, Dropped, Export, Published, Ready, Trained
 from attract.server.learner_link import LearnerLink
 from attract.server.learner_supervisor import MAX_DEATHS, LearnerSupervisor
 from fake_learner import FakeLearner
@@ -21,6 +21,9 @@ class Owner:
 
     async def learner_ready(self, ready: Ready) -> None:
         self.told.put_nowait(ready)
+
+    async def trained(self, trained: Trained) -> None:
+        self.told.put_nowait(trained)
 
     async def published(self, published: Published) -> None:
         self.told.put_nowait(published)

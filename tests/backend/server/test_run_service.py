@@ -23,6 +23,11 @@ async def finished(world: GatewayWorld) -> RunResult:
     return await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
 
 
+def trained(learner: FakeLearner) -> list[ipc.Train]:
+    """Every order to train that it heard."""
+    return [message for message in learner.heard if isinstance(message, ipc.Train)]
+
+
 async def until_update(world: GatewayWorld, update: int) -> None:
     """Until that update's row was announced to pages."""
     reached = asyncio.Event()
@@ -74,6 +79,33 @@ async def test_no_update_begins_after_the_one_that_reaches_the_step_count(tmp_pa
         world.learner.hold.set()
         result = await finished(world)
         assert (result.updates, result.agent_steps) == (1, 64)
+
+
+async def test_D1_a_run_whose_last_version_is_lost_with_its_learner_trains_it_anew(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.hold_disk.clear()
+        await world.start(total_steps=64)
+        await asyncio.wait_for(world.learner.holding.wait(), WAIT_SECONDS)
+        await world.learner.die()
+        world.learner.hold_disk.set()
+        result = await finished(world)
+        assert (result.state, result.policy_version, result.agent_steps) == ("finished", 1, 64)
+
+
+async def test_no_update_begins_while_the_goals_version_is_written(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        world.learner.hold_disk.clear()
+        await world.start(total_steps=64)
+        async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
+            await fleet.changed.wait_for(lambda: len(fleet.accepted) >= 6)
+        await asyncio.wait_for(world.learner.holding.wait(), WAIT_SECONDS)
+        await asyncio.sleep(0.2)
+        assert world.service.active is not None and world.service.active.view().updates == 0, (
+            "not before it is durable"
+        )
+        world.learner.hold_disk.set()
+        assert (await finished(world)).updates == 1
+        assert len(trained(world.learner)) == 1
 
 
 async def test_P7_the_warm_up_is_not_counted_and_sets_the_statistics_first(tmp_path: Path):
@@ -163,8 +195,7 @@ async def test_stop_finishes_the_update_under_way_saves_and_exports(tmp_path: Pa
         world.learner.hold.set()
         stopped = await asyncio.wait_for(stopping, WAIT_SECONDS)
         assert stopped.state == "stopped"
-        heard = [message for message in world.learner.heard if isinstance(message, ipc.Train)]
-        assert stopped.updates == len(heard) == stopped.policy_version
+        assert stopped.updates == len(trained(world.learner)) == stopped.policy_version
         run_dir = world.runs_dir / view.run_id
         assert (run_dir / "export" / "policy.onnx").read_bytes() == b"onnx %d" % stopped.policy_version
         assert world.service.active is None
@@ -176,6 +207,10 @@ async def test_abort_ends_at_once_even_within_a_stop_and_keeps_what_is_durable(t
         await until_update(world, 2)
         world.learner.hold.clear()
         await asyncio.wait_for(world.learner.holding.wait(), WAIT_SECONDS)
+        # The version before the update that waits may still be on its way to the disk.
+        written = len(trained(world.learner)) - 1
+        if world.service.view(view.run_id).updates < written:
+            await until_update(world, written)
         stopping = asyncio.create_task(world.service.stop(view.run_id))
         await asyncio.sleep(0)
         await asyncio.wait_for(world.service.abort(), WAIT_SECONDS)
