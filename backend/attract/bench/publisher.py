@@ -20,7 +20,7 @@ from attract.collection.seating import MAIN
 from attract.learner.channel import Channel
 from attract.learner.loop import Learner
 from attract.learner.machine import warm_up
-from attract.learner.process import die_with_parent
+from attract.learner.process import SWITCH_SECONDS, die_with_parent
 from attract.learner.state import TrainingState
 from attract.learner.writer import CheckpointWriter
 from attract.policy.export import OnnxPatcher
@@ -148,6 +148,7 @@ def main(fd: int, *, trains: bool) -> int:
     """
     die_with_parent()
     keep_freed_memory()
+    sys.setswitchinterval(SWITCH_SECONDS)
     channel = Channel(socket.socket(fileno=fd))
 
     def failed(error: Exception) -> None:

@@ -19,6 +19,9 @@ from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
+SWITCH_SECONDS = 0.0005
+"""After so long the next update lets the thread that writes checkpoints go on; Python's own 5 ms delay each version
+by more, for every sync of a file gives the interpreter away and asks for it again."""
 _PR_SET_PDEATHSIG = 1
 _TEXT_LIMIT = 20_000
 
@@ -35,6 +38,7 @@ def run(fd: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
     keep_freed_memory()
+    sys.setswitchinterval(SWITCH_SECONDS)
     channel = Channel(socket.socket(fileno=fd))
     inbox: queue.SimpleQueue[Incoming] = queue.SimpleQueue()
     finished = threading.Event()
