@@ -161,6 +161,10 @@ class Simulation:
             self.had_learner_faults = True
             self.learner_alive = False
             self.sitting += 1
+            if self.in_flight is not None and self.version > self.durable:
+                # It was to go on from a version that is lost: its rows are free.
+                for row in self.in_flight.rows:
+                    del self.row_key[row]
             self.in_flight = None
             self.do(self.core.learner_lost(self.now))
             self.after(0.5, self.learner_up)

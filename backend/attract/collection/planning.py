@@ -60,8 +60,10 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     if any(lease.purpose == "record" for lease in state.book):
         return
     if num_segments and not acceptance.warmup.num_segments:
-        # All of it lapsed: it is ordered anew as soon as somebody is there.
-        state.warmup_issued = False
+        # All of it lapsed: it is ordered anew, now or as soon as somebody is there.
+        if state.warmup_issued:
+            state.warmup_issued = False
+            _warm_up(state, described, now)
         return
     learner.warmup_blocks = acceptance.warmup.take()
     state.emit(start_warmup(learner.warmup_blocks, described.seating))

@@ -20,8 +20,8 @@ from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
 SWITCH_SECONDS = 0.0005
-"""After so long the next update lets the thread that writes checkpoints go on; Python's own 5 ms delay each version
-by more, for every sync of a file gives the interpreter away and asks for it again."""
+"""After so long the next update lets the thread that writes checkpoints go on, which asks for the interpreter
+after each sync of a file; Python's own 5 ms delayed every version."""
 _PR_SET_PDEATHSIG = 1
 _TEXT_LIMIT = 20_000
 

@@ -43,6 +43,11 @@ def run_faulty(seed: int, schedule: str, seats: tuple[str, ...] = ()) -> Simulat
     return simulation
 
 
+@pytest.mark.parametrize("seed", [127, 170])
+def test_P7_a_warm_up_that_lapsed_whole_is_ordered_anew_at_once(seed: int) -> None:
+    assert run_faulty(seed, "sync").warmups
+
+
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
 @pytest.mark.parametrize("part", range(4))
 def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, part: int) -> None:

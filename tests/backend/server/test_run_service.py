@@ -92,7 +92,7 @@ async def test_D1_a_run_whose_last_version_is_lost_with_its_learner_trains_it_an
         assert (result.state, result.policy_version, result.agent_steps) == ("finished", 1, 64)
 
 
-async def test_no_update_begins_while_the_goals_version_is_written(tmp_path: Path):
+async def test_D1_no_update_begins_while_the_goals_version_is_written(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
         world.learner.hold_disk.clear()
         await world.start(total_steps=64)
