@@ -52,6 +52,8 @@ class CollectionConfig:
     """Leases a worker holds ahead of the one it plays; `sync` issues none ahead."""
     seats: tuple[str, ...] = ()
     """Id of the policy that plays each agent; empty: one policy, `main`, plays them all."""
+    max_frame_bytes: int = MAX_SEGMENT_BYTES + FRAME_OVERHEAD_BYTES
+    """Of the server's sockets: what is larger never reaches us."""
     state_size: int = 0
     """Numbers of a slot's packed recurrent state; 0: feed-forward."""
     desync_episodes: bool = True
@@ -149,7 +151,7 @@ class CollectionConfig:
         """`max_frame_bytes` of a worker: room for a block, or what cannot be cut where that is larger."""
         largest = max(self.segment_bytes(description), self.observe_bytes(description))
         wanted = BLOCK_BYTES if is_local else FAR_BLOCK_BYTES
-        return max(wanted, largest + FRAME_OVERHEAD_BYTES)
+        return max(min(wanted, self.max_frame_bytes), largest + FRAME_OVERHEAD_BYTES)
 
     def observe_bytes(self, description: GameDescription) -> int:
         """Most bytes of an `observe` of central inference: the largest group's games all end at once."""
@@ -203,23 +205,24 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             setting="collection.inference",
             fix="`worker` plays with several",
         )
+    limit = min(MAX_SEGMENT_BYTES, config.max_frame_bytes - FRAME_OVERHEAD_BYTES)
     size = config.segment_bytes(description)
-    if size > MAX_SEGMENT_BYTES:
+    if size > limit:
         low, high = 1, config.horizon
         while high - low > 1:
             middle = (low + high) // 2
-            fits = config.segment_bytes(description, middle) <= MAX_SEGMENT_BYTES
+            fits = config.segment_bytes(description, middle) <= limit
             low, high = (middle, high) if fits else (low, middle)
-        if config.segment_bytes(description, low) > MAX_SEGMENT_BYTES:
+        if config.segment_bytes(description, low) > limit:
             raise ConfigurationError(
-                f"S1: one step of {description.id} has more than the {MAX_SEGMENT_BYTES} bytes of a segment",
+                f"S1: one step of {description.id} has more than the {limit} bytes of a segment",
                 setting="ppo.horizon",
                 fix="make the game's observation smaller"
                 + (", or `policy.recurrent_size`" * bool(config.state_size)),
             )
         raise ConfigurationError(
             f"S1: a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "
-            f"at most {MAX_SEGMENT_BYTES} can travel",
+            f"at most {limit} can travel",
             setting="ppo.horizon",
             fix=f"the largest horizon that fits is {low}",
         )
@@ -231,12 +234,12 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             fix=f"the largest that works is {config.instances_per_worker}",
         )
     observed = config.observe_bytes(description)
-    if observed > MAX_SEGMENT_BYTES:
+    if observed > limit:
         games = max(config.group_sizes)
-        fits = max(1, games * MAX_SEGMENT_BYTES // observed)
+        fits = max(1, games * limit // observed)
         raise ConfigurationError(
             f"I1: what {games} games of a group see has up to {observed} bytes, "
-            f"at most {MAX_SEGMENT_BYTES} can travel at once",
+            f"at most {limit} can travel at once",
             setting="collection.instances_per_worker",
             fix=f"the largest that works with {config.num_groups} groups is {fits * config.num_groups}",
         )

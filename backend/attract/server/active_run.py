@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from attract.collection import effects
@@ -88,7 +89,10 @@ class ActiveRun:
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
         self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
-        self._config = collection_config(settings, self.run_id, module.reference)
+        self._config = replace(
+            collection_config(settings, self.run_id, module.reference),
+            max_frame_bytes=hub.server_frame_bytes,
+        )
         self._core = CollectionCore(self._config)
         self._news = RunNews(
             self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train

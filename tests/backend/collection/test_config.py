@@ -126,6 +126,17 @@ def test_a_frame_holds_a_block_or_one_segment() -> None:
     assert small_config(horizon=16).frame_bytes(big) > segment_bytes(big, 16) > 1024 * 1024
 
 
+def test_S1_no_frame_is_larger_than_the_server_takes() -> None:
+    config = small_config(max_frame_bytes=300_000)
+    assert config.frame_bytes(GAME) == 300_000
+    assert config.frame_bytes(GAME, is_local=False) == 256 * 1024
+    big = counting_description(observation_size=10_000)
+    with pytest.raises(ConfigurationError) as caught:
+        check_satisfiable(small_config(horizon=64, max_frame_bytes=300_000), big)
+    named = int(re.findall(r"\d+", caught.value.fix or "")[-1])
+    assert small_config(horizon=named, max_frame_bytes=300_000).frame_bytes(big) <= 300_000
+
+
 def test_I2_a_workers_instances_are_cut_evenly_into_groups():
     assert small_config(num_groups=2, instances_per_worker=7).group_sizes == [3, 4]
     assert small_config(instances_per_worker=7).group_sizes == []

@@ -116,20 +116,20 @@ export class BlockWriter {
 
   /** [slots]: bytes of each column's final observations and episode results. */
   #extraBytesByColumn(): Float64Array {
-    const { finals, episodes, episodeColumns: episodeColumnOf, numSlots } = this.#recorder;
+    const { finals, episodes, columnOfEpisode, numSlots } = this.#recorder;
     const bytes = new Float64Array(numSlots);
     for (let i = 0; i < finals.count; i++) bytes[finals.columns[i]] += this.#finalBytes;
     const numNames = numColumnNames(episodes);
     for (let i = 0; i < episodes.length; i++) {
-      bytes[episodeColumnOf[i]] += resultBytes(episodes[i], numNames);
+      bytes[columnOfEpisode[i]] += resultBytes(episodes[i], numNames);
     }
     return bytes;
   }
 
   /** Those of the columns that `#places` was set for. */
   #episodesHere(): EpisodeColumns {
-    const { episodes, episodeColumns: columns } = this.#recorder;
-    return episodeColumns(episodes.filter((_, i) => this.#places[columns[i]] >= 0));
+    const { episodes, columnOfEpisode } = this.#recorder;
+    return episodeColumns(episodes.filter((_, i) => this.#places[columnOfEpisode[i]] >= 0));
   }
 
   /** Also sets `#places`. */

@@ -57,7 +57,7 @@ export class SegmentRecorder {
   readonly finals: FinalObservationStore;
   /** Episodes that ended in this segment, and the column each is told in. */
   readonly episodes: EpisodeResult[] = [];
-  readonly episodeColumns: number[] = [];
+  readonly columnOfEpisode: number[] = [];
 
   constructor(space: ObservationSpace, sizes: RecorderSizes) {
     const { horizon, slotIds, action, maskSize = 0, stateSize = 0 } = sizes;
@@ -95,7 +95,7 @@ export class SegmentRecorder {
     this.states.set(batch.states);
     this.finals.clear();
     this.episodes.length = 0;
-    this.episodeColumns.length = 0;
+    this.columnOfEpisode.length = 0;
   }
 
   /** Keeps what all slots see, and may do, before step `step`. */
@@ -139,7 +139,7 @@ export class SegmentRecorder {
 
   recordEpisode(column: number, result: EpisodeResult): void {
     this.episodes.push(result);
-    this.episodeColumns.push(column);
+    this.columnOfEpisode.push(column);
   }
 
   /**
