@@ -16,7 +16,7 @@ from attract.schema.messages import Seed
 BLOCK_BYTES: Final = 1024 * 1024
 """A local worker's block holds as many slots as fit: the gateway's work is by the block, not by the byte."""
 FAR_BLOCK_BYTES: Final = 256 * 1024
-"""The same of a worker behind a network, whose pongs wait behind its blocks: 2 s at 1 Mbit/s."""
+"""The same of a worker behind a network: when its socket breaks, little is to be sent again."""
 MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
