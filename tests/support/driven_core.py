@@ -147,21 +147,16 @@ class DrivenCore:
 
     def publish_trained(self, batch_id: int) -> None:
         """The version that batch gave, the newest, is durable."""
-        published = Published(
-            batch_id=batch_id,
-            policy_version=self.version,
-            onnx={"main": b""},
-            checkpoint="",
-            weights_sha256="",
-            metrics={},
-        )
-        self.do(self.core.published(published, self.now))
+        self._publish(batch_id, [], 0)
 
     def publish(self, rejected: list[RejectedRow] | None = None, valid_steps: int = 0) -> None:
         """The learner finishes the update it was given last, or the warm-up."""
         trains = self.trains
         batch_id = trains[-1].batch_id if trains and self.core.updating else None
         self.version = self.version + 1 if batch_id is not None else 0
+        self._publish(batch_id, rejected or [], valid_steps)
+
+    def _publish(self, batch_id: int | None, rejected: list[RejectedRow], valid_steps: int) -> None:
         published = Published(
             batch_id=batch_id,
             policy_version=self.version,
@@ -170,7 +165,7 @@ class DrivenCore:
             weights_sha256="",
             metrics={},
             valid_steps=valid_steps,
-            rejected=rejected or [],
+            rejected=rejected,
         )
         self.do(self.core.published(published, self.now))
 

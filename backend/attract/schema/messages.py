@@ -150,10 +150,7 @@ class EpisodeResult(FiniteModel):
 
 
 class EpisodeColumns(FiniteModel):
-    """The episodes of a block that ended or were cut, [n]: what `EpisodeResult` says of each, field by field.
-
-    As a map for each, its episodes took longer to read than all the rest of a block.
-    """
+    """The episodes of a block that ended or were cut, [n]: all of `EpisodeResult`, field by field."""
 
     instance_id: Annotated[list[Count], FailFast()] = []
     episode: Annotated[list[Count], FailFast()] = []

@@ -179,9 +179,7 @@ export interface FinalObservations {
   };
 }
 /**
- * The episodes of a block that ended or were cut, [n]: what `EpisodeResult` says of each, field by field.
- *
- * As a map for each, its episodes took longer to read than all the rest of a block.
+ * The episodes of a block that ended or were cut, [n]: all of `EpisodeResult`, field by field.
  */
 export interface EpisodeColumns {
   instance_id: number[];
