@@ -306,6 +306,7 @@ class LearnerHere:
 
         self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
         self.trained: list[Trained] = []
+        """What it said of updates before their versions were published."""
         self.learner = Learner(begin, self._answers.put, self._answers.put)
         try:
             self.learner.start()

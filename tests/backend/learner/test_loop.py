@@ -53,6 +53,16 @@ def trained(
     return published
 
 
+def test_D1_an_update_is_said_to_be_done_before_its_version_is_published(fleet: SignsFleet, tmp_path: Path):
+    with LearnerHere(begin_for(fleet, tmp_path / "run")) as here:
+        published = trained(here, fleet, warmed_up(here, fleet), 2)
+        assert [one.policy_version for one in here.trained] == [1, 2], "each before it; none of the warm-up"
+        for early, late in zip(here.trained, published, strict=True):
+            assert (early.batch_id, early.valid_steps) == (late.batch_id, late.valid_steps)
+            known_late = {"time/checkpoint_seconds": late.metrics["time/checkpoint_seconds"]}
+            assert early.metrics | known_late == late.metrics
+
+
 def test_a_run_from_warm_up_to_a_better_policy(fleet: SignsFleet, tmp_path: Path):
     begin = begin_for(fleet, tmp_path / "run", ppo={"n_epochs": 4, "learning_rate": 0.01})
     with LearnerHere(begin) as here:
