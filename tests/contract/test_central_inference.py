@@ -13,7 +13,7 @@ from attract.experience.validate import check_block
 from attract.inference.decider import OnnxDecider
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
-from attract.schema.episodes import episodes_of
+from attract.schema.episodes import Episodes
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
 from attract.server.games import GameLibrary
@@ -96,7 +96,7 @@ def results_of(blocks: list[Block], num_agents: int) -> list[tuple[Any, ...]]:
     return sorted(
         (block.segment_index, one.instance_id, one.episode, one.step, one.end_reason, *one.returns)
         for block in blocks
-        for one in episodes_of(block.episodes, num_agents)
+        for one in Episodes(block.episodes, num_agents)
     )
 
 

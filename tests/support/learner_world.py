@@ -110,7 +110,7 @@ class SignsFleet:
             arrays["final_step"] = np.array([one[0] for one in finals], np.int32)
             arrays["final_column"] = np.array([one[1] for one in finals], np.int32)
             arrays["final_obs.obs"] = np.stack([one[2] for one in finals])
-            arrays["final_value_sparse"] = np.array([one[3] for one in finals], np.float32)
+            arrays["final_value"] = np.array([one[3] for one in finals], np.float32)
         spoilt = ~arrays["valid"]
         for name in ("obs.obs", "value", "log_prob", "reward"):
             arrays[name][spoilt] = np.nan

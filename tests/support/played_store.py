@@ -72,7 +72,7 @@ class PlayedFleet:
         step, column = _array(batch.finals.step), _array(batch.finals.column)
         if len(step):
             arrays |= {"final_step": step, "final_column": column}
-            arrays["final_value_sparse"] = _array(batch.final_values)[step, column]
+            arrays["final_value"] = _array(batch.final_values)[step, column]
             arrays |= {f"final_obs.{key}": _array(one) for key, one in batch.finals.observations.items()}
         assert segments == len(batch.slot_id)
         return arrays

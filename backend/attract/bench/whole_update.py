@@ -223,7 +223,7 @@ class _WholePath:
                 "worker_id": 0,
                 "final_step": finals[:, 0].astype(np.int32),
                 "final_column": finals[:, 1].astype(np.int32),
-                "final_value_sparse": final_values,
+                "final_value": final_values,
                 "final_obs.obs": final_observations,
             },
         )

@@ -1,8 +1,6 @@
 """Which blocks count: each segment once, under an open lease, fresh enough to be trained (rule C1)."""
 
 from dataclasses import dataclass
-from operator import add
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +11,7 @@ from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
-from attract.schema.episodes import Episode, episodes_of
+from attract.schema.episodes import Episodes
 from attract.schema.frames import malformed
 from attract.schema.messages import Block
 
@@ -94,17 +92,16 @@ class Acceptance:
         """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile."""
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
-        slots, first_steps = _int64(block.slot_id.data), _int64(block.first_step.data)
         accepted = AcceptedBlock(
             rows=verdict.rows,
-            slot_id=slots,
-            first_step=first_steps,
+            slot_id=_int64(block.slot_id.data),
+            first_step=_int64(block.first_step.data),
             lease_id=block.lease_id,
             policy_version=block.policy_version,
             worker_id=verdict.worker_id,
             local=worker.tier == "local",
             valid_steps=num_valid(block),
-            episodes=self._episodes(block, slots, first_steps),
+            episodes=Episodes(block.episodes, self._num_agents),
         )
         if self.is_record(block.lease_id):
             self.warmup.add(accepted)
@@ -166,13 +163,13 @@ class Acceptance:
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
         told = block.episodes.instance_id
-        if told:
-            instances: set[int] = set((slots // self._num_agents).tolist())
-            if not instances.issuperset(told):
-                strange = next(one for one in told if one not in instances)
-                raise malformed(
-                    f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"
-                )
+        instances = slots // self._num_agents
+        if told and not _all_in(told, instances):
+            known: set[int] = set(instances.tolist())
+            strange = next(one for one in told if one not in known)
+            raise malformed(
+                f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"
+            )
         if len(block.episodes.returns) != len(told) * self._num_agents:
             raise malformed(
                 f"block.episodes.returns: {len(block.episodes.returns)} entries",
@@ -180,20 +177,17 @@ class Acceptance:
             )
         return columns
 
-    def _episodes(
-        self, block: Block, slots: NDArray[Any], first_steps: NDArray[Any]
-    ) -> tuple[tuple[int, Episode], ...]:
-        if not block.episodes.instance_id:
-            return ()
-        columns = block.episodes
-        start = dict(zip((slots // self._num_agents).tolist(), first_steps.tolist(), strict=True))
-        ends = map(add, map(start.__getitem__, columns.instance_id), columns.step)
-        return tuple(zip(ends, episodes_of(columns, self._num_agents), strict=True))
-
 
 def num_valid(block: Block) -> int:
     """Valid steps of a block whose flags were checked."""
     return int(np.count_nonzero(np.frombuffer(block.valid.data, np.uint8)))
+
+
+def _all_in(told: list[int], instances: NDArray[np.int64]) -> bool:
+    if np.count_nonzero(np.diff(instances) == 1) == len(instances) - 1:
+        # Neighbours, as one agent's slots mostly are: then the ends say it all.
+        return int(instances[0]) <= min(told) and max(told) <= int(instances[-1])
+    return set(instances.tolist()).issuperset(told)
 
 
 def _ends(columns: NDArray[np.int64]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.seating import Seating
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episode, Episodes
 from attract.schema.messages import Seed
 
 
@@ -26,8 +26,7 @@ class AcceptedBlock:
     local: bool
     """Played on a host of the admin's own (rule C7)."""
     valid_steps: int
-    episodes: tuple[tuple[int, Episode], ...]
-    """(the instance's own step at which it ended, result)."""
+    episodes: Episodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +143,15 @@ def close_batch(
     )
 
 
-def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[tuple[AcceptedBlock, Episode]]:
+def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[Episode]:
     """All episode results by (instance, step at which they ended), never by arrival (rule C8)."""
-    found = [(result.instance_id, step, block, result) for block in blocks for step, result in block.episodes]
+    found: list[tuple[int, int, Episode]] = []
+    for block in blocks:
+        instances = block.slot_id // block.episodes.num_agents
+        start = dict(zip(instances.tolist(), block.first_step.tolist(), strict=True))
+        found += [(one.instance_id, start[one.instance_id] + one.step, one) for one in block.episodes]
     found.sort(key=lambda one: one[:2])
-    return [(block, result) for _, _, block, result in found]
+    return [one for _, _, one in found]
 
 
 def _by_policy(

@@ -201,7 +201,7 @@ class CollectionCore:
             if accepted is None:
                 reason = "too old: an update began while it was written"
             elif described.counts_at_arrival and not acceptance.is_record(block.lease_id):
-                state.count_episodes([(accepted, one) for _, one in accepted.episodes])
+                state.count_episodes([accepted], accepted.episodes)
         if reason is not None:
             acceptance.num_refused += 1
         state.send(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.api import EvaluationView, GameReport
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.learner import Train
 from attract.schema.messages import EpisodeResult, ToBrowser
@@ -63,7 +63,7 @@ class EpisodesCounted:
 
     first_index: int
     """`global_episode_index` of the first (C6); the others' follow."""
-    results: tuple[Episode, ...]
+    results: Episodes
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from attract.collection.effects import StartUpdate, StartWarmup
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
+from attract.schema.episodes import Episodes
 
 MAX_VERSIONS_HELD = 2
 """Policy versions a worker keeps sessions of."""
@@ -94,7 +95,8 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     )
     state.next_batch += 1
     if not described.counts_at_arrival:
-        state.count_episodes(episodes_in_order(blocks))
+        episodes = Episodes.of(episodes_in_order(blocks), described.description.num_agents)
+        state.count_episodes(blocks, episodes)
     state.emit(StartUpdate(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)

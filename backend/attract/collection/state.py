@@ -1,6 +1,7 @@
 """What the collection core knows and the small steps everything else is made of: leases, policies, notes."""
 
 from collections import deque
+from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.batches import AcceptedBlock, ClosedBatch
@@ -22,7 +23,7 @@ from attract.collection.orders import lease_message, welcome_message
 from attract.collection.reports import FailureCount
 from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.messages import LeaseVoid, Purpose, ToBrowser
 
@@ -251,13 +252,16 @@ class CollectionState:
 
     # --- what counts ---
 
-    def count_episodes(self, episodes: list[tuple[AcceptedBlock, Episode]]) -> None:
-        """Number finished episodes (rule C6); cut ones are counted and nothing else (rule E1)."""
+    def count_episodes(self, blocks: Iterable[AcceptedBlock], episodes: Episodes) -> None:
+        """Number these blocks' finished episodes (rule C6); cut ones are counted and nothing else (rule E1).
+
+        `episodes`: those of all the blocks, in the order in which they count.
+        """
         counters = self.learner.counters
         counters.episodes += len(episodes)
-        for block, _ in episodes:
-            self.fleet.by_id(block.worker_id).episodes += 1
-        finished = tuple(result for _, result in episodes if result.end_reason != "cut")
+        for block in blocks:
+            self.fleet.by_id(block.worker_id).episodes += len(block.episodes)
+        finished = episodes.finished()
         if finished:
             self.emit(EpisodesCounted(counters.global_episode_index, finished))
             counters.global_episode_index += len(finished)

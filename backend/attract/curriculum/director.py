@@ -1,6 +1,6 @@
 """Decides what happens along the way of a run: callbacks as they fall due, and the lesson (rules C6, D2)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from attract.curriculum.parameters import resolve_parameters
 from attract.curriculum.triggers import Trigger
 from attract.curriculum.window import EpisodeWindow, is_of_window
 from attract.curriculum_settings import IntervalSettings
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.messages import ParameterDistribution
 from attract.settings import RunSettings
@@ -113,7 +113,7 @@ class Director:
 
     # --- what happened ---
 
-    def count(self, first_index: int, episodes: Sequence[Episode]) -> list[Action]:
+    def count(self, first_index: int, episodes: Episodes) -> list[Action]:
         """Finished episodes, numbered from `first_index` (C6); what is due after each."""
         if self.lessons is None and not self._by_episodes:
             # Nothing can fall due between them.

@@ -1,11 +1,12 @@
 """The last 100 finished episodes: what their returns, lengths and metrics come to."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from typing import Any, Final, NamedTuple
 
-from attract.schema.episodes import NOTHING, Episode
+from attract.schema.episodes import NOTHING, Episode, Episodes
 
 WINDOW: Final = 100
 RETURN, LENGTH = "rollout/ep_rew_mean", "rollout/ep_len_mean"
@@ -70,11 +71,15 @@ class EpisodeWindow:
         """Mean length in steps."""
         return self.mean(LENGTH)
 
-    def extend(self, results: Sequence[Episode]) -> None:
+    def extend(self, results: Episodes) -> None:
         """Finished episodes, in the order of `global_episode_index`; cut ones stay out."""
-        finished = [one for one in results if one.end_reason != "cut"]
-        for one in finished[-WINDOW:]:
-            self.add(one)
+        finished = results.finished()
+        columns = finished.columns
+        metrics: Iterable[Mapping[str, float]] = repeat(NOTHING, len(finished))
+        if columns.metrics or columns.reward_terms:
+            metrics = map(self._named, finished)
+        rows = map(_Episode, finished.returns, columns.length_steps, metrics)
+        self._episodes.extend(islice(rows, max(0, len(finished) - WINDOW), None))
 
     def add(self, result: Episode) -> None:
         """One finished episode; a cut one stays out."""

@@ -92,15 +92,18 @@ def load_batch(store: SegmentStore, rows: Sequence[int], device: torch.device | 
         return put(np.take(store[name], index, axis=0))
 
     action = steps("action")
-    final_steps = np.take(store["final_step"], index, axis=1)
-    place, column = np.nonzero(final_steps >= 0)
+    counts = np.take(store["final_count"], index)
+    place, column = np.nonzero(np.arange(counts.max())[:, None] < counts)
+    final_step = store["final_step"][place, index[column]].astype(np.int64)
+    final_value = np.zeros((store.layout.horizon, len(index)), np.float32)
+    final_value[final_step, column] = store["final_value"][place, index[column]]
     return Batch(
         observation={key: steps(f"obs.{key}") for key in keys},
         action=action if action.dtype.is_floating_point else action.long(),
         log_prob=steps("log_prob"),
         value=steps("value"),
         reward=steps("reward"),
-        final_value=steps("final_value"),
+        final_value=put(final_value),
         terminated=steps("terminated"),
         truncated=steps("truncated"),
         valid=steps("valid"),
@@ -109,7 +112,7 @@ def load_batch(store: SegmentStore, rows: Sequence[int], device: torch.device | 
         recurrent_state={key: per_row(f"recurrent_state.{key}") for key in store.layout.recurrent_keys},
         bootstrap_value=per_row("bootstrap_value"),
         bootstrap_observation={key: per_row(f"bootstrap_obs.{key}") for key in keys},
-        final_step=put(final_steps[place, column].astype(np.int64)),
+        final_step=put(final_step),
         final_column=put(column.astype(np.int64)),
         final_observation={key: put(store[f"final_obs.{key}"][place, index[column]]) for key in keys},
         slot_id=per_row("slot_id"),

@@ -24,7 +24,8 @@ STEPS_PER_LARGE_FINAL: Final = 4
 for episodes that nearly never are that short."""
 
 FieldKind = Literal["step", "row", "final"]
-"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...]."""
+"""`step`: [horizon, capacity, ...]; `row`: [capacity, ...]; `final`: [finals, capacity, ...], of which a row
+uses the first `final_count`."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,7 @@ class StoreLayout:
         action_dtype, action_shape = _action_field(description)
         fields = [Field(f"obs.{key}", "step", dtype, shape) for key, (dtype, shape) in observations.items()]
         fields.append(Field("action", "step", action_dtype, action_shape))
-        fields += [
-            Field(name, "step", "float32", ()) for name in ("log_prob", "value", "reward", "final_value")
-        ]
+        fields += [Field(name, "step", "float32", ()) for name in ("log_prob", "value", "reward")]
         fields += [Field(name, "step", "bool", ()) for name in ("terminated", "truncated", "valid")]
         fields.append(Field("executed_ticks", "step", "uint16", ()))
         choices = _action_choices(description)
@@ -98,7 +97,8 @@ class StoreLayout:
         ]
         row_numbers = ("slot_id", "first_step", "lease_id", "segment_index", "policy_version", "worker_id")
         fields += [Field(name, "row", "int64", ()) for name in row_numbers]
-        fields.append(Field("final_step", "final", "int32", ()))
+        fields += [Field("final_count", "row", "int32", ()), Field("final_step", "final", "int32", ())]
+        fields.append(Field("final_value", "final", "float32", ()))
         fields += [
             Field(f"final_obs.{key}", "final", dtype, shape) for key, (dtype, shape) in observations.items()
         ]

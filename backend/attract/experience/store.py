@@ -18,7 +18,7 @@ from attract.errors import AttractError
 from attract.experience.layout import Field, PolicyLayout, StoreLayout
 
 MAGIC: Final = b"ATTRSEGS"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 HEADER: Final = struct.Struct("<8sIIQI")
 """Magic, format version, bytes of layout JSON, bytes of the whole file, CRC-32 of the JSON."""
 SHARED_MEMORY: Final = Path("/dev/shm")
@@ -28,8 +28,8 @@ MAX_LAYOUT_BYTES: Final = 1 << 20
 BlockArrays = Mapping[str, Any]
 """Field name (as in the layout) to array: [horizon, k, ...] for step fields, [k, ...] for row fields.
 
-Where steps were truncated also, sparse: `final_step` and `final_column` [n] int32, `final_value_sparse` [n]
-float32 and `final_obs.<key>` [n, ...]. A single number stands for the same number in all places."""
+Where steps were truncated also `final_step` and `final_column` [n] int32, `final_value` [n] float32 and
+`final_obs.<key>` [n, ...]. A single number stands for the same number in all places."""
 
 
 class StoreError(AttractError):
@@ -59,7 +59,8 @@ class SegmentStore:
             one.name: np.ndarray(layout.array_shape(one), np.dtype(one.dtype), self._map, offsets[one.name])
             for one in layout.fields
         }
-        self._step_and_row = [one for one in layout.fields if one.kind != "final"]
+        self._given = [one for one in layout.fields if one.kind != "final" and one.name != "final_count"]
+        """Fields that a block brings one of for each segment."""
 
     @classmethod
     def create(cls, path: Path, layout: StoreLayout) -> Self:
@@ -87,7 +88,6 @@ class SegmentStore:
             raise StoreError(
                 path, f"no room for {num_bytes} bytes ({layout.capacity} segments): {error.strerror}"
             ) from error
-        store["final_step"].fill(-1)
         return store
 
     @classmethod
@@ -118,7 +118,6 @@ class SegmentStore:
         Args:
             rows: [k] row numbers, all different.
             arrays: every step and row field of the layout, checked by `validate`; finals where there are any.
-                `final_value` may be left out: it is then 0 but at the sparse finals.
 
         Raises: KeyError: when a field is missing. ValueError: when a shape does not fit.
         """
@@ -126,15 +125,13 @@ class SegmentStore:
         # A slice copies whole runs; fancy indexing goes element by element.
         contiguous = int(rows[-1]) - first == count - 1 and bool((np.diff(rows) == 1).all())
         index: Any = slice(first, first + count) if contiguous else rows
-        for one in self._step_and_row:
+        for one in self._given:
             target = self._arrays[one.name]
-            if one.name == "final_value" and one.name not in arrays:
-                target[:, index] = 0.0
-            elif one.kind == "step":
+            if one.kind == "step":
                 target[:, index] = arrays[one.name]
             else:
                 target[index] = arrays[one.name]
-        self._arrays["final_step"][:, index] = -1
+        self._arrays["final_count"][index] = 0
         if "final_step" in arrays:
             self._write_finals(rows, arrays)
 
@@ -153,16 +150,15 @@ class SegmentStore:
         steps, columns = arrays["final_step"], arrays["final_column"]
         if not len(steps):
             return
-        if "final_value_sparse" in arrays:
-            self._arrays["final_value"][steps, rows[columns]] = arrays["final_value_sparse"]
         # The i-th final of a column goes to place i: its rank among equal columns after a stable sort.
         order = np.argsort(columns, kind="stable")
         ordered = columns[order]
         place = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
         where = rows[ordered]
-        self._arrays["final_step"][place, where] = steps[order]
-        for key in self.layout.observation_keys:
-            self._arrays[f"final_obs.{key}"][place, where] = arrays[f"final_obs.{key}"][order]
+        self._arrays["final_count"][rows] = np.bincount(columns, minlength=len(rows))
+        observations = [f"final_obs.{key}" for key in self.layout.observation_keys]
+        for name in ("final_step", "final_value", *observations):
+            self._arrays[name][place, where] = arrays[name][order]
 
 
 def choose_path(run_dir: Path, run_id: str, layout: StoreLayout) -> Path:

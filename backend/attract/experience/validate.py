@@ -73,7 +73,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
         step = to_numpy(final.step, "block.final_observations.step", "int32", (count,))
         column = to_numpy(final.column, "block.final_observations.column", "int32", (count,))
         value = to_numpy(final.value, "block.final_observations.value", "float32", (count,))
-        arrays |= {"final_step": step, "final_column": column, "final_value_sparse": value}
+        arrays |= {"final_step": step, "final_column": column, "final_value": value}
         # The learner unrolls each segment and has these states: checked, and not kept.
         _states(final.recurrent_state, "block.final_observations.recurrent_state", layout, count)
         _check_finals(step, column, terminated, truncated)

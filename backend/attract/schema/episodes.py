@@ -1,8 +1,8 @@
 """A block's episodes between the columns that travel and the rows that are counted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from attract.schema.frames import malformed
 from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
@@ -26,6 +26,57 @@ class Episode(NamedTuple):
     lesson_id: str | None = None
 
 
+class Episodes:
+    """Episodes kept as the columns they came in: most are only counted, and a row costs more than a number.
+
+    `columns` passed `check_columns`, and each episode has its `num_agents` returns.
+    """
+
+    __slots__ = ("columns", "num_agents")
+
+    def __init__(self, columns: EpisodeColumns, num_agents: int) -> None:
+        self.columns = columns
+        self.num_agents = num_agents
+
+    @classmethod
+    def of(cls, rows: Iterable[Episode], num_agents: int) -> Self:
+        """These episodes, in this order."""
+        return cls(columns_of(tuple(rows)), num_agents)
+
+    def __len__(self) -> int:
+        return len(self.columns.instance_id)
+
+    def __iter__(self) -> Iterator[Episode]:
+        columns, count = self.columns, len(self)
+        return map(
+            Episode._make,
+            zip(
+                columns.instance_id,
+                columns.episode,
+                columns.step,
+                self.returns,
+                columns.length_steps,
+                columns.length_ticks,
+                columns.end_reason,
+                _rows(columns.metrics, count),
+                _rows(columns.reward_terms, count),
+                columns.lesson_id or repeat(None, count),
+                strict=True,
+            ),
+        )
+
+    @property
+    def returns(self) -> Iterator[tuple[float, ...]]:
+        """Of each episode, one per agent."""
+        return zip(*[iter(self.columns.returns)] * self.num_agents, strict=True)
+
+    def finished(self) -> "Episodes":
+        """All but those that were cut (rule E1)."""
+        if "cut" not in self.columns.end_reason:
+            return self
+        return Episodes.of((one for one in self if one.end_reason != "cut"), self.num_agents)
+
+
 def check_columns(columns: EpisodeColumns) -> None:
     """That every column but `returns`, whose length hangs on the game, has an entry for each episode.
 
@@ -43,27 +94,6 @@ def check_columns(columns: EpisodeColumns) -> None:
             raise malformed(
                 f"block.episodes.{name}: {length} entries", fix=f"`instance_id` names {count} episodes"
             )
-
-
-def episodes_of(columns: EpisodeColumns, num_agents: int) -> Iterator[Episode]:
-    """The episodes one by one, once `check_columns` passed them and each has its returns."""
-    count = len(columns.instance_id)
-    return map(
-        Episode._make,
-        zip(
-            columns.instance_id,
-            columns.episode,
-            columns.step,
-            zip(*[iter(columns.returns)] * num_agents, strict=True),
-            columns.length_steps,
-            columns.length_ticks,
-            columns.end_reason,
-            _rows(columns.metrics, count),
-            _rows(columns.reward_terms, count),
-            columns.lesson_id or repeat(None, count),
-            strict=True,
-        ),
-    )
 
 
 def columns_of(episodes: Sequence[EpisodeResult | Episode]) -> EpisodeColumns:

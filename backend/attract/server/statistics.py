@@ -1,10 +1,9 @@
 """What the gateway itself has to say of an update: returns, lengths, speed, where the workers' time went."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 
 from attract.schema.api import FleetView
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episodes
 from attract.schema.learner import Counters
 from attract.schema.messages import RolloutClose
 from attract.server.goal import Goal
@@ -34,16 +33,15 @@ class Statistics:
         self._seconds["inference"] += close.inference_seconds
         self._seconds["wait"] += close.wait_seconds
 
-    def count(self, episodes: Iterable[Episode]) -> None:
+    def count(self, episodes: Episodes) -> None:
         """Finished training episodes; cut ones stay out (E1)."""
-        for episode in episodes:
-            if episode.end_reason == "cut":
-                continue
-            self._episodes += 1
-            for name, value in episode.metrics.items():
-                self._metrics[name].append(value)
-            for name, value in episode.reward_terms.items():
-                self._terms[name].append(value * self._weights.get(name, 1.0))
+        finished = episodes.finished()
+        self._episodes += len(finished)
+        for name, values in finished.columns.metrics.items():
+            self._metrics[name] += [one for one in values if one is not None]
+        for name, values in finished.columns.reward_terms.items():
+            weight = self._weights.get(name, 1.0)
+            self._terms[name] += [one * weight for one in values if one is not None]
 
     def row(
         self, learner: dict[str, float], counters: Counters, seconds: float, goal: Goal, fleet: FleetView
@@ -82,10 +80,10 @@ class Statistics:
         values["fleet/blocks_refused"] = float(fleet.blocks_refused)
         values["fleet/sockets_refused"] = float(fleet.sockets_refused)
         values.update(self._fractions())
-        for name, numbers in self._terms.items():
-            values[f"reward/{name}"] = sum(numbers) / len(numbers)
-        for name, numbers in self._metrics.items():
-            values[f"game/{name}"] = sum(numbers) / len(numbers)
+        for kind, by_name in (("reward", self._terms), ("game", self._metrics)):
+            for name, numbers in by_name.items():
+                if numbers:
+                    values[f"{kind}/{name}"] = sum(numbers) / len(numbers)
         self._latencies.clear()
         self._terms.clear()
         self._metrics.clear()

@@ -14,7 +14,7 @@ from attract.collection.batches import (
 )
 from attract.collection.planning import start_warmup
 from attract.collection.seating import Seating
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episode, Episodes
 from attract.schema.messages import Seed
 from blocks import played_block
 from driven_core import DrivenCore
@@ -33,13 +33,20 @@ def block(rows: list[int], slots: list[int], step: int, **changes: Any) -> Accep
         "worker_id": 0,
         "local": True,
         "valid_steps": 4 * len(rows),
-        "episodes": (),
+        "episodes": Episodes.of([], 1),
     }
     return AcceptedBlock(**(values | changes))
 
 
-def episode(instance: int) -> Episode:
-    return Episode(instance, 0, 0, [0.0], length_steps=1, length_ticks=1, end_reason="terminated")
+def episodes(*ends: tuple[int, int]) -> Episodes:
+    """One for each (instance, step of the segment at which it ended)."""
+    return Episodes.of(
+        [
+            Episode(instance, 0, step, [0.0], length_steps=1, length_ticks=1, end_reason="terminated")
+            for instance, step in ends
+        ],
+        1,
+    )
 
 
 def test_C8_rows_follow_from_slot_and_first_step() -> None:
@@ -50,11 +57,11 @@ def test_C8_rows_follow_from_slot_and_first_step() -> None:
 
 
 def test_C8_episodes_follow_from_instance_and_step() -> None:
-    first = block([0], [0], 0, episodes=((3, episode(1)), (9, episode(0))))
-    second = block([1], [1], 0, episodes=((2, episode(0)), (1, episode(1))))
+    first = block([0, 1], [0, 1], 4, episodes=episodes((1, 3), (0, 1)))
+    second = block([2, 3], [0, 1], 0, episodes=episodes((1, 2), (0, 3), (0, 1)))
     for blocks in ([first, second], [second, first]):
-        found = [(one.instance_id, owner) for owner, one in episodes_in_order(blocks)]
-        assert found == [(0, second), (0, first), (1, second), (1, first)]
+        found = [(one.instance_id, one.step) for one in episodes_in_order(blocks)]
+        assert found == [(0, 1), (0, 3), (0, 1), (1, 2), (1, 3)]
 
 
 def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate, KeepVersion
 from attract.errors import ConfigurationError
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episode, Episodes
 from attract.schema.game import GameDescription
 from attract.settings import RunSettings
 
@@ -65,7 +65,7 @@ def play(made: Director, first: int, count: int, food: float = 0.0, bundle: int 
     actions: list[Action] = []
     for start in range(first, first + count, bundle):
         numbers = range(start, min(start + bundle, first + count))
-        actions += made.count(start, [episode(food, made.lesson_id) for _ in numbers])
+        actions += made.count(start, Episodes.of([episode(food, made.lesson_id) for _ in numbers], 1))
     return actions
 
 
@@ -104,7 +104,7 @@ def test_C6_a_lesson_changes_at_the_episode_that_decides_it():
 def test_episodes_of_the_lesson_before_say_nothing_of_this_one():
     made = director(**CURRICULUM)
     play(made, 0, 10, food=6.0)
-    made.count(10, [episode(6.0, "small"), episode(1.0, "large")])
+    made.count(10, Episodes.of([episode(6.0, "small"), episode(1.0, "large")], 1))
     assert made.window.mean("game/food") == 1.0
 
 

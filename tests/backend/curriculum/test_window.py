@@ -3,7 +3,7 @@ import json
 import pytest
 
 from attract.curriculum.window import EpisodeWindow, is_of_window
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episode, Episodes
 
 
 def episode(*returns: float, end_reason: str = "terminated", food: float | None = None) -> Episode:
@@ -45,7 +45,7 @@ def test_many_episodes_at_once_are_as_one_after_another():
     results = [
         episode(float(number), end_reason="cut" if number % 3 else "terminated") for number in range(400)
     ]
-    at_once.extend(results)
+    at_once.extend(Episodes.of(results, 1))
     for result in results:
         singly.add(result)
     assert at_once.state() == singly.state()

@@ -50,7 +50,7 @@ def test_E8_final_observations_come_with_their_step_and_column(tmp_path: Path) -
     )
     # episodes of 3 steps: own step 2 is truncated; the final observation is its negative
     assert found == [(2, 0, -2002.0), (2, 1, -2.0)]
-    assert batch.final_value[2].tolist() == [0.5, 0.5]
+    assert batch.final_value.tolist() == [[0, 0], [0, 0], [0.5, 0.5], [0, 0]]
     assert batch.truncated[2].all()
 
 

@@ -43,12 +43,13 @@ def test_S1_rows_hold_one_slot_each_wherever_they_lie(tmp_path: Path, rows: list
         assert store["worker_id"][row] == 5
         # episodes of 7 steps: the own step 6 is truncated, step 2 of the segment
         assert store["truncated"][:, row].tolist() == [False, False, True, False]
-        assert store["final_step"][:, row].tolist() == [2, -1, -1, -1]
+        assert store["final_count"][row] == 1
+        assert store["final_step"][0, row] == 2
         assert store["final_obs.obs"][0, row].tolist() == [-(1000 * slot + 6)] * 2
-        assert store["final_value"][:, row].tolist() == [0, 0, 0.5, 0]
+        assert store["final_value"][0, row] == 0.5
     untouched = [row for row in range(8) if row not in rows]
     assert not store["obs.obs"][:, untouched].any()
-    assert (store["final_step"][:, untouched] == -1).all()
+    assert not store["final_count"][untouched].any()
 
 
 def test_a_row_written_again_keeps_nothing_of_before(tmp_path: Path) -> None:
@@ -56,8 +57,7 @@ def test_a_row_written_again_keeps_nothing_of_before(tmp_path: Path) -> None:
     arrays = check_block(played_block(num_slots=3, horizon=4, first_step=0), LAYOUT)
     store.write_block(np.array([4, 3, 2]), arrays | {"worker_id": 6})
     # steps 0 to 3 end no episode of 7 steps
-    assert (store["final_step"] == -1).all()
-    assert not store["final_value"].any()
+    assert not store["final_count"].any()
     assert store["obs.obs"][0, 4, 0] == 0
     assert store["obs.obs"][0, 2, 0] == 2000
 
@@ -67,7 +67,8 @@ def test_several_truncations_of_one_segment_keep_their_own_observations(tmp_path
     arrays = check_block(played_block(num_slots=2, horizon=4, first_step=0, episode_steps=2), LAYOUT)
     store.write_block(np.array([7, 1]), arrays | {"worker_id": 0})
     for slot, row in ((0, 7), (1, 1)):
-        assert store["final_step"][:, row].tolist() == [1, 3, -1, -1]
+        assert store["final_count"][row] == 2
+        assert store["final_step"][:2, row].tolist() == [1, 3]
         assert store["final_obs.obs"][:2, row, 0].tolist() == [-(1000 * slot + 1), -(1000 * slot + 3)]
 
 
@@ -95,7 +96,7 @@ def test_foreign_damaged_and_short_files_are_refused(tmp_path: Path) -> None:
     store.close()
     cases = {
         "is not a segment store": b"PNG" + good[3:],
-        "has format 2": good[:8] + b"\x02" + good[9:],
+        "has format 1": good[:8] + b"\x01" + good[9:],
         "has a damaged header": good[: HEADER.size + 5] + b"\xff" + good[HEADER.size + 6 :],
         "its header says": good[:-1],
         "is not a segment store ": b"",

@@ -106,9 +106,8 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
 def test_a_good_block_passes_and_is_not_copied() -> None:
     arrays = check_block(BLOCK, LAYOUT)
     assert set(arrays) == {
-        *(one.name for one in LAYOUT.fields if one.name not in ("worker_id", "final_value")),
+        *(one.name for one in LAYOUT.fields if one.name not in ("worker_id", "final_count")),
         "final_column",
-        "final_value_sparse",
     }
     assert np.shares_memory(arrays["reward"], np.frombuffer(BLOCK.reward.data, np.uint8))
     assert arrays["reward"][:, 1].tolist() == [4.0, 5.0, 6.0, 7.0]

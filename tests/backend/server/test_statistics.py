@@ -1,7 +1,7 @@
 import pytest
 
 from attract.schema.api import FleetView
-from attract.schema.episodes import Episode
+from attract.schema.episodes import Episode, Episodes
 from attract.schema.learner import Counters
 from attract.schema.messages import RolloutClose
 from attract.server.goal import Goal
@@ -48,7 +48,7 @@ def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
     results = [episode(1.0), episode(3.0)]
     for result in results:
         goal.window.add(result)
-    statistics.count(results)
+    statistics.count(Episodes.of(results, 1))
     statistics.closed(close(3.0, 1.0, 1.5, 1.0))
     counters = Counters(agent_steps=1000, collected_steps=1100, updates=1)
     row = statistics.row({"train/loss": 0.5}, counters, 2.0, goal, FLEET)
@@ -77,7 +77,7 @@ def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
 def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():
     statistics, goal = Statistics({}), Goal(None, None)
     statistics.closed(close(3.0, 1.0, 1.5, 1.0))
-    statistics.count([episode(1.0)])
+    statistics.count(Episodes.of([episode(1.0)], 1))
     statistics.row({}, Counters(agent_steps=1000, updates=1), 2.0, goal, FLEET)
     row = statistics.row({}, Counters(agent_steps=1300, updates=2), 3.0, goal, FLEET)
     assert row["time/fps"] == 300.0
@@ -87,7 +87,7 @@ def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():
 
 def test_E1_cut_episodes_are_in_no_mean():
     statistics, goal = Statistics({}), Goal(None, None)
-    statistics.count([episode(1000.0, "cut"), episode(1.0)])
+    statistics.count(Episodes.of([episode(1000.0, "cut"), episode(1.0)], 1))
     row = statistics.row({}, Counters(), 1.0, goal, FLEET)
     assert (row["rollout/episodes"], row["reward/food"]) == (1.0, 1.0)
 
@@ -109,7 +109,7 @@ def test_the_fleets_orders_and_what_it_delivers_are_counted():
     fleet = FLEET.model_copy(update={"leases_open": 7})
     for seconds in (1.0, 2.0):
         statistics.lease_finished(seconds)
-    statistics.count([episode(1.0), episode(1.0), episode(1.0, "cut")])
+    statistics.count(Episodes.of([episode(1.0), episode(1.0), episode(1.0, "cut")], 1))
     row = statistics.row({}, Counters(), 0.5, goal, fleet)
     assert row["fleet/episodes_per_minute"] == 240.0  # 2 in half a second
     assert row["fleet/worker_latency_mean"] == 1.5

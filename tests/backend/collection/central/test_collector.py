@@ -170,7 +170,7 @@ def test_E4_bootstrap_is_0_after_termination_and_the_final_value_after_truncatio
     assert arrays["bootstrap_value"].tolist() == [0.0, 3004.5]
     assert arrays["final_step"].tolist() == [3]
     assert arrays["final_column"].tolist() == [1]
-    assert arrays["final_value_sparse"].tolist() == [3004.5]
+    assert arrays["final_value"].tolist() == [3004.5]
     assert arrays["final_obs.obs"].tolist() == [[1.0, 4.0, (1 + 3) % 3, 0.5]]
     told = world.blocks[0].episodes
     assert (told.instance_id, told.step) == ([0, 1], [3, 3])
