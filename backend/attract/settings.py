@@ -183,8 +183,6 @@ class ServerSettings(Settings):
     request_seconds: Annotated[float, Field(gt=0)] = 10.0
     send_seconds: Annotated[float, Field(gt=0)] = 10.0
     sockets_per_address: Positive = 64
-    inbound_blocks: Positive = 8
-    """Undealt-with blocks per socket; one more closes it (1013)."""
     messages_per_second: Positive = 4_000
     """Of one socket, over time; five seconds' worth may come at once, more closes it (1013)."""
     bytes_per_second: Positive = 256 * 1024 * 1024

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attract.server.sockets import SMALL_BYTES
-
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
+SMALL_BYTES = 4096
+"""Frames up to this are no blocks."""
 TYPE_BYTES = 32
 """A frame begins with its type: `{"type": "block_ack", ...}`."""
 

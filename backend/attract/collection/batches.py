@@ -39,10 +39,15 @@ class ClosedBatch:
     rows: tuple[int, ...]
     verify_rows: tuple[int, ...]
     trust_all: bool
-    worker_of_row: dict[int, int]
+    worker_id: NDArray[np.int64]
+    """Who played each of `rows`."""
     valid_steps: int
     rows_by_policy: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """The rows of each policy, in the order of `rows`: every lease gives each policy all of its slots."""
+
+    def worker_of(self, row: int) -> int | None:
+        """Who played a row; None when it is not of this batch."""
+        return int(self.worker_id[self.rows.index(row)]) if row in self.rows else None
 
 
 class Pool:
@@ -137,7 +142,7 @@ def close_batch(
         rows=tuple(rows.tolist()),
         verify_rows=tuple(rows[chosen].tolist()),
         trust_all=bool(local.all()),
-        worker_of_row=dict(zip(rows.tolist(), worker_id.tolist(), strict=True)),
+        worker_id=worker_id,
         valid_steps=sum(one.valid_steps for one in blocks),
         rows_by_policy=_by_policy(rows, policy, seating),
     )

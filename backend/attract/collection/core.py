@@ -363,7 +363,7 @@ class CollectionCore:
         for row in outcome.rejected:
             state.note(
                 "verification",
-                f"C7: a segment of worker {batch.worker_of_row.get(row.row)} was left out: "
+                f"C7: a segment of worker {batch.worker_of(row.row)} was left out: "
                 f"its numbers differ from the learner's by {row.largest_difference:.3g}",
             )
         state.free(learner.end())

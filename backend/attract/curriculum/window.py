@@ -1,10 +1,10 @@
 """The last 100 finished episodes: what their returns, lengths and metrics come to."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, repeat
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from attract.schema.episodes import NOTHING, Episode, Episodes
 
@@ -19,40 +19,26 @@ def is_of_window(name: str) -> bool:
     return name in (RETURN, LENGTH) or name.startswith((AGENT_RETURN, "game/", "reward/"))
 
 
-class _Episode(NamedTuple):
-    returns: Sequence[float]
-    """One per agent."""
-    length_steps: int
-    metrics: Mapping[str, float]
-    """By the names of charts: `game/<metric>`, `reward/<term>`."""
-
-    def value(self, name: str) -> float | None:
-        """What a metric is in this episode; None when it has none of that name."""
-        if name == RETURN:
-            return sum(self.returns) / len(self.returns)
-        if name == LENGTH:
-            return float(self.length_steps)
-        if name.startswith(AGENT_RETURN):
-            agent = name.removeprefix(AGENT_RETURN)
-            return self.returns[int(agent)] if agent.isdecimal() and int(agent) < len(self.returns) else None
-        return self.metrics.get(name)
-
-
 @dataclass
 class EpisodeWindow:
     """Owned by the director; goal, statistics and lessons read it. Cut episodes never enter (rule E1)."""
 
     reward_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weight of each reward term, as the game declares them."""
-    _episodes: deque[_Episode] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _returns: deque[tuple[float, ...]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    """Of each episode, one per agent."""
+    _lengths: deque[int] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    """In steps."""
+    _metrics: deque[Mapping[str, float]] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    """By the names of charts: `game/<metric>`, `reward/<term>`."""
 
     def __len__(self) -> int:
-        return len(self._episodes)
+        return len(self._lengths)
 
     @property
     def is_full(self) -> bool:
         """Whether it holds 100."""
-        return len(self._episodes) == WINDOW
+        return len(self) == WINDOW
 
     @property
     def return_mean(self) -> float | None:
@@ -62,7 +48,7 @@ class EpisodeWindow:
     @property
     def agent_return_means(self) -> list[float]:
         """The same for each agent of a game of several; empty for a game of one."""
-        several = len(self._episodes[0].returns) if self._episodes else 0
+        several = len(self._returns[0]) if self._returns else 0
         means = [self.mean(f"{AGENT_RETURN}{agent}") for agent in range(several if several > 1 else 0)]
         return [mean for mean in means if mean is not None]
 
@@ -77,18 +63,18 @@ class EpisodeWindow:
         columns = finished.columns
         metrics: Iterable[Mapping[str, float]] = repeat(NOTHING, len(finished))
         if columns.metrics or columns.reward_terms:
-            metrics = map(self._named, finished)
-        rows = map(_Episode, finished.returns, columns.length_steps, metrics)
-        self._episodes.extend(islice(rows, max(0, len(finished) - WINDOW), None))
+            metrics = map(self._named, islice(finished, max(0, len(finished) - WINDOW), None))
+        self._returns.extend(finished.returns)
+        self._lengths.extend(columns.length_steps)
+        self._metrics.extend(metrics)
 
     def add(self, result: Episode) -> None:
         """One finished episode; a cut one stays out."""
         if result.end_reason == "cut":
             return
-        metrics: Mapping[str, float] = NOTHING
-        if result.metrics or result.reward_terms:
-            metrics = self._named(result)
-        self._episodes.append(_Episode(result.returns, result.length_steps, metrics))
+        self._returns.append(tuple(result.returns))
+        self._lengths.append(result.length_steps)
+        self._metrics.append(self._named(result))
 
     def _named(self, result: Episode) -> dict[str, float]:
         """What charts show of an episode, by their names."""
@@ -100,25 +86,41 @@ class EpisodeWindow:
 
     def clear(self) -> None:
         """Forget all: from now on another task is played."""
-        self._episodes.clear()
+        for column in (self._returns, self._lengths, self._metrics):
+            column.clear()
 
     def mean(self, name: str) -> float | None:
         """Mean of a metric over the episodes that have it, None without any.
 
         `rollout/ep_rew_mean` (and `/agent_0`, ...), `rollout/ep_len_mean`, `game/<metric>`, `reward/<term>`.
         """
-        values = [value for one in self._episodes if (value := one.value(name)) is not None]
+        values = self._values(name)
         return sum(values) / len(values) if values else None
 
     def state(self) -> list[dict[str, Any]]:
         """For a checkpoint."""
         return [
-            {"returns": list(one.returns), "length": one.length_steps, "metrics": dict(one.metrics)}
-            for one in self._episodes
+            {"returns": list(returns), "length": length, "metrics": dict(metrics)}
+            for returns, length, metrics in zip(self._returns, self._lengths, self._metrics, strict=True)
         ]
 
     def load(self, state: list[dict[str, Any]]) -> None:
         """What `state` gave."""
-        self._episodes.clear()
+        self.clear()
         for one in state:
-            self._episodes.append(_Episode(list(one["returns"]), int(one["length"]), one["metrics"]))
+            self._returns.append(tuple(one["returns"]))
+            self._lengths.append(int(one["length"]))
+            self._metrics.append(one["metrics"])
+
+    def _values(self, name: str) -> list[float]:
+        """What a metric was in the episodes that have one of that name."""
+        if name == RETURN:
+            return [sum(returns) / len(returns) for returns in self._returns]
+        if name == LENGTH:
+            return [float(length) for length in self._lengths]
+        if name.startswith(AGENT_RETURN):
+            agent = name.removeprefix(AGENT_RETURN)
+            if not agent.isdecimal():
+                return []
+            return [returns[int(agent)] for returns in self._returns if int(agent) < len(returns)]
+        return [metrics[name] for metrics in self._metrics if name in metrics]

@@ -150,12 +150,15 @@ class SegmentStore:
         steps, columns = arrays["final_step"], arrays["final_column"]
         if not len(steps):
             return
-        # The i-th final of a column goes to place i: its rank among equal columns after a stable sort.
-        order = np.argsort(columns, kind="stable")
-        ordered = columns[order]
-        place = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-        where = rows[ordered]
-        self._arrays["final_count"][rows] = np.bincount(columns, minlength=len(rows))
+        counts = np.bincount(columns, minlength=len(rows))
+        order: Any = slice(None)
+        place, where = 0, rows[columns]
+        if counts.max() > 1:
+            # The i-th final of a column goes to place i: its rank among equal columns after a stable sort.
+            order = np.argsort(columns, kind="stable")
+            ordered = columns[order]
+            place, where = np.arange(len(ordered)) - np.searchsorted(ordered, ordered), rows[ordered]
+        self._arrays["final_count"][rows] = counts
         observations = [f"final_obs.{key}" for key in self.layout.observation_keys]
         for name in ("final_step", "final_value", *observations):
             self._arrays[name][place, where] = arrays[name][order]

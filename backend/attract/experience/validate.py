@@ -211,12 +211,8 @@ def _check_finals(
     step: NDArray[Any], column: NDArray[Any], terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
 ) -> None:
     horizon, columns = truncated.shape
-    if len(step) and not (
-        int(step.min()) >= 0
-        and int(step.max()) < horizon
-        and int(column.min()) >= 0
-        and int(column.max()) < columns
-    ):
+    # Without its sign a negative number is a very large one.
+    if len(step) and (int(step.view("<u4").max()) >= horizon or int(column.view("<u4").max()) >= columns):
         raise malformed(
             "block.final_observations: a step or column outside the block",
             fix=f"steps are 0 to {horizon - 1}, columns 0 to {columns - 1}",

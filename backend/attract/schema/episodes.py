@@ -80,9 +80,14 @@ class Episodes:
 def check_columns(columns: EpisodeColumns) -> None:
     """That every column but `returns`, whose length hangs on the game, has an entry for each episode.
 
-    Raises: ProtocolError: naming the one that has not.
+    Raises: ProtocolError: naming the one that has not, or that has a negative number where there is none.
     """
     count = len(columns.instance_id)
+    for name in ("instance_id", "episode", "step", "length_steps", "length_ticks"):
+        if min(getattr(columns, name), default=0) < 0:
+            raise malformed(
+                f"block.episodes.{name}: {min(getattr(columns, name))}", fix="it must be 0 or more"
+            )
     named = ("episode", "step", "length_steps", "length_ticks", "end_reason")
     lengths = {name: len(getattr(columns, name)) for name in named}
     lengths |= {f"metrics.{name}": len(values) for name, values in columns.metrics.items()}

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import FailFast, Field, TypeAdapter
 
-from attract.schema.base import Count, FiniteModel, Name, Text, UInt32, WireBytes
+from attract.schema.base import Count, FiniteModel, Name, Text, UInt32, UncheckedCount, WireBytes
 from attract.schema.game import GameDescription, GameReference
 
 DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
@@ -152,14 +152,14 @@ class EpisodeResult(FiniteModel):
 class EpisodeColumns(FiniteModel):
     """The episodes of a block that ended or were cut, [n]: all of `EpisodeResult`, field by field."""
 
-    instance_id: Annotated[list[Count], FailFast()] = []
-    episode: Annotated[list[Count], FailFast()] = []
-    step: Annotated[list[Count], FailFast()] = []
+    instance_id: Annotated[list[UncheckedCount], FailFast()] = []
+    episode: Annotated[list[UncheckedCount], FailFast()] = []
+    step: Annotated[list[UncheckedCount], FailFast()] = []
     """Step in the segment at which it ended."""
     returns: Annotated[list[float], FailFast()] = []
     """[n x agents], those of an episode side by side."""
-    length_steps: Annotated[list[Count], FailFast()] = []
-    length_ticks: Annotated[list[Count], FailFast()] = []
+    length_steps: Annotated[list[UncheckedCount], FailFast()] = []
+    length_ticks: Annotated[list[UncheckedCount], FailFast()] = []
     end_reason: Annotated[list[EndReason], FailFast()] = []
     metrics: dict[str, Annotated[list[float | None], FailFast()]] = {}
     """[n] by name; None where the game did not report it."""

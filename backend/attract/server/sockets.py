@@ -19,9 +19,8 @@ from attract.server.guard import Guard, Tier
 from attract.server.token_bucket import TokenBucket
 from attract.settings import ServerSettings
 
-SMALL_BYTES = 4096
-"""Frames up to this are control messages and not counted as blocks."""
-MAX_SMALL_FRAMES = 256
+FRAMES_PER_TURN = 16
+"""Of one socket, before others have their turn: hundreds of small ones may have come at once."""
 MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
@@ -274,24 +273,13 @@ class SocketHub:
         return grant.tier
 
     async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
-        # Always reads: uvicorn stops while nobody does, misses the pong and drops the socket.
-        inbox = _Inbox(self._settings.inbound_blocks)
-        reading = asyncio.create_task(self._read(websocket, inbox))
-        dealing = asyncio.create_task(self._deal(inbox, connection_id))
-        try:
-            await asyncio.wait((reading, dealing), return_when=asyncio.FIRST_COMPLETED)
-            (dealing if dealing.done() else reading).result()
-        finally:
-            for task in (reading, dealing):
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, ProtocolError, WebSocketDisconnect):
-                    await task
-
-    async def _read(self, websocket: WebSocket, inbox: "_Inbox") -> None:
-        meter = _Meter(self._settings, asyncio.get_running_loop().time())
-        while True:
+        # Each frame is dealt with before the next is read, and dealing never waits: a peer that sends faster
+        # is held back by its own socket, and its pong is never missed, for uvicorn only reads while we do.
+        now = asyncio.get_running_loop().time
+        meter = _Meter(self._settings, now())
+        for number in itertools.count(1):
             data = await _receive_bytes(websocket)
-            meter.count(len(data), asyncio.get_running_loop().time())
+            meter.count(len(data), now())
             if len(data) > self.max_frame_bytes:
                 raise _refusal(
                     "too_large",
@@ -299,12 +287,9 @@ class SocketHub:
                     f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
                     "reload the page",
                 )
-            inbox.put(data)
-
-    async def _deal(self, inbox: "_Inbox", connection_id: int) -> None:
-        while True:
-            data = await inbox.get()
             self._handler.received(connection_id, decode_from_browser(data))
+            if number % FRAMES_PER_TURN == 0:
+                await asyncio.sleep(0)
 
 
 class _Meter:
@@ -323,34 +308,6 @@ class _Meter:
             raise _too_fast(f"more than {self._messages_per_second} messages a second")
         if not self._bytes.take(num_bytes, now):
             raise _too_fast(f"more than {self._bytes_per_second} bytes a second")
-
-
-class _Inbox:
-    """Frames read and not dealt with; full is an error, never a wait."""
-
-    def __init__(self, max_blocks: int) -> None:
-        self._max_blocks = max_blocks
-        self._frames: deque[bytes] = deque()
-        self._blocks = 0
-        self._wake = asyncio.Event()
-
-    def put(self, data: bytes) -> None:
-        block = len(data) > SMALL_BYTES
-        if (block and self._blocks >= self._max_blocks) or len(self._frames) >= MAX_SMALL_FRAMES:
-            raise _refusal(
-                "full", close_codes.BACKPRESSURE, "the server is behind with this socket's frames", "wait"
-            )
-        self._blocks += block
-        self._frames.append(data)
-        self._wake.set()
-
-    async def get(self) -> bytes:
-        while not self._frames:
-            self._wake.clear()
-            await self._wake.wait()
-        data = self._frames.popleft()
-        self._blocks -= len(data) > SMALL_BYTES
-        return data
 
 
 async def _receive_bytes(websocket: WebSocket) -> bytes:

@@ -73,7 +73,8 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
     assert batch.trust_all
     assert len(batch.verify_rows) == 2
     assert {row // 3 for row in batch.verify_rows} == {0, 1}
-    assert batch.worker_of_row[4] == 1
+    assert batch.worker_of(4) == 1
+    assert batch.worker_of(99) is None
     again = close_batch(blocks[::-1], batch_id=1, version=0, seed=SEED, seating=ONE)
     assert again.verify_rows == batch.verify_rows, "drawn from the seed, not from arrival"
     drawn = {

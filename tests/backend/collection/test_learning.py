@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from attract.collection import effects
@@ -27,7 +28,7 @@ def batch(version: int) -> ClosedBatch:
         rows=(1, 2),
         verify_rows=(1,),
         trust_all=True,
-        worker_of_row={1: 0, 2: 0},
+        worker_id=np.array([0, 0]),
         valid_steps=8,
     )
 

@@ -83,6 +83,11 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "a mask nobody asked for": (lambda b: {"action_mask": FLOATS}, "block.action_mask"),
     "a state nobody asked for": (lambda b: {"recurrent_state": {"h": FLOATS}}, "block.recurrent_state"),
     "episode past the end": (lambda b: {"episodes": episode_at(4)}, "block.episodes.step"),
+    "an episode of a negative step": (lambda b: {"episodes": episode_at(-1)}, "block.episodes.step"),
+    "an episode of a negative length": (
+        lambda b: {"episodes": episode_at(3, length_steps=[-1])},
+        "block.episodes.length_steps",
+    ),
     "episodes without an end": (
         lambda b: {"episodes": episode_at(3, end_reason=[])},
         "block.episodes.end_reason",

@@ -305,20 +305,6 @@ async def test_nothing_is_sent_after_a_close():
     assert len(pipe.closed[0][1].encode()) <= 123
 
 
-async def test_a_socket_with_more_undealt_blocks_than_allowed_is_closed():
-    from attract.server.sockets import _Inbox
-
-    inbox = _Inbox(2)
-    inbox.put(b"b" * 5000)
-    inbox.put(b"b" * 5000)
-    inbox.put(b"small")
-    with pytest.raises(ProtocolError) as caught:
-        inbox.put(b"b" * 5000)
-    assert caught.value.close_code == 1013
-    await inbox.get()
-    inbox.put(b"b" * 5000)
-
-
 async def test_the_same_policy_bytes_go_to_every_worker_without_encoding_twice():
     async with served() as world:
         frame = encode(Policy(run_id="r", policy_version=1, onnx=b"onnx" * 1000))
