@@ -30,4 +30,6 @@ class Seating:
         """Whether that policy plays all of these slots."""
         if policy_id not in self.policy_ids:
             return False
+        if len(self.policy_ids) == 1:
+            return True
         return bool((self.index_of(slots) == self.policy_ids.index(policy_id)).all())

@@ -9,6 +9,7 @@ from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
 from attract.collection.seating import Seating
 from attract.errors import ProtocolError
+from attract.schema.episodes import Episode, columns_of
 from attract.schema.messages import Block, FromBrowser, LeaseVoid
 from attract.schema.tensor import from_numpy
 from blocks import played_block
@@ -234,6 +235,25 @@ def test_C1_a_block_that_contradicts_its_lease_is_an_error(change: dict[str, int
     lease_id = driven.workers[10].leases[0].lease_id
     block = played_block(lease_id=lease_id, **change)  # type: ignore[arg-type]
     with pytest.raises(ProtocolError, match=field):
+        driven.core.offer_block(10, block, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("slots", "instance", "known"),
+    [([0, 1], 1, True), ([0, 1], 2, False), ([0, 2], 2, True), ([0, 2], 1, False), ([2, 0], 1, False)],
+)
+def test_C1_episodes_are_of_instances_that_have_a_slot_in_their_block(
+    slots: list[int], instance: int, known: bool
+) -> None:
+    driven = DrivenCore.started()
+    ended = Episode(instance, 0, 0, [1.0], length_steps=1, length_ticks=1, end_reason="terminated")
+    block = played_block(num_slots=2, lease_id=driven.workers[10].leases[0].lease_id).model_copy(
+        update={"slot_id": from_numpy(np.array(slots, np.int32)), "episodes": columns_of([ended])}
+    )
+    if known:
+        assert driven.core.offer_block(10, block, 0.0).accepted
+        return
+    with pytest.raises(ProtocolError, match=f"instance_id: {instance}"):
         driven.core.offer_block(10, block, 0.0)
 
 
