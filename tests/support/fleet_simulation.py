@@ -217,6 +217,8 @@ class Simulation:
                     self._start_update(effect.train)
                 case effects.EpisodesCounted():
                     self.episodes += enumerate(effect.results, effect.first_index)
+                case effects.LookAgain():
+                    self.after(effect.seconds, lambda: self.do(self.core.tick(self.now)))
                 case effects.EvaluationDone():
                     self.evaluations.append(effect)
                 case effects.Note():

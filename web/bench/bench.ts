@@ -14,8 +14,6 @@ import { BareTicks } from "./bare-ticks.ts";
 import { type Measured, type Part, type Setup, WIDE } from "./messages.ts";
 import wideGame from "./wide-game.ts";
 
-/** Largest frame, as the server asks for. */
-const MAX_FRAME_BYTES = 256 * 1024;
 /** Runs of a bare part between two looks at the clock. */
 const RUNS_PER_TURN = 16;
 /** Actions that the bare games draw from. */
@@ -63,7 +61,7 @@ export class Bench {
         run_id: "bench",
         instance_ids: Array.from({ length: setup.numInstances }, (_, i) => i),
         horizon: setup.horizon,
-        max_frame_bytes: MAX_FRAME_BYTES,
+        max_frame_bytes: setup.maxFrameBytes,
         state_size: 0,
       },
       now: () => performance.now(),

@@ -13,6 +13,8 @@ export interface Setup {
   horizon: number;
   /** Segments per lease. */
   numSegments: number;
+  /** Largest frame, as the server asks its own machine's workers for. */
+  maxFrameBytes: number;
 }
 
 export type Order =

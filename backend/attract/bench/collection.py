@@ -9,6 +9,7 @@ from typing import Any, Literal
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.page import BenchPage, open_page
+from attract.collection.config import BLOCK_BYTES
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.game import GameDescription
@@ -79,6 +80,7 @@ def prepare(page: BenchPage, task: Task, num_workers: int = 1) -> None:
         "numInstances": task.num_instances,
         "horizon": task.horizon,
         "numSegments": 1,
+        "maxFrameBytes": BLOCK_BYTES,
     }
     page.ask({"kind": "prepare", "setup": setup}, num_workers)
 

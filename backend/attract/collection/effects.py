@@ -67,6 +67,13 @@ class EpisodesCounted:
 
 
 @dataclass(frozen=True)
+class LookAgain:
+    """Call `tick` after so many seconds: something waits, and nobody may say anything before that."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
 class LeaseFinished:
     """A worker played a training lease to its end."""
 
@@ -114,6 +121,7 @@ Effect = (
     | StartUpdate
     | EpisodesCounted
     | LeaseFinished
+    | LookAgain
     | EvaluationDone
     | GameKnown
     | GameBroken

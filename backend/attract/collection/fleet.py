@@ -1,6 +1,6 @@
 """Hosts and workers: who is here, with which ids, and what each was told."""
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -221,6 +221,11 @@ class Fleet:
         if self._present is None:
             self._present = [one for one in self._by_id if one.present]
         return self._present
+
+    def hosts_of_several(self) -> set[str]:
+        """Ids of the hosts with more than one connected worker: those share its cores."""
+        counts = Counter(one.host.host_id for one in self.connected())
+        return {host_id for host_id, count in counts.items() if count > 1}
 
     def by_id(self, worker_id: int) -> Worker:
         """The worker of that id."""

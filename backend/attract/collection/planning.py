@@ -7,7 +7,7 @@ from attract.collection.batches import (
     rows_of_policies,
     sorted_rows,
 )
-from attract.collection.effects import StartUpdate, StartWarmup
+from attract.collection.effects import LookAgain, StartUpdate, StartWarmup
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
@@ -15,6 +15,8 @@ from attract.schema.episodes import Episodes
 
 MAX_VERSIONS_HELD = 2
 """Policy versions a worker keeps sessions of."""
+SESSION_SECONDS = 0.05
+"""At most so long do a host's workers wait for each other's sessions: eight on two cores take half of it."""
 
 
 def plan(state: CollectionState, now: float) -> None:
@@ -27,7 +29,7 @@ def plan(state: CollectionState, now: float) -> None:
     if state.learner.has_version:
         _start_update(state, described, now)
         _seal_batch(state, described, now)
-        _publish(state, now)
+        _publish(state, described, now)
         _evaluate(state, described, now)
         _issue_leases(state, described, now)
 
@@ -119,11 +121,14 @@ def _lapse_too_old(state: CollectionState, described: Described, now: float) -> 
             state.lapse(lease, reason, now)
 
 
-def _publish(state: CollectionState, now: float) -> None:
+def _publish(state: CollectionState, described: Described, now: float) -> None:
     """Everybody gets the newest version, or the one evaluated; one unacknowledged at a time, latest wins."""
     version = state.evaluations[0].version if state.evaluations else state.learner.public
     if version != state.announced:
         state.announced = version
+        if described.schedule.waits_for_sessions and state.fleet.hosts_of_several():
+            state.sessions_due = now + SESSION_SECONDS
+            state.emit(LookAgain(SESSION_SECONDS))
         state.to_publish.update(one.worker_id for one in state.fleet.connected())
     touched = [state.fleet.by_id(worker_id) for worker_id in sorted(state.to_publish)]
     state.to_publish.clear()
@@ -162,7 +167,13 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
     progress = state.progress(described)
 
     def takers() -> list[Worker]:
-        return [worker for one in sorted(state.takers) if (worker := state.fleet.by_id(one)).present]
+        found = [worker for one in sorted(state.takers) if (worker := state.fleet.by_id(one)).present]
+        if now < state.sessions_due:
+            # They share their cores: who played now would keep the others from their sessions.
+            making = {one.host.host_id for one in found if not one.acknowledged and not one.leases}
+            making &= state.fleet.hosts_of_several()
+            found = [one for one in found if one.host.host_id not in making]
+        return found
 
     for order in described.schedule.orders(progress, state.fleet.present(), takers):
         slots = _num_slots(described, order.worker)

@@ -76,6 +76,8 @@ class Schedule(Protocol):
     max_policy_lag: int
     waits_for_returning: bool
     """Whether no lease is issued while a worker may still come back to its socket (rule C8)."""
+    waits_for_sessions: bool
+    """Whether the idle workers of a host begin together, once all have their session of a new version."""
 
     def may_start(self, progress: Progress) -> bool:
         """Whether the pool is a batch, and the learner free for it."""
@@ -105,6 +107,7 @@ class SyncSchedule:
 
     max_policy_lag = 0
     waits_for_returning = True
+    waits_for_sessions = False
 
     def __init__(self, rollout_segments: int, slots_per_worker: int) -> None:
         self._rollout_segments = rollout_segments
@@ -160,6 +163,7 @@ class OverlapSchedule:
     """Workers collect the next batch while the learner works on the last; lag at most `max_policy_lag`."""
 
     waits_for_returning = False
+    waits_for_sessions = True
 
     def __init__(self, rollout_segments: int, max_policy_lag: int, prefetch: int = 1) -> None:
         self._rollout_segments = rollout_segments

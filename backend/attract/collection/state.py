@@ -66,6 +66,8 @@ class CollectionState:
         self.evaluations: deque[Evaluation] = deque()
         self.announced = -1
         """The version that everybody was looked at for."""
+        self.sessions_due = 0.0
+        """Until then the workers of a host wait for each other's sessions of that version."""
         self.to_publish: set[int] = set()
         """Workers that may want it: something was heard of them, or changed about them, since."""
         self.takers: set[int] = set()

@@ -35,6 +35,8 @@ from attract.server.update_flow import UpdateFlow
 from attract.settings import RunSettings
 
 TICK_SECONDS = 0.25
+TIMER_SECONDS = 0.002
+"""A timer of the event loop may ring a millisecond early."""
 FLEET_EVENT_SECONDS = 1.0
 log = logging.getLogger(__name__)
 
@@ -229,6 +231,8 @@ class ActiveRun:
                     self._learner.tell(self._updates.begin(wish.train))
                 case effects.EpisodesCounted():
                     self._course.counted(wish)
+                case effects.LookAgain():
+                    asyncio.get_running_loop().call_later(wish.seconds + TIMER_SECONDS, self._look_again)
                 case effects.LeaseFinished():
                     self._progress.statistics.lease_finished(wish.seconds)
                 case effects.EvaluationDone():
@@ -388,6 +392,10 @@ class ActiveRun:
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 self._news.publish("fleet", self.fleet(), keep=False)
+
+    def _look_again(self) -> None:
+        if not self.is_ending:
+            self.carry_out(self._core.tick(self._clock()))
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:
         task = asyncio.ensure_future(awaitable)

@@ -1,7 +1,9 @@
+from typing import Any
+
 from attract.collection import effects
 from attract.collection.leases import Lease, LeaseBook
 from attract.schema.messages import Goodbye, LeaseVoid, PolicyAck, Progress
-from driven_core import DrivenCore
+from driven_core import DrivenCore, small_config
 
 
 def issued(book: LeaseBook, now: float = 0.0) -> Lease:
@@ -173,6 +175,7 @@ def test_never_more_than_one_unacknowledged_policy_and_the_latest_wins() -> None
         driven.play(10)
         if driven.core.updating:
             driven.publish()
+            driven.wait(0.1)  # until nobody waits for worker 10's session any more
     pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
     assert pushed == [0, 1]
     newest = driven.version
@@ -181,3 +184,62 @@ def test_never_more_than_one_unacknowledged_policy_and_the_latest_wins() -> None
         driven.say(10, answer)
     pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
     assert pushed == [0, 1, newest]
+
+
+def idle_at_a_new_version(num_hosts: int = 1, **changes: Any) -> DrivenCore:
+    """Two workers with nothing to play are sent version 1, and have not yet acknowledged it."""
+    driven = DrivenCore(small_config(batch_segments=6, **changes))
+    for host in range(num_hosts):
+        driven.host(1 + host, f"{host:032x}")
+    for index in range(2):
+        driven.join(10 + index, index, host_id=f"{index % num_hosts:032x}")
+    driven.ready()
+    while driven.workers[10].leases or driven.workers[11].leases:
+        for connection_id in (10, 11):
+            if driven.workers[connection_id].leases:
+                driven.play(connection_id)
+    assert driven.core.updating
+    driven.hold_acks = True
+    driven.publish()
+    return driven
+
+
+def leased(driven: DrivenCore) -> list[int]:
+    """Connections that were given a lease of version 1."""
+    newest = [[lease.seats[0].policy_version for lease in driven.leases(one)][-1] for one in (10, 11)]
+    return [one for one, version in zip((10, 11), newest, strict=True) if version == 1]
+
+
+def acknowledge(driven: DrivenCore, connection_id: int) -> None:
+    (answer,) = driven.workers[connection_id].take_policy(1)
+    driven.say(connection_id, answer)
+
+
+def test_idle_workers_of_a_host_begin_together_once_all_have_their_session() -> None:
+    driven = idle_at_a_new_version()
+    assert leased(driven) == []
+    acknowledge(driven, 10)
+    assert leased(driven) == [], "it would keep the other from making its session"
+    acknowledge(driven, 11)
+    assert leased(driven) == [10, 11]
+
+
+def test_nobody_waits_for_a_session_that_takes_too_long() -> None:
+    driven = idle_at_a_new_version()
+    acknowledge(driven, 10)
+    look = driven.wanted(effects.LookAgain)[-1]
+    driven.wait(look.seconds - 0.001)
+    assert leased(driven) == []
+    driven.wait(0.001)
+    assert leased(driven) == [10, 11]
+
+
+def test_nobody_waits_for_sessions_on_another_host() -> None:
+    driven = idle_at_a_new_version(num_hosts=2)
+    assert leased(driven) == [10, 11]
+    assert not driven.wanted(effects.LookAgain)
+
+
+def test_C8_in_sync_leases_follow_the_policy_at_once() -> None:
+    driven = idle_at_a_new_version(schedule="sync")
+    assert leased(driven) == [10, 11]
