@@ -71,6 +71,8 @@ class SocketFleet:
     """Sent by the host in the place of the description."""
     block_error: bytes | None = None
     """Sent once in the place of the next block."""
+    never_ready: int | None = None
+    """Index of a worker that acknowledges no policy."""
     accepted: list[tuple[int, int, int]] = field(default_factory=list)
     """Keys (lease, segment index, first slot) of acknowledged and accepted blocks."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
@@ -187,6 +189,8 @@ class _Worker:
                 assert message.onnx == b"onnx %d" % message.policy_version
                 self._version = message.policy_version
                 self._fleet.policies.append(message.policy_version)
+                if self._index == self._fleet.never_ready:
+                    return True
                 ack = PolicyAck(
                     run_id=message.run_id,
                     policy_id="main",

@@ -28,6 +28,6 @@ WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 UncheckedCount = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})]
-"""A `Count` of a long list, whose limits whoever reads it checks: at once that is a third of one by one."""
+"""A `Count` of a long list: its reader checks at once that none is negative, at a third of the price."""
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Text = Annotated[str, Field(max_length=20_000)]

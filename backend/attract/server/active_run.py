@@ -232,7 +232,7 @@ class ActiveRun:
                 case effects.EpisodesCounted():
                     self._course.counted(wish)
                 case effects.LookAgain():
-                    asyncio.get_running_loop().call_later(wish.seconds + TIMER_SECONDS, self._look_again)
+                    self._background.spawn(self._look_again(wish.seconds))
                 case effects.LeaseFinished():
                     self._progress.statistics.lease_finished(wish.seconds)
                 case effects.EvaluationDone():
@@ -393,9 +393,9 @@ class ActiveRun:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
                 self._news.publish("fleet", self.fleet(), keep=False)
 
-    def _look_again(self) -> None:
-        if not self.is_ending:
-            self.carry_out(self._core.tick(self._clock()))
+    async def _look_again(self, seconds: float) -> None:
+        await asyncio.sleep(seconds + TIMER_SECONDS)
+        self.carry_out(self._core.tick(self._clock()))
 
     async def _until_ended(self, awaitable: Awaitable[Answer]) -> Answer:
         task = asyncio.ensure_future(awaitable)

@@ -2,9 +2,12 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attract.schema.api import MetricsRow
 from attract.schema.frames import encode
 from attract.schema.messages import GameFailed
+from attract.server import active_run
 from gateway_world import gateway
 
 WAIT_SECONDS = 20.0
@@ -37,3 +40,15 @@ async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(
         assert fleet.refused == [], "no browser is to blame"
         kept = await world.client.get(f"/api/runs/{view.run_id}")
         assert (kept.json()["state"], kept.json()["error"]) == ("failed", result.error)
+
+
+async def test_workers_that_wait_for_anothers_session_begin_in_the_end_though_nobody_says_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(active_run, "TICK_SECONDS", 1000.0)
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        fleet.never_ready = 1
+        await world.start()
+        async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
+            await fleet.changed.wait_for(lambda: any(one.purpose == "train" for one in fleet.leases))
+        await world.service.abort()
