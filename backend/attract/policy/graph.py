@@ -12,8 +12,9 @@ from attract.policy.graph_builder import GraphBuilder
 from attract.policy.graph_layers import write_core, write_entry, write_linear, write_trunk
 from attract.policy.network import Policy
 
-OPSET = 18
-_IR_VERSION = 10
+OPSET = 12
+"""The newest that ONNX Runtime makes a session of quickly: one of 13 or more takes half as long again."""
+_IR_VERSION = 7
 _INPUT_TYPES = {
     torch.float32: TensorProto.FLOAT,
     torch.uint8: TensorProto.UINT8,
@@ -85,8 +86,9 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any]) -> None:
         shape.append(len(nvec))
         # Not `GraphBuilder.split`, whose names are those of the policy's own nodes.
         parts = [f"action_logits_{index}" for index in range(len(nvec))]
-        sizes = graph.constant("action_sizes", np.array(nvec, np.int64))
-        graph.nodes.append(helper.make_node("Split", ["logits", sizes], parts, name="action_split", axis=1))
+        graph.nodes.append(
+            helper.make_node("Split", ["logits"], parts, name="action_split", axis=1, split=nvec)
+        )
         indices = [
             graph.node("ArgMax", [part], f"action_index_{place}", axis=1, keepdims=1)
             for place, part in enumerate(parts)
@@ -133,7 +135,7 @@ def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onn
     if policy.action_log_std is not None:
         graph.node("Expand", ["action_log_std", graph.node("Shape", [names[0]])], names[1])
     column = write_linear(graph, "value_head", value_trunk)
-    graph.node("Squeeze", [column, graph.integers(1)], "value")
+    graph.node("Squeeze", [column], "value", axes=[1])
     width = policy.num_outputs // len(names)
     return [
         *(_floats(name, width) for name in names),

@@ -21,10 +21,6 @@ class GraphBuilder:
             self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
-    def integers(self, *numbers: int) -> str:
-        """A constant [n] int64, as axes, sizes and shapes are given."""
-        return self.constant("integers_" + "_".join(map(str, numbers)), np.array(numbers, np.int64))
-
     def node(self, op: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
         """Add a node with one output; returns the output's name."""
         output = output or self._name(op)
@@ -35,8 +31,7 @@ class GraphBuilder:
         """Parts of these widths along axis 1."""
         stem = self._name("Split")
         parts = [f"{stem}_{index}" for index in range(len(sizes))]
-        inputs = [name, self.integers(*sizes)]
-        self.nodes.append(helper.make_node("Split", inputs, parts, name=f"node_{stem}", axis=1))
+        self.nodes.append(helper.make_node("Split", [name], parts, name=f"node_{stem}", axis=1, split=sizes))
         return parts
 
     def join(self, parts: list[str], output: str | None = None) -> str:

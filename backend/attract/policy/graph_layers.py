@@ -83,7 +83,7 @@ def _normalised(graph: GraphBuilder, name: str, prefix: str) -> str:
 def _one_hot(graph: GraphBuilder, entry: Entry) -> str:
     name = entry.input_name
     if not entry.shape:
-        name = graph.node("Unsqueeze", [name, graph.integers(1)])
+        name = graph.node("Unsqueeze", [name], axes=[1])
     components = [name] if len(entry.choices) == 1 else graph.split(name, [1] * len(entry.choices))
     encoded: list[str] = []
     for component, count in zip(components, entry.choices, strict=True):

@@ -62,6 +62,12 @@ FACTS = Table(
 )
 """Small things kept as they now stand: the run's view, its counters."""
 
+# Made once: an update's row stands in the way of its version's announcement, and making a statement takes
+# longer than SQLite needs for it.
+_INSERT_UPDATE, _INSERT_METRICS, _INSERT_EVENT = insert(UPDATES), insert(METRICS), insert(EVENTS)
+_NEW_FACT = upsert(FACTS)
+_PUT_FACT = _NEW_FACT.on_conflict_do_update(set_={"data": _NEW_FACT.excluded.data})
+
 
 @dataclass(frozen=True)
 class UpdateRow:
@@ -106,15 +112,16 @@ class MetricsStore:
         """Write one update's row, metrics, facts and events (kind, JSON text) in one transaction."""
         with self._engine.begin() as connection:
             connection.execute(
-                insert(UPDATES).values(
-                    update=row.update,
-                    agent_steps=row.agent_steps,
-                    collected_steps=row.collected_steps,
-                    seconds=row.seconds,
-                    policy_version=row.policy_version,
-                    checkpoint=row.checkpoint,
-                    weights_sha256=row.weights_sha256,
-                )
+                _INSERT_UPDATE,
+                {
+                    "update": row.update,
+                    "agent_steps": row.agent_steps,
+                    "collected_steps": row.collected_steps,
+                    "seconds": row.seconds,
+                    "policy_version": row.policy_version,
+                    "checkpoint": row.checkpoint,
+                    "weights_sha256": row.weights_sha256,
+                },
             )
             values = [
                 {"name": name, "update": row.update, "value": value}
@@ -122,9 +129,9 @@ class MetricsStore:
                 if value - value == 0
             ]
             if values:
-                connection.execute(insert(METRICS), values)
+                connection.execute(_INSERT_METRICS, values)
             for key, data in facts.items():
-                connection.execute(_put_fact(key, data))
+                _put_fact(connection, key, data)
             return [_add_event(connection, kind, data) for kind, data in events]
 
     def add_metrics(self, update: int, values: dict[str, float]) -> None:
@@ -143,7 +150,7 @@ class MetricsStore:
     def put_fact(self, key: str, data: Any) -> None:
         """Keep `data` (plain JSON) under `key`, replacing what was there."""
         with self._engine.begin() as connection:
-            connection.execute(_put_fact(key, data))
+            _put_fact(connection, key, data)
 
     def fact(self, key: str) -> Any:
         """What `put_fact` kept, or None."""
@@ -257,7 +264,7 @@ class MetricsStore:
 
 
 def _add_event(connection: Connection, kind: str, data: str) -> Event:
-    key = connection.execute(insert(EVENTS).values(kind=kind, data=data)).inserted_primary_key
+    key = connection.execute(_INSERT_EVENT, {"kind": kind, "data": data}).inserted_primary_key
     if key is None:
         raise RuntimeError("SQLite gave no event id")
     return Event(int(key[0]), kind, data)
@@ -267,9 +274,8 @@ def _column(points: Iterable[Any], index: int) -> list[float]:
     return [float(point[index]) for point in points]
 
 
-def _put_fact(key: str, data: Any) -> Any:
-    statement = upsert(FACTS).values(key=key, data=json.dumps(data))
-    return statement.on_conflict_do_update(set_={"data": statement.excluded.data})
+def _put_fact(connection: Connection, key: str, data: Any) -> None:
+    connection.execute(_PUT_FACT, {"key": key, "data": json.dumps(data)})
 
 
 def _configure(connection: Any, _record: Any) -> None:

@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import logging
+from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -28,6 +29,8 @@ from attract.server.run_plan import policy_ids
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
 PRUNE_EVERY_UPDATES = 20
+COPY_SECONDS = 0.1
+"""A version is out by then."""
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,8 @@ class RunRecord:
         self._store = MetricsStore(directory.metrics_path)
         self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
+        self._uncopied: deque[UpdateRow] = deque()
+        """Committed rows that the trackers have not seen."""
         self._log = RunLog(directory.logs) if track else None
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
@@ -69,9 +74,14 @@ class RunRecord:
             return events
 
         events: list[Event] = await self._keep(f"the row of update {row.update}", commit)
-        # Nobody waits for these.
-        self._thread.submit(self._copy, row).add_done_callback(_log_failure)
+        # Nobody waits for these: not now, when the version is to go out and needs the interpreter.
+        self._uncopied.append(row)
+        asyncio.get_running_loop().call_later(COPY_SECONDS, self._copy_next)
         return events
+
+    def _copy_next(self) -> None:
+        if self._uncopied:
+            self._thread.submit(self._copy, self._uncopied.popleft()).add_done_callback(_log_failure)
 
     def _copy(self, row: UpdateRow) -> None:
         for tracker in self._trackers:
@@ -122,6 +132,8 @@ class RunRecord:
 
     async def close(self) -> None:
         """Write everything out and give the run's lock back."""
+        while self._uncopied:
+            self._copy_next()
         for tracker in self._trackers:
             await self._run(tracker.close)
         await self._run(self._store.close)
