@@ -126,7 +126,7 @@ def test_a_checkpoint_of_another_network_is_refused_naming_each_tensor(tmp_path:
 @pytest.mark.parametrize("lacking", ["counters", "random_state", "verification", "curriculum"])
 def test_D2_a_checkpoint_that_lacks_what_resuming_needs_is_refused(tmp_path: Path, lacking: str):
     state = create(normalise=False)
-    document = json.loads(state.snapshot({}).to_files()["checkpoint.json"])
+    document = json.loads(state.snapshot({}).files["checkpoint.json"])
     del document[lacking]
     partial = Snapshot.take(0, sole(state).policy.state_dict(), {}, document)
     with pytest.raises(CheckpointError, match="lacks or spoils"):
