@@ -62,7 +62,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One version as the files of its folder: safe to write, on another thread, while the next update runs."""
+    """One version as the files of its folder: safe to write, on another thread, during the next update."""
 
     policy_version: int
     files: Mapping[str, bytes]
