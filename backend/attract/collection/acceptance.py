@@ -63,17 +63,17 @@ class Acceptance:
         elif lease.worker_id != worker.worker_id:
             reason = "lease of another worker"
         else:
-            columns = self._columns(lease, block)
+            columns, count = self._columns(lease, block), block.slot_id.shape[0]
             received = lease.received[block.segment_index]
-            if bool(received[columns].any()):
+            if np.count_nonzero(received[columns]):
                 reason = "duplicate"
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
                 received[columns] = True
-                lease.remaining -= len(columns)
-                self.rows.reserved -= len(columns)
-                return Verdict(True, self.rows.take(len(columns)), worker.worker_id)
+                lease.remaining -= count
+                self.rows.reserved -= count
+                return Verdict(True, self.rows.take(count), worker.worker_id)
         return Verdict(False, None, worker.worker_id, reason)
 
     def withdraw(self, block: Block, verdict: Verdict) -> None:
@@ -133,19 +133,20 @@ class Acceptance:
             ticks = of_games[:, np.isin(games * self._num_agents, slots)]
         return int(ticks.sum(dtype=np.int64))
 
-    def _columns(self, lease: Lease, block: Block) -> NDArray[np.int64]:
+    def _columns(self, lease: Lease, block: Block) -> slice | NDArray[np.int64]:
+        """Places of the block's slots among the lease's; a slice where they are neighbours."""
         slots = _int64(block.slot_id.data)
         columns = slots - lease.first_slot
-        # Workers send their slots in order, and then the ends say it all.
-        ascend = np.count_nonzero(columns[1:] > columns[:-1]) == len(columns) - 1
-        lowest, highest = (columns[0], columns[-1]) if ascend and len(columns) else _ends(columns)
+        # Workers send neighbours, and then the ends say it all.
+        is_run = len(columns) > 0 and np.count_nonzero(columns[1:] - columns[:-1] == 1) == len(columns) - 1
+        lowest, highest = (int(columns[0]), int(columns[-1])) if is_run else _ends(columns)
         if not len(slots) or lowest < 0 or highest >= lease.num_slots:
             last = lease.first_slot + lease.num_slots - 1
             raise malformed(
                 f"block.slot_id: {slots[:8].tolist()}",
                 fix=f"slots of lease {lease.lease_id} are {lease.first_slot} to {last}",
             )
-        if not ascend and len(np.unique(columns)) != len(columns):
+        if not is_run and len(np.unique(columns)) != len(columns):
             raise malformed("block.slot_id: a slot twice", fix="one column per slot (rule S1)")
         if block.segment_index >= lease.num_segments:
             raise malformed(
@@ -163,31 +164,30 @@ class Acceptance:
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
         told = block.episodes.instance_id
-        instances = slots // self._num_agents
-        if told and not _all_in(told, instances):
-            known: set[int] = set(instances.tolist())
-            strange = next(one for one in told if one not in known)
-            raise malformed(
-                f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"
-            )
+        if told:
+            self._check_instances(told, slots, is_run=is_run)
         if len(block.episodes.returns) != len(told) * self._num_agents:
             raise malformed(
                 f"block.episodes.returns: {len(block.episodes.returns)} entries",
                 fix=f"{len(told)} episodes, each with {self._num_agents} returns",
             )
-        return columns
+        return slice(lowest, highest + 1) if is_run else columns
+
+    def _check_instances(self, told: list[int], slots: NDArray[np.int64], *, is_run: bool) -> None:
+        agents = self._num_agents
+        if is_run and int(slots[0]) // agents <= min(told) and max(told) <= int(slots[-1]) // agents:
+            return
+        known: set[int] = set((slots // agents).tolist())
+        strange = next((one for one in told if one not in known), None)
+        if strange is not None:
+            raise malformed(
+                f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"
+            )
 
 
 def num_valid(block: Block) -> int:
     """Valid steps of a block whose flags were checked."""
     return int(np.count_nonzero(np.frombuffer(block.valid.data, np.uint8)))
-
-
-def _all_in(told: list[int], instances: NDArray[np.int64]) -> bool:
-    if np.count_nonzero(np.diff(instances) == 1) == len(instances) - 1:
-        # Neighbours, as one agent's slots mostly are: then the ends say it all.
-        return int(instances[0]) <= min(told) and max(told) <= int(instances[-1])
-    return set(instances.tolist()).issuperset(told)
 
 
 def _ends(columns: NDArray[np.int64]) -> tuple[int, int]:

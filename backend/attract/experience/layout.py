@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Final, Literal, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
@@ -125,6 +126,11 @@ class StoreLayout:
     def has_action_mask(self) -> bool:
         """Whether segments carry which actions were allowed."""
         return any(one.name == "action_mask" for one in self.fields)
+
+    @cached_property
+    def action_limits(self) -> NDArray[np.uint32]:
+        """[*action shape]: what each component's choices stay below."""
+        return np.array(self.action_choices, np.uint32).reshape(self.field("action").shape)
 
     @property
     def num_actions(self) -> int | None:

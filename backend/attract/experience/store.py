@@ -61,6 +61,7 @@ class SegmentStore:
         }
         self._given = [one for one in layout.fields if one.kind != "final" and one.name != "final_count"]
         """Fields that a block brings one of for each segment."""
+        self._finals = [one.name for one in layout.fields if one.kind == "final"]
 
     @classmethod
     def create(cls, path: Path, layout: StoreLayout) -> Self:
@@ -123,7 +124,7 @@ class SegmentStore:
         """
         first, count = int(rows[0]), len(rows)
         # A slice copies whole runs; fancy indexing goes element by element.
-        contiguous = int(rows[-1]) - first == count - 1 and bool((np.diff(rows) == 1).all())
+        contiguous = np.count_nonzero(rows[1:] - rows[:-1] == 1) == count - 1
         index: Any = slice(first, first + count) if contiguous else rows
         for one in self._given:
             target = self._arrays[one.name]
@@ -131,9 +132,10 @@ class SegmentStore:
                 target[:, index] = arrays[one.name]
             else:
                 target[index] = arrays[one.name]
-        self._arrays["final_count"][index] = 0
-        if "final_step" in arrays:
-            self._write_finals(rows, arrays)
+        counts: Any = 0
+        if "final_step" in arrays and len(arrays["final_step"]):
+            counts = self._write_finals(rows, arrays)
+        self._arrays["final_count"][index] = counts
 
     def close(self, *, unlink: bool = False) -> None:
         """Unmap; with `unlink` (the creator's part) the file goes too. No array handed out is used after."""
@@ -146,10 +148,9 @@ class SegmentStore:
         if unlink:
             self.path.unlink(missing_ok=True)
 
-    def _write_finals(self, rows: NDArray[np.integer[Any]], arrays: BlockArrays) -> None:
-        steps, columns = arrays["final_step"], arrays["final_column"]
-        if not len(steps):
-            return
+    def _write_finals(self, rows: NDArray[np.integer[Any]], arrays: BlockArrays) -> NDArray[np.intp]:
+        """Write the final observations; how many each row has, [k]."""
+        columns = arrays["final_column"]
         counts = np.bincount(columns, minlength=len(rows))
         order: Any = slice(None)
         place, where = 0, rows[columns]
@@ -158,10 +159,9 @@ class SegmentStore:
             order = np.argsort(columns, kind="stable")
             ordered = columns[order]
             place, where = np.arange(len(ordered)) - np.searchsorted(ordered, ordered), rows[ordered]
-        self._arrays["final_count"][rows] = counts
-        observations = [f"final_obs.{key}" for key in self.layout.observation_keys]
-        for name in ("final_step", "final_value", *observations):
+        for name in self._finals:
             self._arrays[name][place, where] = arrays[name][order]
+        return counts
 
 
 def choose_path(run_dir: Path, run_id: str, layout: StoreLayout) -> Path:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Final, NamedTuple, Self
 
+from attract.errors import ProtocolError
 from attract.schema.frames import malformed
 from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
 
@@ -84,21 +85,25 @@ def check_columns(columns: EpisodeColumns) -> None:
     """
     count = len(columns.instance_id)
     for name in ("instance_id", "episode", "step", "length_steps", "length_ticks"):
-        if min(getattr(columns, name), default=0) < 0:
-            raise malformed(
-                f"block.episodes.{name}: {min(getattr(columns, name))}", fix="it must be 0 or more"
-            )
-    named = ("episode", "step", "length_steps", "length_ticks", "end_reason")
-    lengths = {name: len(getattr(columns, name)) for name in named}
-    lengths |= {f"metrics.{name}": len(values) for name, values in columns.metrics.items()}
-    lengths |= {f"reward_terms.{name}": len(values) for name, values in columns.reward_terms.items()}
-    if columns.lesson_id:
-        lengths["lesson_id"] = len(columns.lesson_id)
-    for name, length in lengths.items():
-        if length != count:
-            raise malformed(
-                f"block.episodes.{name}: {length} entries", fix=f"`instance_id` names {count} episodes"
-            )
+        numbers: list[int] = getattr(columns, name)
+        if len(numbers) != count:
+            raise _uneven(name, numbers, count)
+        if count and min(numbers) < 0:
+            raise malformed(f"block.episodes.{name}: {min(numbers)}", fix="it must be 0 or more")
+    if len(columns.end_reason) != count:
+        raise _uneven("end_reason", columns.end_reason, count)
+    if columns.lesson_id and len(columns.lesson_id) != count:
+        raise _uneven("lesson_id", columns.lesson_id, count)
+    for kind, by_name in (("metrics", columns.metrics), ("reward_terms", columns.reward_terms)):
+        for name, values in by_name.items():
+            if len(values) != count:
+                raise _uneven(f"{kind}.{name}", values, count)
+
+
+def _uneven(name: str, entries: Sequence[object], count: int) -> ProtocolError:
+    return malformed(
+        f"block.episodes.{name}: {len(entries)} entries", fix=f"`instance_id` names {count} episodes"
+    )
 
 
 def columns_of(episodes: Sequence[EpisodeResult | Episode]) -> EpisodeColumns:
