@@ -17,9 +17,12 @@ from pydantic import BaseModel, ConfigDict
 from attract.bench.child import Child, questions, running, say
 from attract.bench.publication import DURABLE, ENDED, VERSION, Acknowledged, Ready, Sent
 from attract.bench.stamps import Passed, StampedApp
+from attract.collection.effects import Effect, Send
 from attract.commands.gateway import run_async, running_gateway
 from attract.schema.api import MetricsRow
 from attract.schema.base import WireModel
+from attract.schema.messages import BlockAck
+from attract.server.active_run import ActiveRun
 from attract.server.events import Kind
 from attract.server.learner_link import LearnerLink, spawn_learner
 from attract.settings import ServerSettings
@@ -61,7 +64,7 @@ class Report(BaseModel):
     num_bytes: int
     """Of block frames received."""
     blocks: list[tuple[int, float]]
-    """(bytes, seconds from `receive()` returning to the acknowledgement being sent) of each block."""
+    """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     ready: list[Ready]
     sent: list[Sent]
     acknowledged: list[Acknowledged]
@@ -123,6 +126,8 @@ async def _serve() -> None:
     async with running_gateway(settings, port_is_fixed=False, start_learner=start, around=around) as gateway:
         view = await gateway.service.start_run(order.game, order.settings)
         gateway.service.subscribe(heard)
+        if gateway.service.active is not None:
+            _stamp_commits(gateway.service.active, stamped[0])
         say(Place(url=gateway.url, run_id=view.run_id))
         async for _ in lines:
             if gateway.service.active is None:
@@ -130,6 +135,18 @@ async def _serve() -> None:
             say(_report(stamped[0].take(), ready))
             ready.clear()
         await gateway.service.abort()
+
+
+def _stamp_commits(run: ActiveRun, app: StampedApp) -> None:
+    """Have the app know of each block whose row is committed: the run is then asked to acknowledge it."""
+    carry_out = run.carry_out
+
+    def stamped(wishes: list[Effect]) -> None:
+        if any(isinstance(one, Send) and isinstance(one.message, BlockAck) for one in wishes):
+            app.committed()
+        carry_out(wishes)
+
+    run.carry_out = stamped
 
 
 def _report(passed: Passed, ready: list[Ready]) -> Report:

@@ -1,7 +1,6 @@
 """What passes an app's websockets and when, seen from around the whole app: nothing inside it is changed."""
 
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 SMALL_BYTES = 4096
 """Frames up to this are no blocks."""
 TYPE_BYTES = 32
-"""A frame begins with its type: `{"type": "block_ack", ...}`."""
+"""A frame begins with its type: `{"type": "policy", ...}`."""
 
 
 @dataclass
@@ -24,7 +23,7 @@ class Passed:
     num_bytes: int = 0
     """Of blocks received, whole frames."""
     blocks: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
-    """(bytes, seconds from `receive()` returning to its acknowledgement being sent) of each block."""
+    """(bytes, seconds from `receive()` returning to its row being committed) of each block."""
     policies: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])
     """(socket, when sent, frame) of each policy."""
     acks: list[tuple[int, float, bytes]] = field(default_factory=list[tuple[int, float, bytes]])
@@ -32,21 +31,26 @@ class Passed:
 
 
 class StampedApp:
-    """An ASGI app that notes what passes the websockets of the app inside; used on one event loop.
-
-    A block's row is committed before its acknowledgement is made, so the time between is a little more than
-    what the block took.
-    """
+    """An ASGI app that notes what passes the websockets of the app inside; used on one event loop."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._passed = Passed()
         self._num_sockets = 0
+        self._received: tuple[int, float] | None = None
+        """(bytes, when) of the block received last, until it is committed."""
 
     def take(self) -> Passed:
         """What was seen since the last call."""
         passed, self._passed = self._passed, Passed()
         return passed
+
+    def committed(self) -> None:
+        """A block's row was committed: of the block received last, for the app deals with each at once."""
+        if self._received is not None:
+            num_bytes, received = self._received
+            self._passed.blocks.append((num_bytes, time.monotonic() - received))
+            self._received = None
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -55,8 +59,6 @@ class StampedApp:
             return
         self._num_sockets += 1
         number = self._num_sockets
-        undealt: deque[tuple[int, float]] = deque()
-        """Blocks that wait for their acknowledgement, which come in order."""
 
         async def stamped_receive() -> Message:
             message = await receive()
@@ -64,20 +66,15 @@ class StampedApp:
             if data is not None:
                 if len(data) > SMALL_BYTES:
                     self._passed.num_bytes += len(data)
-                    undealt.append((len(data), time.monotonic()))
+                    self._received = len(data), time.monotonic()
                 elif b"\xaapolicy_ack" in data[:TYPE_BYTES]:
                     self._passed.acks.append((number, time.monotonic(), data))
             return message
 
         async def stamped_send(message: Message) -> None:
             data = message.get("bytes")
-            if data is not None:
-                head = data[:TYPE_BYTES]
-                if undealt and b"\xa9block_ack" in head:
-                    num_bytes, received = undealt.popleft()
-                    self._passed.blocks.append((num_bytes, time.monotonic() - received))
-                elif b"\xa6policy" in head:
-                    self._passed.policies.append((number, time.monotonic(), data))
+            if data is not None and b"\xa6policy" in data[:TYPE_BYTES]:
+                self._passed.policies.append((number, time.monotonic(), data))
             await send(message)
 
         await self._app(scope, stamped_receive, stamped_send)

@@ -41,7 +41,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
         for key, tensor in tensors.items():
             wanted = layout.field(f"obs.{key}")
             arrays[f"{prefix}.{key}"] = to_numpy(
-                tensor, f"block.{field}.{key}", np.dtype(wanted.dtype), (*leading, *wanted.shape)
+                tensor, f"block.{field}.{key}", wanted.dtype, (*leading, *wanted.shape)
             )
 
     observations(block.observation, "observation", "obs", steps)
@@ -134,7 +134,7 @@ def _executed_ticks(block: Block, valid: NDArray[np.bool_], layout: StoreLayout)
 def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[Any]:
     wanted = layout.field("action")
     actions = to_numpy(
-        block.action, "block.action", np.dtype(wanted.dtype), (layout.horizon, valid.shape[1], *wanted.shape)
+        block.action, "block.action", wanted.dtype, (layout.horizon, valid.shape[1], *wanted.shape)
     )
     if not layout.action_choices:
         return actions

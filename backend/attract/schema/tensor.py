@@ -21,7 +21,7 @@ DTYPES: Final[dict[DType, np.dtype[Any]]] = {
 
 
 def to_numpy(
-    tensor: Tensor, name: str, dtype: DType | np.dtype[Any] | type, shape: Sequence[int | None]
+    tensor: Tensor, name: str, dtype: str | np.dtype[Any] | type, shape: Sequence[int | None]
 ) -> NDArray[Any]:
     """A read-only view of the tensor's bytes, once dtype, shape, byte count and finiteness are right.
 
@@ -84,7 +84,7 @@ def from_numpy(array: NDArray[Any]) -> Tensor:
 
 
 @cache
-def _wire_dtype(dtype: DType | np.dtype[Any] | type) -> DType:
+def _wire_dtype(dtype: str | np.dtype[Any] | type) -> DType:
     wanted = np.dtype(dtype)
     for name, kind in DTYPES.items():
         if kind == wanted.newbyteorder("<"):

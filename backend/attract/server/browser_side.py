@@ -3,8 +3,6 @@
 import contextlib
 from collections.abc import Callable, Generator
 
-import numpy as np
-
 from attract.collection.core import CollectionCore
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
@@ -98,7 +96,7 @@ class BrowserSide:
         arrays = check_block(block, self.store.layout)
         verdict = self._core.offer_block(connection_id, block, now)
         if verdict.accepted and verdict.rows is not None:
-            arrays["worker_id"] = np.full(len(verdict.rows), verdict.worker_id)
+            arrays["worker_id"] = verdict.worker_id
             try:
                 self.store.write_block(verdict.rows, arrays)
             except BaseException:

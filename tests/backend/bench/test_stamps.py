@@ -1,6 +1,8 @@
 """What is noted of an app's websockets, seen from the app's own side."""
 
+import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from attract.bench.stamps import StampedApp
@@ -11,6 +13,7 @@ BLOCK = b"b" * 5000
 ACK = encode(BlockAck(run_id="r", lease_id=1, block_index=0, accepted=True))
 VOID = encode(LeaseVoid(run_id="r", lease_id=1, reason="block_ack"))
 POLICY = encode(Policy(run_id="r", policy_version=3, onnx=b"onnx"))
+DEALING_SECONDS = 0.002
 POLICY_ACK = encode(PolicyAck(run_id="r", policy_id="main", policy_version=3, create_ms=2.0))
 
 
@@ -22,10 +25,14 @@ class Script:
         self._sent = sent
         self.heard: list[bytes] = []
         self.said: list[bytes] = []
+        self.deal: Callable[[], None] = lambda: None
+        """What the app does at once with what it received."""
 
     async def app(self, _scope: Any, receive: Any, send: Any) -> None:
         for answers in self._sent:
             self.heard.append((await receive())["bytes"])
+            time.sleep(DEALING_SECONDS)
+            self.deal()
             for answer in answers:
                 await send({"type": "websocket.send", "bytes": answer})
 
@@ -40,15 +47,23 @@ async def play(script: Script, stamped: StampedApp) -> None:
     await stamped({"type": "websocket"}, script.receive, script.send)
 
 
-async def test_a_block_takes_until_its_own_acknowledgement():
+async def test_a_block_takes_until_its_row_is_committed():
     script = Script([BLOCK, BLOCK[:4500], b"small"], [[VOID], [ACK, VOID], [ACK, ACK]])
     stamped = StampedApp(script.app)
+    script.deal = stamped.committed
     await play(script, stamped)
     passed = stamped.take()
     assert (script.heard, script.said) == ([BLOCK, BLOCK[:4500], b"small"], [VOID, ACK, VOID, ACK, ACK])
-    assert [size for size, _ in passed.blocks] == [5000, 4500]
-    assert all(seconds >= 0 for _, seconds in passed.blocks)
+    assert [size for size, _ in passed.blocks] == [5000, 4500], "each once, and nothing that is no block"
+    assert all(DEALING_SECONDS <= seconds < 1 for _, seconds in passed.blocks)
     assert passed.num_bytes == 9500
+
+
+async def test_a_block_that_is_refused_is_none_that_was_committed():
+    script = Script([BLOCK, BLOCK], [[ACK], [ACK]])
+    stamped = StampedApp(script.app)
+    await play(script, stamped)
+    assert stamped.take().blocks == []
 
 
 async def test_policies_and_their_acknowledgements_are_noted_for_each_socket():
