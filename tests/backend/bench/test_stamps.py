@@ -31,7 +31,7 @@ class Script:
     async def app(self, _scope: Any, receive: Any, send: Any) -> None:
         for answers in self._sent:
             self.heard.append((await receive())["bytes"])
-            time.sleep(DEALING_SECONDS)
+            time.sleep(DEALING_SECONDS)  # noqa: ASYNC251 - as the gateway deals with a block
             self.deal()
             for answer in answers:
                 await send({"type": "websocket.send", "bytes": answer})
