@@ -30,7 +30,7 @@ def written(path: Path, rows: list[int], first_step: int = 4) -> SegmentStore:
     return store
 
 
-@pytest.mark.parametrize("rows", [[2, 3, 4], [6, 0, 3]])
+@pytest.mark.parametrize("rows", [[2, 3, 4], [6, 0, 3], [3, 0, 5], [4, 3, 2]])
 def test_S1_rows_hold_one_slot_each_wherever_they_lie(tmp_path: Path, rows: list[int]) -> None:
     written(tmp_path / "s", rows)
     store = SegmentStore.open(tmp_path / "s")

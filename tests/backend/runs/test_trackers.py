@@ -5,21 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tensorboardX.proto.event_pb2 import Event
 
 from attract.runs.trackers import TensorBoardTracker
-
-
-def read_scalars(path: Path) -> list[tuple[str, int, float]]:
-    """Scalars of an event file: records of length, checksum, data, checksum."""
-    data, scalars = path.read_bytes(), []
-    position = 0
-    while position < len(data):
-        length = int.from_bytes(data[position : position + 8], "little")
-        event = Event.FromString(data[position + 12 : position + 12 + length])
-        position += 12 + length + 4
-        scalars += [(value.tag, event.step, value.simple_value) for value in event.summary.value]
-    return scalars
+from event_files import read_scalars
 
 
 def test_every_value_is_a_scalar_under_its_own_name_at_its_agent_steps(tmp_path: Path):
