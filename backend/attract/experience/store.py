@@ -152,15 +152,17 @@ class SegmentStore:
         """Write the final observations; how many each row has, [k]."""
         columns = arrays["final_column"]
         counts = np.bincount(columns, minlength=len(rows))
-        order: Any = slice(None)
-        place, where = 0, rows[columns]
-        if counts.max() > 1:
-            # The i-th final of a column goes to place i: its rank among equal columns after a stable sort.
-            order = np.argsort(columns, kind="stable")
-            ordered = columns[order]
-            place, where = np.arange(len(ordered)) - np.searchsorted(ordered, ordered), rows[ordered]
+        if counts.max() <= 1:
+            where = rows[columns]
+            for name in self._finals:
+                self._arrays[name][0][where] = arrays[name]
+            return counts
+        # The i-th final of a column goes to place i: its rank among equal columns after a stable sort.
+        order = np.argsort(columns, kind="stable")
+        ordered = columns[order]
+        place = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
         for name in self._finals:
-            self._arrays[name][place, where] = arrays[name][order]
+            self._arrays[name][place, rows[ordered]] = arrays[name][order]
         return counts
 
 

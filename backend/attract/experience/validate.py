@@ -209,22 +209,25 @@ def _check_room(column: NDArray[Any], columns: int, layout: StoreLayout) -> None
 def _check_finals(
     step: NDArray[Any], column: NDArray[Any], terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
 ) -> None:
-    horizon, columns = truncated.shape
-    # Without its sign a negative number is a very large one.
-    if len(step) and (int(step.view("<u4").max()) >= horizon or int(column.view("<u4").max()) >= columns):
+    try:
+        places = np.ravel_multi_index((step, column), truncated.shape)
+    except ValueError:
+        horizon, columns = truncated.shape
         raise malformed(
             "block.final_observations: a step or column outside the block",
             fix=f"steps are 0 to {horizon - 1}, columns 0 to {columns - 1}",
-        )
-    places = step * columns + column
+        ) from None
     # Workers send them in order: then none is twice.
     ascend = np.count_nonzero(places[1:] > places[:-1]) == len(places) - 1
-    if not (ascend or len(set(places.tolist())) == len(step)) or not bool(truncated[step, column].all()):
+    is_once = ascend or len(set(places.tolist())) == len(places)
+    if not is_once or np.count_nonzero(truncated.reshape(-1)[places]) != len(places):
         raise malformed(
             "block.final_observations: a step twice, or one that is not truncated",
             fix="rule E8: one for each truncated step",
         )
-    # Those that are named are truncated, each once: the rest is counting.
+    # Those that are named are truncated, each once: the rest is counting. Mostly all are named.
+    if np.count_nonzero(truncated) == len(places):
+        return
     if np.count_nonzero(truncated > terminated) != np.count_nonzero(~terminated[step, column]):
         raise malformed(
             "block.final_observations: a truncated step has none", fix="rule E8: one for each truncated step"
