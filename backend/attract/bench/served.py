@@ -142,7 +142,8 @@ def _stamp_commits(run: ActiveRun, app: StampedApp) -> None:
     carry_out = run.carry_out
 
     def stamped(wishes: list[Effect]) -> None:
-        if any(isinstance(one, Send) and isinstance(one.message, BlockAck) for one in wishes):
+        told = [one.message for one in wishes if isinstance(one, Send)]
+        if any(isinstance(message, BlockAck) and message.accepted for message in told):
             app.committed()
         carry_out(wishes)
 
