@@ -13,7 +13,7 @@ from attract.policy.graph_layers import write_core, write_entry, write_linear, w
 from attract.policy.network import Policy
 
 OPSET = 12
-"""The newest that ONNX Runtime makes a session of quickly: with 13 or more it takes up to half as long again."""
+"""The newest of which ONNX Runtime makes a session quickly: 13 or more take up to half as long again."""
 _IR_VERSION = 7
 _INPUT_TYPES = {
     torch.float32: TensorProto.FLOAT,
