@@ -64,6 +64,9 @@ class PpoSettings(Settings):
     """State a recurrent policy's segment is trained from: the one it began with (rule S3), or zeros."""
     burn_in_steps: Annotated[int, Field(ge=0)] = 0
     """First steps of each segment that only carry a recurrent state, and are not learned from."""
+    normalize_rewards: bool = True
+    """Divide rewards by the size of the discounted returns seen so far (rule P11), so that it does not matter in
+    what unit a game counts them. Reports show them as the game gave them."""
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
     schedule_steps: Positive | None = None

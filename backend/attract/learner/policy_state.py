@@ -12,9 +12,9 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint
 from attract.learner.federated import FederatedStatistics
+from attract.learner.reward_scale import SlotReturns
 from attract.learner.update import create_optimizer
 from attract.learner.verification import Tolerance
-from attract.policy.entries import Entry
 from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.philox import derive_seed
@@ -22,6 +22,10 @@ from attract.settings import PolicySettings, PpoSettings
 
 _STATISTICS = "observation_statistics"
 _COMMON, _OWN = f"{_STATISTICS}_common", f"{_STATISTICS}_own"
+_MOMENTS = ("count", "mean", "squared_deviations")
+_RETURNS, _SLOTS = "return_statistics", "return_statistics.slots."
+RETURNS = "//returns"
+"""Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -34,7 +38,9 @@ class PolicyState:
     generator: torch.Generator
     """Shuffles minibatches; on the CPU whatever the device."""
     statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
+    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version. Under
+    `RETURNS` those of discounted returns, where rewards are scaled by them (rule P11)."""
+    slot_returns: SlotReturns = field(default_factory=SlotReturns)
     tolerance: Tolerance = field(default_factory=Tolerance)
     federated: FederatedStatistics | None = None
     """Where the statistics come from, for a trainer that averages with others."""
@@ -70,16 +76,22 @@ class PolicyState:
             statistics={
                 key: RunningMoments.empty(tuple(normaliser.mean.shape))
                 for key, normaliser in policy.normalisers.items()
-            },
+            }
+            | ({RETURNS: RunningMoments.empty(())} if ppo.normalize_rewards else {}),
         )
 
     def apply_statistics(self) -> None:
         """Let the policy normalise by what was gathered; only between versions (rule P7)."""
-        self.policy.set_statistics(self.statistics)
+        self.policy.set_statistics(self.observation_statistics)
+
+    @property
+    def observation_statistics(self) -> dict[str, RunningMoments]:
+        """Those that belong to the policy's version, and to its graph."""
+        return {key: seen for key, seen in self.statistics.items() if key != RETURNS}
 
     def gather(self, moments: Mapping[str, RunningMoments]) -> None:
-        """More observations were seen (rule P7); the next version normalises by them too."""
-        self.statistics = {key: seen.merge(moments[key]) for key, seen in self.statistics.items()}
+        """More was seen (rules P7, P11); the next version normalises by it too. A key left out has seen nothing."""
+        self.statistics = _merged(self.statistics, moments)
         if self.federated is not None:
             self.federated.add(moments)
         self.apply_statistics()
@@ -96,6 +108,8 @@ class PolicyState:
         if self.federated is not None:
             tensors |= self._to_tensors(_COMMON, self.federated.common)
             tensors |= self._to_tensors(_OWN, self.federated.own)
+        if RETURNS in self.statistics:
+            tensors |= {f"{_SLOTS}{name}": tensor for name, tensor in self.slot_returns.tensors().items()}
         return tensors
 
     def document(self) -> dict[str, Any]:
@@ -111,7 +125,7 @@ class PolicyState:
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over what `adopt` leaves out: optimizer, random state and tolerance.
+        """Take over what `adopt` leaves out: optimizer, random state, running returns and tolerance.
 
         Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
@@ -119,6 +133,13 @@ class PolicyState:
         state = bytearray(base64.b64decode(checkpoint.document["random_state"]["shuffle"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self.tolerance = Tolerance(**checkpoint.document["verification"])
+        slots = {
+            name.removeprefix(_SLOTS): tensor
+            for name, tensor in checkpoint.policy.items()
+            if name.startswith(_SLOTS)
+        }
+        if slots:
+            self.slot_returns.restore(slots)
         if self.federated is None:
             return
         own = self._from_tensors(_OWN, checkpoint.policy)
@@ -177,26 +198,40 @@ class PolicyState:
     def _to_tensors(self, prefix: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""
         tensors: dict[str, Tensor] = {}
-        for entry in self._normalised():
-            one, name = moments[entry.key], f"{prefix}{entry.suffix}"
+        for key, suffix in self._suffixes().items():
+            one, name = moments[key], f"{prefix}{suffix}"
             tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
             tensors[f"{name}.mean"] = one.mean
             tensors[f"{name}.squared_deviations"] = one.squared_deviations
         return tensors
 
     def _from_tensors(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
-        """What `_to_tensors` made; None when something of it is missing."""
+        """What `_to_tensors` made; None when something of it is missing.
+
+        Of returns nothing need be there: rewards were not scaled then.
+        """
         moments: dict[str, RunningMoments] = {}
-        for entry in self._normalised():
-            names = [f"{prefix}{entry.suffix}.{name}" for name in ("count", "mean", "squared_deviations")]
-            if not tensors.keys() >= set(names):
+        for key, suffix in self._suffixes().items():
+            names = [f"{prefix}{suffix}.{name}" for name in _MOMENTS]
+            if tensors.keys() >= set(names):
+                count, mean, squared = (tensors[name] for name in names)
+                moments[key] = RunningMoments(float(count), mean, squared)
+            elif key == RETURNS:
+                moments[key] = RunningMoments.empty(())
+            else:
                 return None
-            count, mean, squared = (tensors[name] for name in names)
-            moments[entry.key] = RunningMoments(float(count), mean, squared)
         return moments
 
-    def _normalised(self) -> list[Entry]:
-        return [entry for entry in self.policy.entries if entry.key in self.statistics]
+    def _suffixes(self) -> dict[str, str]:
+        """How the names of each key's moments end in a checkpoint."""
+        suffixes = {entry.key: entry.suffix for entry in self.policy.entries if entry.key in self.statistics}
+        return suffixes | ({RETURNS: "_of_returns"} if RETURNS in self.statistics else {})
+
+
+def _merged(
+    seen: Mapping[str, RunningMoments], more: Mapping[str, RunningMoments]
+) -> dict[str, RunningMoments]:
+    return {key: one.merge(more[key]) if key in more else one for key, one in seen.items()}
 
 
 def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
@@ -204,7 +239,11 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
 
     Raises: CheckpointError: when it does not, naming each tensor.
     """
-    saved = {name: tensor for name, tensor in checkpoint.policy.items() if not name.startswith(_STATISTICS)}
+    saved = {
+        name: tensor
+        for name, tensor in checkpoint.policy.items()
+        if not name.startswith((_STATISTICS, _RETURNS))
+    }
     wanted = policy.state_dict()
     problems = [
         f"{name}: this network has {_shape(wanted.get(name))}, the checkpoint {_shape(saved.get(name))}"
