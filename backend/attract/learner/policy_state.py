@@ -20,10 +20,10 @@ from attract.schema.game import GameDescription
 from attract.schema.philox import derive_seed
 from attract.settings import PolicySettings, PpoSettings
 
-_STATISTICS = "observation_statistics"
-_COMMON, _OWN = f"{_STATISTICS}_common", f"{_STATISTICS}_own"
+_STATISTICS, _RETURNS = "observation_statistics", "return_statistics"
+_ALL, _COMMON, _OWN = "", "_common", "_own"
 _MOMENTS = ("count", "mean", "squared_deviations")
-_RETURNS, _SLOTS = "return_statistics", "return_statistics.slots."
+_SLOTS = f"{_RETURNS}.slots."
 RETURNS = "//returns"
 """Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
@@ -104,7 +104,7 @@ class PolicyState:
     def tensors(self) -> dict[str, Tensor]:
         """State dict and observation statistics, as a checkpoint names them. Not copied."""
         tensors = dict(self.policy.state_dict())
-        tensors |= self._to_tensors(_STATISTICS, self.statistics)
+        tensors |= self._to_tensors(_ALL, self.statistics)
         if self.federated is not None:
             tensors |= self._to_tensors(_COMMON, self.federated.common)
             tensors |= self._to_tensors(_OWN, self.federated.own)
@@ -156,7 +156,7 @@ class PolicyState:
         Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
         """
         self.policy.load_state_dict(matching_state(checkpoint, self.policy))
-        statistics = self._from_tensors(_STATISTICS, checkpoint.policy)
+        statistics = self._from_tensors(_ALL, checkpoint.policy)
         if statistics is None:
             raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
         self.statistics = statistics
@@ -195,24 +195,24 @@ class PolicyState:
         }
         self.optimizer.load_state_dict(saved)
 
-    def _to_tensors(self, prefix: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
+    def _to_tensors(self, whose: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""
         tensors: dict[str, Tensor] = {}
-        for key, suffix in self._suffixes().items():
-            one, name = moments[key], f"{prefix}{suffix}"
+        for key, name in self._names(whose).items():
+            one = moments[key]
             tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
             tensors[f"{name}.mean"] = one.mean
             tensors[f"{name}.squared_deviations"] = one.squared_deviations
         return tensors
 
-    def _from_tensors(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
+    def _from_tensors(self, whose: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
         """What `_to_tensors` made; None when something of it is missing.
 
         Of returns nothing need be there: rewards were not scaled then.
         """
         moments: dict[str, RunningMoments] = {}
-        for key, suffix in self._suffixes().items():
-            names = [f"{prefix}{suffix}.{name}" for name in _MOMENTS]
+        for key, start in self._names(whose).items():
+            names = [f"{start}.{name}" for name in _MOMENTS]
             if tensors.keys() >= set(names):
                 count, mean, squared = (tensors[name] for name in names)
                 moments[key] = RunningMoments(float(count), mean, squared)
@@ -222,10 +222,14 @@ class PolicyState:
                 return None
         return moments
 
-    def _suffixes(self) -> dict[str, str]:
-        """How the names of each key's moments end in a checkpoint."""
-        suffixes = {entry.key: entry.suffix for entry in self.policy.entries if entry.key in self.statistics}
-        return suffixes | ({RETURNS: "_of_returns"} if RETURNS in self.statistics else {})
+    def _names(self, whose: str) -> dict[str, str]:
+        """How the names of each key's moments begin in a checkpoint."""
+        names = {
+            entry.key: f"{_STATISTICS}{whose}{entry.suffix}"
+            for entry in self.policy.entries
+            if entry.key in self.statistics
+        }
+        return names | ({RETURNS: f"{_RETURNS}{whose}"} if RETURNS in self.statistics else {})
 
 
 def _merged(
