@@ -42,7 +42,7 @@ class PpoSettings(Settings):
     """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
     would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
-    target_kl: Annotated[float, Field(gt=0)] | None = None
+    target_kl: Annotated[float, Field(gt=0)] | None = 0.02
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch (rule P1)."""
