@@ -42,7 +42,7 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
     names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
     rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
-    stays.
+    stays. `total_steps` given in a layer ends the schedules too, whatever a lower layer has them run over.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
@@ -56,10 +56,12 @@ def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     if isinstance(given.get("parameters"), Mapping):
         # A parameter has one distribution: the one given replaces what was below it whole.
         merged["parameters"] |= given["parameters"]
-    ppo, chosen = merged.get("ppo"), given.get("ppo")
+    ppo, chosen = merged.get("ppo"), given.get("ppo", {})
     if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
         return merged
     kept, named = cast("dict[str, Any]", ppo), cast("Mapping[str, Any]", chosen)
+    if given.get("total_steps") is not None and named.get("schedule_steps") is None:
+        kept.pop("schedule_steps", None)
     one, other = "minibatch_steps", "num_minibatches"
     for first, second in ((one, other), (other, one)):
         if named.get(first) is not None and named.get(second) is None:

@@ -270,23 +270,24 @@ class ActiveRun:
                 self.fail("the game is not the one this run was started with: its description changed")
             return
         self._progress.described(description)
+        config = self._core.config.fitted(description)
         directory = self._record.directory
         try:
             self._course.described(description)
-            self.browsers.store = store = create_store(self.settings, self._core.config, directory, description)
+            self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
             self.fail(str(error))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            self._core.config.frame_bytes(description)
+            config.frame_bytes(description)
             + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         if self._relay is not None:
             try:
                 self._relay.begin(
                     lambda inbound, outbound: begin_inference_message(
-                        self.settings, self._core.config, directory, description, inbound, outbound
+                        self.settings, config, directory, description, inbound, outbound
                     )
                 )
             except AttractError as error:
