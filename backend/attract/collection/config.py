@@ -94,15 +94,15 @@ class CollectionConfig:
     def num_instances(self) -> int:
         """Games of each worker. Raises: RuntimeError: before the configuration was fitted to a game."""
         if self.instances_per_worker is None:
-            raise RuntimeError("expected a configuration fitted to its game, this one has no number of instances")
+            raise RuntimeError(
+                "expected a configuration fitted to its game, this one has no number of instances"
+            )
         return self.instances_per_worker
 
     @property
     def group_sizes(self) -> list[int]:
         """Instances of each of a worker's groups, as even as can be; empty without central inference."""
-        cuts = [
-            self.num_instances * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)
-        ]
+        cuts = [self.num_instances * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)]
         return [end - start for start, end in pairwise(cuts)]
 
     def slots_per_worker(self, description: GameDescription) -> int:
@@ -258,8 +258,7 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
         )
     if config.num_groups > config.num_instances:
         raise ConfigurationError(
-            f"I2: {config.num_instances} instances of a worker cannot be cut into "
-            f"{config.num_groups} groups",
+            f"I2: {config.num_instances} instances of a worker cannot be cut into {config.num_groups} groups",
             setting="collection.async_factor",
             fix=f"the largest that works is {config.num_instances}",
         )

@@ -12,6 +12,7 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint
 from attract.learner.federated import FederatedStatistics
+from attract.learner.novelty import RandomNetworkDistillation
 from attract.learner.reward_scale import SlotReturns
 from attract.learner.update import create_optimizer
 from attract.learner.verification import Tolerance
@@ -24,6 +25,7 @@ _STATISTICS, _RETURNS = "observation_statistics", "return_statistics"
 _ALL, _COMMON, _OWN = "", "_common", "_own"
 _MOMENTS = ("count", "mean", "squared_deviations")
 _SLOTS = f"{_RETURNS}.slots."
+_NOVELTY = "exploration."
 RETURNS = "//returns"
 """Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
@@ -42,6 +44,8 @@ class PolicyState:
     `RETURNS` those of discounted returns, where rewards are scaled by them (rule P11)."""
     slot_returns: SlotReturns = field(default_factory=SlotReturns)
     tolerance: Tolerance = field(default_factory=Tolerance)
+    novelty: RandomNetworkDistillation | None = None
+    """What pays for the unseen, where that is asked for."""
     federated: FederatedStatistics | None = None
     """Where the statistics come from, for a trainer that averages with others."""
 
@@ -78,6 +82,13 @@ class PolicyState:
                 for key, normaliser in policy.normalisers.items()
             }
             | ({RETURNS: RunningMoments.empty(())} if ppo.normalize_rewards else {}),
+            novelty=RandomNetworkDistillation(
+                policy.entries,
+                torch.Generator().manual_seed(_number(seed, f"exploration{own}")),
+                device,
+            )
+            if ppo.exploration == "rnd"
+            else None,
         )
 
     def apply_statistics(self) -> None:
@@ -110,6 +121,8 @@ class PolicyState:
             tensors |= self._to_tensors(_OWN, self.federated.own)
         if RETURNS in self.statistics:
             tensors |= {f"{_SLOTS}{name}": tensor for name, tensor in self.slot_returns.tensors().items()}
+        if self.novelty is not None:
+            tensors |= {f"{_NOVELTY}{name}": tensor for name, tensor in self.novelty.tensors().items()}
         return tensors
 
     def document(self) -> dict[str, Any]:
@@ -133,13 +146,11 @@ class PolicyState:
         state = bytearray(base64.b64decode(checkpoint.document["random_state"]["shuffle"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self.tolerance = Tolerance(**checkpoint.document["verification"])
-        slots = {
-            name.removeprefix(_SLOTS): tensor
-            for name, tensor in checkpoint.policy.items()
-            if name.startswith(_SLOTS)
-        }
+        slots, novelty = _within(checkpoint.policy, _SLOTS), _within(checkpoint.policy, _NOVELTY)
         if slots:
             self.slot_returns.restore(slots)
+        if self.novelty is not None and novelty:
+            self.novelty.restore(novelty)
         if self.federated is None:
             return
         own = self._from_tensors(_OWN, checkpoint.policy)
@@ -232,6 +243,11 @@ class PolicyState:
         return names | ({RETURNS: f"{_RETURNS}{whose}"} if RETURNS in self.statistics else {})
 
 
+def _within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
+    """Those whose names begin so, without it."""
+    return {name.removeprefix(start): one for name, one in tensors.items() if name.startswith(start)}
+
+
 def _merged(
     seen: Mapping[str, RunningMoments], more: Mapping[str, RunningMoments]
 ) -> dict[str, RunningMoments]:
@@ -246,7 +262,7 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
     saved = {
         name: tensor
         for name, tensor in checkpoint.policy.items()
-        if not name.startswith((_STATISTICS, _RETURNS))
+        if not name.startswith((_STATISTICS, _RETURNS, _NOVELTY))
     }
     wanted = policy.state_dict()
     problems = [

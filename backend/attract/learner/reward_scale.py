@@ -32,22 +32,24 @@ class SlotReturns:
 
     _carried: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
-    def see(self, batch: UpdateBatch, gamma: float) -> SeenReturns:
+    def see(self, batch: UpdateBatch, gamma: float, *, rewards: Tensor | None = None) -> SeenReturns:
         """The discounted returns of a batch; changes nothing.
 
         Args:
-            batch: with raw rewards.
+            batch: one update's segments.
             gamma: discount per step.
+            rewards: [T, S] float32; None: the batch's own, raw.
         """
-        horizon = batch.rewards.shape[0]
+        rewards = batch.rewards if rewards is None else rewards
+        horizon = rewards.shape[0]
         slots, firsts = batch.slot_id.tolist(), batch.first_step.tolist()
         entered = [self._entered(slot, first) for slot, first in zip(slots, firsts, strict=True)]
         ended = batch.terminated | batch.truncated
         returns = past_returns(
-            batch.rewards,
+            rewards,
             ended,
             batch.valid,
-            torch.tensor(entered, dtype=torch.float32, device=batch.rewards.device),
+            torch.tensor(entered, dtype=torch.float32, device=rewards.device),
             chain_segments(batch.slot_id, batch.first_step, horizon),
             gamma,
         )
@@ -78,9 +80,7 @@ class SlotReturns:
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over what `tensors` gave. Raises: KeyError, ValueError: when something of it is missing."""
         slots, steps, values = (tensors[name].tolist() for name in ("slot", "next_step", "carried"))
-        self._carried = {
-            slot: (step, value) for slot, step, value in zip(slots, steps, values, strict=True)
-        }
+        self._carried = {slot: (step, value) for slot, step, value in zip(slots, steps, values, strict=True)}
 
     def _entered(self, slot: int, first_step: int) -> float:
         """What the slot brings along; 0 where a segment between is missing."""

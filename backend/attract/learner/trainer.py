@@ -8,6 +8,7 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
+from attract.learner.novelty import SeenNovelty
 from attract.learner.policy_state import RETURNS, PolicyState
 from attract.learner.report import UpdateRates, UpdateReport
 from attract.learner.reward_scale import SeenReturns, scaled
@@ -36,6 +37,7 @@ class PolicyTrainer:
         self._ppo = ppo
         self._history = VersionHistory(state.policy, distribution, num_versions)
         self._seen: SeenReturns | None = None
+        self._novelty: SeenNovelty | None = None
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""
@@ -66,6 +68,11 @@ class PolicyTrainer:
             rewards, divisor = scaled(update_batch.rewards, self.state.statistics[RETURNS], self._seen)
             update_batch = replace(update_batch, rewards=rewards)
             details["train/reward_divisor"] = divisor
+        if self.state.novelty is not None:
+            self._novelty = self.state.novelty.see(self.state.policy, update_batch, self._ppo.gamma)
+            bonus = self._novelty.bonus * self._ppo.exploration_coef
+            update_batch = replace(update_batch, rewards=update_batch.rewards + bonus)
+            details["train/exploration_bonus"] = float(bonus[batch.valid].mean())
         report = ppo_update(
             self.state.policy,
             self.state.optimizer,
@@ -87,4 +94,7 @@ class PolicyTrainer:
             moments[RETURNS] = self._seen.moments
             self.state.slot_returns.take_over(self._seen)
             self._seen = None
+        if self.state.novelty is not None and self._novelty is not None:
+            self.state.novelty.take_over(self._novelty, self.state.generator)
+            self._novelty = None
         self.state.gather(moments)

@@ -280,8 +280,7 @@ class ActiveRun:
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            config.frame_bytes(description)
-            + episode_bytes(description) * self.settings.evaluation.episodes,
+            config.frame_bytes(description) + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         if self._relay is not None:
             try:

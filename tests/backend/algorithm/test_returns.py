@@ -42,7 +42,9 @@ def test_P11_streams_of_segments_are_followed_like_one_long_slot(seed: int):
     carried = torch.randn(slots, generator=generator)
     expected = torch.tensor(
         [
-            brute_force(*(array[:, slot].tolist() for array in (rewards, ended, valid)), gamma, carried[slot].item())
+            brute_force(
+                *(array[:, slot].tolist() for array in (rewards, ended, valid)), gamma, carried[slot].item()
+            )
             for slot in range(slots)
         ]
     ).T
@@ -52,7 +54,11 @@ def test_P11_streams_of_segments_are_followed_like_one_long_slot(seed: int):
 
     def cut(array: torch.Tensor) -> torch.Tensor:
         return torch.stack(
-            [array[r * horizon : (r + 1) * horizon, s] for s, r in zip(slot_id.tolist(), run.tolist(), strict=True)], 1
+            [
+                array[r * horizon : (r + 1) * horizon, s]
+                for s, r in zip(slot_id.tolist(), run.tolist(), strict=True)
+            ],
+            1,
         )
 
     found = past_returns(
@@ -79,7 +85,9 @@ def test_P11_rewards_that_were_always_zero_stay_as_they_are():
 
 def test_P11_the_same_return_in_every_step_divides_by_that_return():
     # Its deviation is 0: divided by that, the reward would be infinite.
-    assert reward_divisor(RunningMoments.of(torch.full((8,), -100.0), torch.ones(8, dtype=torch.bool))) == 100.0
+    assert (
+        reward_divisor(RunningMoments.of(torch.full((8,), -100.0), torch.ones(8, dtype=torch.bool))) == 100.0
+    )
 
 
 def test_P11_what_a_reward_is_counted_in_does_not_matter():

@@ -256,7 +256,9 @@ def test_S1_no_segment_is_larger_than_what_was_foreseen(agents: int, state_size:
     ],
 )
 def test_S1_unless_told_no_more_games_than_can_reach_the_time_limit(limit, total_steps, agents, expected):
-    game = counting_description(num_agents=agents).model_copy(update={"max_steps": limit, "max_seconds": None})
+    game = counting_description(num_agents=agents).model_copy(
+        update={"max_steps": limit, "max_seconds": None}
+    )
     config = small_config(instances_per_worker=None, total_steps=total_steps)
     assert config.fitted(game).num_instances == expected
     assert replace(config, instances_per_worker=33).fitted(game).num_instances == 33

@@ -73,7 +73,9 @@ def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tm
     with pytest.raises(ConfigurationError, match="largest that works"):
         create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
     chosen = settings()
-    store = create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
+    store = create_store(
+        chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION
+    )
     assert store.layout.horizon == 8
     store.close(unlink=True)
     directory.close()
