@@ -70,8 +70,8 @@ class PpoSettings(Settings):
     exploration_coef: Annotated[float, Field(ge=0)] = 0.5
     """Factor on that bonus, whose discounted returns are about 1 at first and fade."""
     normalize_rewards: bool = True
-    """Divide rewards by the size of the discounted returns seen so far (rule P11), so that it does not matter in
-    what unit a game counts them. Reports show them as the game gave them."""
+    """Divide rewards by the size of the discounted returns seen so far (rule P11), so that it does not matter
+    in what unit a game counts them. Reports show them as the game gave them."""
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
     schedule_steps: Positive | None = None

@@ -19,8 +19,8 @@ def past_returns(
         rewards: [T, S] float32, raw; numbers of invalid steps do not matter.
         ended: [T, S] bool, terminated or truncated.
         valid: [T, S] bool, rule S5.
-        carried: [S] float32, G of the slot's step before the segment; 0 where an episode begins there. Read only
-            for segments that follow no other of this batch.
+        carried: [S] float32, G of the slot's step before the segment; 0 where an episode begins there. Read
+            only for segments that follow no other of this batch.
         next_segment: [S] int64, successor's column or -1, from `chain_segments`; None: none has one.
         gamma: discount per step, in [0, 1].
 
@@ -44,13 +44,15 @@ def past_returns(
 
 
 def reward_divisor(returns: RunningMoments) -> float:
-    """Root mean square of the discounted returns seen so far; 1 while all were 0, NaN where one was not finite.
+    """Root mean square of the discounted returns seen so far; 1 while all were 0.
 
-    The mean square and not the variance: where every step pays the same, returns hardly vary, and divided by their
-    deviation the rewards would grow without bound.
+    The mean square and not the variance: where every step pays the same, returns hardly vary, and divided by
+    their deviation the rewards would grow without bound.
 
     Args:
         returns: moments of `past_returns`, scalar.
+
+    Returns: above 0; NaN or infinite where a reward was not finite, so that the update is undone (rule P8).
     """
     mean_square = float(returns.variance + returns.mean.square()) if returns.count > 0 else 0.0
     return 1.0 if mean_square == 0.0 else mean_square**0.5

@@ -75,7 +75,7 @@ class CollectionConfig:
     progress_seconds: float = 2.0
 
     def fitted(self, description: GameDescription) -> Self:
-        """This configuration for that game: with a number of instances.
+        """The same for a game that is known now: with a number of instances.
 
         Unless told, a worker has `USUAL_INSTANCES`, or by halves fewer, down to `FEWEST_INSTANCES`, until the
         steps of the run (`EXPECTED_STEPS` where it has no end) let every slot play to the game's time limit:

@@ -1,4 +1,4 @@
-"""Random network distillation: a bonus for observations unlike those seen before, beside the game's own rewards."""
+"""Random network distillation: a bonus for observations unlike those seen before, beside the rewards."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,8 +38,9 @@ class SeenNovelty:
 class RandomNetworkDistillation:
     """A random network and a predictor of it, which errs where little was seen; part of a policy's state.
 
-    The bonus of a step is the predictor's squared error at the observation after it, 0 where the episode ended there,
-    divided by the running size of its discounted returns as rewards are (rule P11). It fades as the predictor learns.
+    The bonus of a step is the predictor's squared error at the observation after it, 0 where the episode ended
+    there, divided by the running size of its discounted returns as rewards are (rule P11). It fades as the
+    predictor learns.
 
     Args:
         entries: of the observation.

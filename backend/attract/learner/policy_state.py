@@ -101,7 +101,10 @@ class PolicyState:
         return {key: seen for key, seen in self.statistics.items() if key != RETURNS}
 
     def gather(self, moments: Mapping[str, RunningMoments]) -> None:
-        """More was seen (rules P7, P11); the next version normalises by it too. A key left out has seen nothing."""
+        """More was seen (rules P7, P11); the next version normalises by it too.
+
+        A key that is left out has seen nothing.
+        """
         self.statistics = _merged(self.statistics, moments)
         if self.federated is not None:
             self.federated.add(moments)

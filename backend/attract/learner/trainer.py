@@ -85,7 +85,11 @@ class PolicyTrainer:
         return replace(report, details={**report.details, **details})
 
     def gather(self, batch: Batch) -> None:
-        """Let the next version normalise by this batch too (rules P7, P11): it is a warm-up, or was learned from."""
+        """Let the next version normalise by this batch too (rules P7, P11).
+
+        Args:
+            batch: of a warm-up, or that of the last update, which succeeded.
+        """
         moments = {
             key: RunningMoments.of(batch.observation[key], batch.valid)
             for key in self.state.observation_statistics
