@@ -27,7 +27,7 @@ class PpoSettings(Settings):
     n_epochs: Positive = 4
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
-    learning_rate_schedule: ScheduleName = "constant"
+    learning_rate_schedule: ScheduleName = "linear"
     gamma: Fraction = 0.99
     """Discount per step, not per tick."""
     gae_lambda: Fraction = 0.95

@@ -133,7 +133,20 @@ class RunSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     learner_threads: Annotated[int, Field(ge=0)] = 0
     """Torch threads; 0: one on small machines."""
-    preset: Literal["default", "classic-control", "segments-64"] | None = None
+    preset: (
+        Literal[
+            "default",
+            "classic-control",
+            "reflex",
+            "puzzle",
+            "long-run",
+            "explore",
+            "pixels",
+            "memory",
+            "segments-64",
+        ]
+        | None
+    ) = None
     """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
     policy: PolicySettings = PolicySettings()
     ppo: PpoSettings = PpoSettings()

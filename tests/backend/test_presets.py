@@ -1,7 +1,9 @@
+from typing import get_args
+
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.presets import PRESETS, layer_settings
+from attract.presets import PRESET_HELP, PRESETS, layer_settings
 from attract.settings import PpoSettings, RunSettings
 
 
@@ -89,3 +91,8 @@ def test_P10_total_steps_win_over_a_games_schedule():
     # What is given beside the total stays, and what was given for one layer is not taken by another.
     both = {"total_steps": 3_000_000, "ppo": {"schedule_steps": 500_000}}
     assert ppo(recommended, both).schedule_steps == 500_000
+
+
+def test_every_preset_says_when_to_take_it():
+    assert list(PRESET_HELP) == list(PRESETS)
+    assert set(get_args(get_args(RunSettings.model_fields["preset"].annotation)[0])) == set(PRESETS)
