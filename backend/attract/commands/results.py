@@ -82,7 +82,7 @@ def _planned(order: ResultsOrder) -> list[Run]:
 
 
 def _shown(order: ResultsOrder, record: Record) -> list[Run]:
-    """Every run of the suite asked for, whether done now or earlier; the other one's if any of it was done."""
+    """Every run of the suite asked for, done now or earlier, and of the other one if any is done."""
     suites: dict[Suite, list[Run]] = {"bundled": plan_runs(scale=order.scale)}
     if SUITE_DIR.is_dir():
         suites["defaults"] = plan_suite(scale=order.scale)
