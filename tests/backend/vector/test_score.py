@@ -12,7 +12,7 @@ from attract.vector.score import main, score
 
 GUESS = """
 import { defineGame, box, discrete } from "attract";
-// The larger of the two numbers names the right action; an episode has five steps, and after a miss three.
+// The larger of the two numbers names the right action; an episode ends with a miss, or after five steps.
 export default defineGame({
   id: "Guess-v1", tickSeconds: 0.1, observation: box({ shape: [2] }), action: discrete(2),
   create: () => {
@@ -24,7 +24,7 @@ export default defineGame({
         const isRight = seen[action] > seen[1 - action];
         if (!isRight) missed++;
         ticks++;
-        const terminated = ticks >= (missed > 0 ? 3 : 5);
+        const terminated = missed > 0 || ticks === 5;
         return { observation: look(), reward: isRight ? 1 : -1, terminated };
       },
     };
@@ -69,7 +69,7 @@ def module(tmp_path: Path) -> Path:
 
 def test_every_game_counts_once(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert score(module, policy(tmp_path, "ArgMax"), games=8, seed=1) == [5.0] * 8
-    assert score(module, policy(tmp_path, "ArgMin"), games=8, seed=1) == [-3.0] * 8
+    assert score(module, policy(tmp_path, "ArgMin"), games=8, seed=1) == [-1.0] * 8
     assert main([str(module), str(tmp_path / "ArgMax.onnx"), "--games", "8"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == {"episodes": 8, "return_mean": 5.0, "return_std": 0.0, "won": 1.0}
