@@ -25,7 +25,8 @@ def test_files_and_commands_are_found_and_trainings_cut_short(tmp_path: Path) ->
     page = tmp_path / "page.md"
     page.write_text(
         "Text.\n\n```ts\n// deep/catch.ts\nexport default 1;\n```\n\n"
-        "```\nattract train deep/catch.ts --total-steps 300000 \\\n  --ppo.gamma 0.9   # why\nattract serve\n```\n\n"
+        "```\nattract train deep/catch.ts --total-steps 300000 \\\n  --ppo.gamma 0.9   # why\n"
+        "attract serve\n```\n\n"
         "    .venv/bin/attract eval latest --episodes 5\n"
     )
     found = Page.read(page)

@@ -43,7 +43,7 @@ class AttractCommand:
         prefix: Sequence[str] = (),
         folder: Path | None = None,
     ) -> None:
-        """`prefix`: a command that runs the rest of its arguments in its own place; `folder`: where it runs."""
+        """`prefix`: a command that runs the rest of its arguments in its own place; `folder`: its own."""
         self._began = time.monotonic()
         self.process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "attract", *arguments],

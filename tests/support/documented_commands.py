@@ -1,4 +1,4 @@
-"""Runs the commands that a page of the documentation shows, with the files it shows, each training cut short."""
+"""Runs the commands that a page of the documentation shows, with its files, each training cut short."""
 
 import re
 import shlex
