@@ -33,15 +33,15 @@ class ExperienceHealth:
     ) -> dict[str, float]:
         """What the batches of one update show, over their valid steps.
 
-        `rollout/reward_min`, `_max` and `_mean` of single steps; how many numbers of the observation have been
-        the same ever since, with place and value of the first; and per policy `train/entropy_share`, the
-        entropy over that of even chances, or `train/action_spread`, the standard deviation of continuous
-        actions in half their range (geometric mean over components).
+        `rollout/reward_min`, `_max` and `_mean` of single steps; how many numbers of the observation have
+        been the same ever since, with place and value of the first; and per policy `train/entropy_share`,
+        the entropy over that of even chances, or `train/action_spread`, the standard deviation of
+        continuous actions in half their range (geometric mean over components).
 
         Args:
             batches: of each policy that was updated, by id, each with a valid step.
             reports: of the same policies.
-            is_sole: whether the run has one policy, whose names stay plain; else they are `<name>/<policy id>`.
+            is_sole: whether the run has one policy, whose names stay plain; else its id follows.
         """
         rewards = torch.cat([batch.reward[batch.valid] for batch in batches.values()]).double()
         low, high, mean = torch.stack([rewards.min(), rewards.max(), rewards.mean()]).tolist()

@@ -268,7 +268,7 @@ class ActiveRun:
             if known != description:
                 self.fail("the game is not the one this run was started with: its description changed")
             return
-        self._progress.described(description)
+        self._progress.described(description, starts_untrained=self._initialize_from is None)
         directory = self._record.directory
         try:
             self._course.described(description)
