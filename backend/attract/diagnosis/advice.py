@@ -54,7 +54,6 @@ ADVICE: Mapping[str, Advice] = {
     "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
     "policy-unchanged": Advice("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
     "short-sighted": Advice("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
-    "memory-missing": Advice("Give the policy a memory: `{setting}`", "--policy.recurrent lstm"),
     "value-unexplained": Advice(
         "See whether the observation holds what the reward depends on; if that was shown earlier in the "
         "episode, give the policy a memory: `{setting}`",

@@ -30,7 +30,7 @@ class Diagnosis:
 
     def __init__(self, facts: RunFacts) -> None:
         self._facts = facts
-        self._history = History()
+        self._history = History(facts.num_slots)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
 
     @property
@@ -49,17 +49,17 @@ class Diagnosis:
         """
         self._history.add(update, agent_steps, values)
         changes: list[Finding] = []
+        shows_before = False
         for symptom in SYMPTOMS:
-            sign = None if self._is_explained(symptom) else symptom.look(self._history, self._facts)
+            watch = self._watches[symptom.finding_id]
+            # What was said first stays, whatever follows from it.
+            is_explained = symptom.alone and shows_before and watch.said is None
+            sign = None if is_explained else symptom.look(self._history, self._facts)
             change = self._follow(symptom, sign, update, agent_steps)
             if change is not None:
                 changes.append(change)
+            shows_before = shows_before or watch.num_shown > 0 or watch.said is not None
         return changes
-
-    def _is_explained(self, symptom: Symptom) -> bool:
-        """Whether a finding that stands, or shows already, explains it."""
-        watches = [self._watches[cause] for cause in symptom.unless]
-        return any(watch.num_shown > 0 or watch.said is not None for watch in watches)
 
     def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:
         watch = self._watches[symptom.finding_id]
@@ -75,11 +75,14 @@ class Diagnosis:
         if watch.num_shown == 0 and watch.said is None:
             watch.first_update, watch.first_steps = update, agent_steps
         watch.num_shown += 1
-        if watch.said is None and watch.num_shown < symptom.num_updates:
+        if watch.said is not None:
+            # Its numbers go on; what to try was said, and stays.
+            watch.said = watch.said.model_copy(update={"text": sign.text, "value": sign.value})
             return None
-        is_new = watch.said is None
+        if watch.num_shown < symptom.num_updates:
+            return None
         watch.said = _finding(symptom, sign, watch)
-        return watch.said if is_new else None
+        return watch.said
 
 
 def _finding(symptom: Symptom, sign: Sign, watch: _Watch) -> Finding:

@@ -8,8 +8,12 @@ from statistics import median
 KEPT_UPDATES = 60
 """Rows that are looked back on."""
 BASELINE_EPISODES = 20
-BASELINE_UPDATES = 3
+BASELINE_LENGTHS = 2
+"""Steps of each slot, in mean lengths of an episode, until long episodes have ended as well as short ones."""
+UNTRAINED_UPDATES = 3
 """Episodes that ended no later were played by a policy that is still close to random."""
+UNDECIDED = 0.9
+"""So were those of a policy with this share of the largest entropy, or of its first actions' spread."""
 NOW_UPDATES = 5
 """Rows over which the present return is taken."""
 CERTAIN = 3.0
@@ -36,7 +40,9 @@ class Returns:
 class History:
     """Owned by the diagnosis; `add` each row once, in order. Numbers are since the run's start."""
 
-    def __init__(self) -> None:
+    def __init__(self, num_slots: int) -> None:
+        """`num_slots`: agents of all games at once, among which the steps are shared."""
+        self._num_slots = num_slots
         self.update = 0
         self.agent_steps = 0
         self.num_updates = 0
@@ -51,7 +57,9 @@ class History:
         self.baseline: Returns | None = None
         """Of the first episodes."""
         self.is_baseline_untrained = False
-        """Whether those ended early enough to be as good as random play's."""
+        """Whether an untrained policy played them, or one much like it."""
+        self.earliest: Returns | None = None
+        """Of the very first episodes: short ones, where some are short."""
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
@@ -73,9 +81,14 @@ class History:
         if values.get(RETURN_STD, 0.0) > 1e-6 * max(1.0, abs(values[RETURN])):
             self.is_return_constant = False
         if self.baseline is None and self.num_episodes >= BASELINE_EPISODES:
-            count = min(self.num_episodes, WINDOW_EPISODES)
-            self.baseline = Returns(values[RETURN], values.get(RETURN_STD, 0.0), count)
-            self.is_baseline_untrained = self.num_updates <= BASELINE_UPDATES
+            first = Returns(
+                values[RETURN], values.get(RETURN_STD, 0.0), min(self.num_episodes, WINDOW_EPISODES)
+            )
+            self.earliest = self.earliest or first
+            length = values.get("rollout/ep_len_mean", 0.0)
+            if agent_steps >= BASELINE_LENGTHS * length * self._num_slots:
+                self.baseline = first
+                self.is_baseline_untrained = self._is_untrained()
         now = self.now
         if now is None or self.baseline is None:
             return
@@ -96,6 +109,17 @@ class History:
         episodes = int(sum(min(WINDOW_EPISODES, row.get(EPISODES, 0)) for row in rows))
         count = max(1, min(self.num_episodes, max(WINDOW_EPISODES, episodes)))
         return Returns(sum(means) / len(means), max(deviations), count)
+
+    def _is_untrained(self) -> bool:
+        if self.num_updates <= UNTRAINED_UPDATES:
+            return True
+        shares = [self.median(name, UNTRAINED_UPDATES) for name, _ in self.policies("train/entropy_share")]
+        spreads = [
+            (self.median(name, UNTRAINED_UPDATES) or 0.0) / self._rows[0].get(name, 1.0)
+            for name, _ in self.policies("train/action_spread")
+        ]
+        known = [share for share in (*shares, *spreads) if share is not None]
+        return bool(known) and min(known) > UNDECIDED
 
     def last(self, name: str) -> float | None:
         """A metric's newest value."""

@@ -79,22 +79,6 @@ def policy_unchanged(history: History, facts: RunFacts) -> Sign | None:
     return Sign(largest, text, "policy-unchanged")
 
 
-def memory_missing(history: History, facts: RunFacts) -> Sign | None:
-    """What was seen earlier in the episode tells more of the return than what is seen now."""
-    if facts.has_memory or history.agent_steps < facts.share_of_steps(8, 50_000):
-        return None
-    for name, policy in history.policies("train/memory_gain"):
-        gain = history.median(name, 15)
-        if gain is None or gain < 0.1:
-            continue
-        text = (
-            f"what the policy{named(policy)} saw at an episode's start explains {percent(gain)} of what it "
-            "cannot foresee of the return from what it sees now"
-        )
-        return Sign(gain, text, "memory-missing")
-    return None
-
-
 def short_sighted(history: History, facts: RunFacts) -> Sign | None:
     """The discount hides what comes later in an episode."""
     length = history.last("rollout/ep_len_mean")
@@ -112,7 +96,8 @@ def short_sighted(history: History, facts: RunFacts) -> Sign | None:
 
 def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
     """The critic foresees nothing, and the policy does not get better either."""
-    if not is_hopeless(history, facts):
+    if not is_hopeless(history, facts) or any(share < STUCK for share in policy_spreads(history, facts)):
+        # Where nothing is tried any more, there is nothing to foresee.
         return None
     found = [history.median(name, 30) for name, _ in history.policies("train/explained_variance")]
     known = [one for one in found if one is not None]

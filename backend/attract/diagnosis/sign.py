@@ -11,8 +11,8 @@ LATE_STEPS = 100_000
 """Most games show some progress by then."""
 STUCK = 0.05
 """Share of the largest entropy, or of half the action's range, below which nothing is tried any more."""
-UNDECIDED = 0.75
-"""Share of the largest entropy above which a policy prefers little."""
+UNDECIDED, UNTRAINED = 0.75, 0.9
+"""Shares of the largest entropy above which a policy prefers little, and next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,13 @@ def is_like_random(history: History, facts: RunFacts) -> bool:
         return False
     if history.is_baseline_untrained:
         return True
-    # The first returns came late: only a policy as undecided as at first, or stuck, can stand for untrained.
-    known = policy_spreads(history, facts)
-    undecided = 0.9 if facts.action == "discrete" else 0.5
-    return bool(known) and all(share > undecided or share < STUCK for share in known)
+    # The first fair returns came late, and perhaps from a trained policy: it must be as undecided as at
+    # first, or stuck, and then worse than what ended first of all.
+    spreads = policy_spreads(history, facts)
+    if not spreads or history.earliest is None:
+        return False
+    is_stuck = max(spreads) < STUCK and not now.exceeds(history.earliest)
+    return is_stuck or (facts.action == "discrete" and min(spreads) > UNTRAINED)
 
 
 def is_no_better(history: History, facts: RunFacts) -> bool:

@@ -22,35 +22,25 @@ class Symptom:
     """Whether it shows now."""
     num_updates: int
     """Rows in a row that must show it before it is said."""
-    unless: tuple[str, ...] = ()
-    """Findings that explain it: it is not said while they show."""
+    alone: bool = False
+    """Whether what stands before it in the list would explain it: it is not said while any of that shows."""
     kind: Literal["learning", "speed"] = "learning"
 
 
-_SPECIFIC = (
+SYMPTOMS: Final = (
     Symptom("reward-constant", experience.reward_constant, 3),
     Symptom("no-episode-ended", experience.no_episode_ended, 3),
-    Symptom("kl-high", learning.kl_high, 10),
-    Symptom("entropy-collapsed", learning.entropy_collapsed, 10, ("reward-constant",)),
-    Symptom("return-fell", learning.return_fell, 15),
-    Symptom("policy-unchanged", learning.policy_unchanged, 10, ("reward-constant",)),
     Symptom("term-dominates", experience.term_dominates, 20),
-    Symptom("observation-constant", experience.observation_constant, 5),
-    Symptom("memory-missing", learning.memory_missing, 10, ("reward-constant",)),
-    Symptom(
-        "short-sighted",
-        learning.short_sighted,
-        5,
-        ("reward-constant", "entropy-collapsed", "policy-unchanged"),
-    ),
-    Symptom("time-limit", experience.time_limit, 10, ("reward-constant", "short-sighted")),
+    Symptom("observation-constant", experience.observation_constant, 5, alone=True),
+    Symptom("kl-high", learning.kl_high, 10),
+    Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
+    Symptom("short-sighted", learning.short_sighted, 5, alone=True),
+    Symptom("value-unexplained", learning.value_unexplained, 10, alone=True),
+    Symptom("time-limit", experience.time_limit, 10, alone=True),
+    Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
+    Symptom("return-fell", learning.return_fell, 15, alone=True),
+    Symptom("no-improvement", learning.no_improvement, 10, alone=True),
     Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
     Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),
-)
-_OTHERS = tuple(one.finding_id for one in _SPECIFIC if one.kind == "learning")
-SYMPTOMS: Final = (
-    *_SPECIFIC,
-    Symptom("value-unexplained", learning.value_unexplained, 10, _OTHERS),
-    Symptom("no-improvement", learning.no_improvement, 10, (*_OTHERS, "value-unexplained")),
 )
 """In the order in which they are looked for: causes before what follows from them."""

@@ -2,7 +2,7 @@
 
 import { box, defineGame, discrete } from "attract";
 
-const SIZE = 31;
+const SIZE = 61;
 const MOVES = [
   [0, -1],
   [0, 1],
