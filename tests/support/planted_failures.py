@@ -1,8 +1,8 @@
 """Failures of beginners, planted in small real games or their settings, and what the diagnosis says of each.
 
 `python tests/support/planted_failures.py` trains every one of them in headless Chromium, and the bundled
-games, which must be left in peace; it prints a table. With `--record` it also keeps what the diagnosis reads
-of each run for `tests/backend/diagnosis/`, which asks it again on every test run.
+games, which must be left in peace. With `--record` it also keeps what the diagnosis reads of each run for
+`tests/backend/diagnosis/`, which asks it again on every test run; `--table` puts that into the guide.
 """
 
 import argparse
@@ -26,6 +26,8 @@ from attract_command import Outcome, run_attract
 
 GAMES = Path(__file__).parent / "planted"
 RECORDED = Path(__file__).parents[1] / "backend" / "diagnosis" / "recorded"
+GUIDE = Path(__file__).parents[2] / "docs" / "not-learning.md"
+BEGIN, END = "<!-- planted -->", "<!-- /planted -->"
 STEPS = 200_000
 READ = ("rollout/", "reward/", "train/", "fleet/wait_fraction", "time/update_seconds", "time/idle_seconds")
 """How the names of metrics begin that the diagnosis reads."""
@@ -78,10 +80,10 @@ PLANTED = (
     Run(
         "many-epochs",
         "catch.ts",
-        ("--ppo.n-epochs", "80", "--ppo.minibatch-steps", "64"),
+        ("--ppo.n-epochs", "40", "--ppo.minibatch-steps", "64"),
         ("workers-wait",),
-        "80 epochs of small minibatches",
-        100_000,
+        "40 epochs of small minibatches",
+        90_000,
     ),
     Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 60_000),
 )
@@ -155,15 +157,39 @@ def _rounded(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
+def table_line(run: Run, stream: Stream) -> str:
+    """The guide's line about a run: what was planted, and what the run said first."""
+    planted = run.fault or f"nothing (`{run.game.removesuffix('.ts')}`)"
+    first = next(iter(stream.said()), None)
+    if first is None:
+        return f"| {planted} | nothing | |"
+    steps, finding = first
+    said = f"`{finding.finding_id}`: {finding.text}. {finding.advice}."
+    return f"| {planted} | {said} | {steps:,} of {run.total_steps:,} |"
+
+
+def table() -> str:
+    """The guide's table, of the recorded runs."""
+    head = "| Planted | What the run says | After steps |\n|---|---|---|\n"
+    lines = [table_line(run, Stream.load(RECORDED / f"{run.name}.json")) for run in (*PLANTED, *SOUND)]
+    return head + "\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Trains and prints; 1 when a finding was missed or a sound game was accused."""
     parser = argparse.ArgumentParser(description="train the planted failures")
     parser.add_argument("--record", action="store_true", help="keep the runs' metrics for the tests")
+    parser.add_argument(
+        "--table", action="store_true", help="train none: put the recorded ones into the guide"
+    )
     parser.add_argument("names", nargs="*", help="only these runs")
     given = parser.parse_args()
+    if given.table:
+        before, rest = GUIDE.read_text().split(BEGIN)
+        GUIDE.write_text(f"{before}{BEGIN}\n{table()}{END}{rest.split(END)[1]}")
+        return 0
     chosen = [run for run in (*PLANTED, *SOUND) if not given.names or run.name in given.names]
     num_wrong = 0
-    print("| Planted | What the run says |\n|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for run in chosen:
             outcome = run.train(Path(folder))
@@ -172,15 +198,10 @@ def main() -> int:
             if given.record:
                 RECORDED.mkdir(parents=True, exist_ok=True)
                 stream.save(RECORDED / f"{run.name}.json")
-            said = [(steps, one) for steps, one in stream.said() if not one.withdrawn]
-            ids = {one.finding_id for _, one in said}
+            ids = {one.finding_id for _, one in stream.said()}
             is_right = bool(ids.intersection(run.expected)) if run.expected else not ids
             num_wrong += not is_right
-            texts = "; ".join(
-                f"after {steps:,} steps `{one.finding_id}`: {one.text}. {one.advice}." for steps, one in said
-            )
-            mark = "" if is_right else "**wrong:** "
-            print(f"| {run.fault or f'nothing ({run.name})'} | {mark}{texts or 'nothing'} |", flush=True)
+            print(f"{'' if is_right else 'WRONG '}{table_line(run, stream)} {sorted(ids)}", flush=True)
     print(f"{len(chosen) - num_wrong} of {len(chosen)} right")
     return 1 if num_wrong else 0
 
