@@ -29,7 +29,15 @@ RECORDED = Path(__file__).parents[1] / "backend" / "diagnosis" / "recorded"
 GUIDE = Path(__file__).parents[2] / "docs" / "not-learning.md"
 BEGIN, END = "<!-- planted -->", "<!-- /planted -->"
 STEPS = 200_000
-READ = ("rollout/", "reward/", "train/", "fleet/wait_fraction", "time/update_seconds", "time/idle_seconds")
+READ = (
+    "rollout/",
+    "reward/",
+    "train/",
+    "fleet/wait_fraction",
+    "fleet/instances",
+    "time/update_seconds",
+    "time/idle_seconds",
+)
 """How the names of metrics begin that the diagnosis reads."""
 DIGITS = 5
 

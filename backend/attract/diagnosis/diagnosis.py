@@ -30,7 +30,7 @@ class Diagnosis:
 
     def __init__(self, facts: RunFacts) -> None:
         self._facts = facts
-        self._history = History(facts.num_slots)
+        self._history = History(facts.num_agents)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
 
     @property

@@ -40,15 +40,14 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
     text = f"no episode has ended in {steps:,} steps"
     if facts.max_steps is None:
         text += ", and the game has no time limit"
-        return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * facts.num_slots else None
-    first = facts.max_steps * facts.num_slots
+        return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * history.num_slots else None
+    first = facts.max_steps * history.num_slots
     if facts.total_steps is not None and first < facts.total_steps // 2:
         # The first ends come well within the run.
         return None
-    text += (
-        f": {facts.num_slots} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"
-    )
-    fewer = max(1, facts.instances_per_worker * steps // first)
+    num_games = history.num_slots // facts.num_agents
+    text += f": {num_games} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"
+    fewer = max(1, num_games * steps // (first * facts.num_workers))
     return Sign(steps, text, "no-episode-ended/limited", {"fewer": fewer})
 
 

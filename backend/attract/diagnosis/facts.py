@@ -18,8 +18,6 @@ class RunFacts:
 
     action: Literal["discrete", "continuous"] = "discrete"
     num_agents: int = 1
-    num_slots: int = 128
-    """Agents of all games at once, as the settings ask for them."""
     max_steps: int | None = None
     """The game's time limit in steps."""
     seconds_per_step: float = 0.1
@@ -32,7 +30,6 @@ class RunFacts:
     n_epochs: int = 4
     num_workers: int = 2
     num_cores: int = 2
-    instances_per_worker: int = 64
     is_comparable: bool = True
     """Whether returns may be compared with the first ones: not with lessons, from an earlier policy, or where
     several agents may be each other's measure."""
@@ -58,7 +55,6 @@ class RunFacts:
         return cls(
             action="continuous" if isinstance(game.action, BoxSpace) else "discrete",
             num_agents=game.num_agents,
-            num_slots=collection.num_workers * collection.instances_per_worker * game.num_agents,
             max_steps=game.max_steps,
             seconds_per_step=game.seconds_per_step,
             ticks_per_step=game.ticks_per_step,
@@ -69,7 +65,6 @@ class RunFacts:
             n_epochs=ppo.n_epochs,
             num_workers=collection.num_workers,
             num_cores=num_cores,
-            instances_per_worker=collection.instances_per_worker,
             is_comparable=starts_untrained and game.num_agents == 1 and not settings.curriculum.lessons,
         )
 

@@ -40,9 +40,11 @@ class Returns:
 class History:
     """Owned by the diagnosis; `add` each row once, in order. Numbers are since the run's start."""
 
-    def __init__(self, num_slots: int) -> None:
-        """`num_slots`: agents of all games at once, among which the steps are shared."""
-        self._num_slots = num_slots
+    def __init__(self, num_agents: int = 1) -> None:
+        """`num_agents`: of the game."""
+        self._num_agents = num_agents
+        self.num_slots = num_agents
+        """Agents of all games at once: the most so far."""
         self.update = 0
         self.agent_steps = 0
         self.num_updates = 0
@@ -69,6 +71,8 @@ class History:
         """One committed update and its metrics."""
         self.update, self.agent_steps = update, agent_steps
         self.num_updates += 1
+        num_slots = int(values.get("fleet/instances", 0)) * self._num_agents
+        self.num_slots = max(self.num_slots, num_slots)
         self._rows.append(values)
         self.reward_low = min(self.reward_low, values.get("rollout/reward_min", math.inf))
         self.reward_high = max(self.reward_high, values.get("rollout/reward_max", -math.inf))
@@ -86,7 +90,7 @@ class History:
             )
             self.earliest = self.earliest or first
             length = values.get("rollout/ep_len_mean", 0.0)
-            if agent_steps >= BASELINE_LENGTHS * length * self._num_slots:
+            if agent_steps >= BASELINE_LENGTHS * length * self.num_slots:
                 self.baseline = first
                 self.is_baseline_untrained = self._is_untrained()
         now = self.now

@@ -81,6 +81,9 @@ class Statistics:
         values["fleet/workers"] = float(
             sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         )
+        values["fleet/instances"] = float(
+            sum(worker.num_instances for host in fleet.hosts for worker in host.workers)
+        )
         values["fleet/steps_per_second"] = fleet.steps_per_second
         values["fleet/leases_lapsed"] = float(fleet.leases_lapsed)
         values["fleet/blocks_refused"] = float(fleet.blocks_refused)

@@ -4,13 +4,14 @@ from attract.diagnosis import experience_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 
-FACTS = RunFacts(num_slots=10, max_steps=100, total_steps=400_000, observation_names=("observation[0]",) * 8)
+FACTS = RunFacts(max_steps=100, total_steps=400_000, observation_names=("observation[0]",) * 8)
 
 
-def history(num_rows: int = 30, *, steps: int = 4_000, num_slots: int = 10, **values: float) -> History:
+def history(num_rows: int = 30, *, steps: int = 4_000, games: int = 10, **values: float) -> History:
     """The same row again and again; `__` in a name stands for its slash."""
-    found = History(num_slots)
+    found = History()
     row = {name.replace("__", "/"): value for name, value in values.items()}
+    row["fleet/instances"] = games
     for update in range(1, num_rows + 1):
         found.add(update, steps * update, row)
     return found
@@ -45,27 +46,26 @@ def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
 
 
 def test_an_end_that_no_run_reaches_is_named_with_the_number_of_games_that_would() -> None:
-    facts = RunFacts(num_slots=128, max_steps=10_000, total_steps=400_000, instances_per_worker=64)
-    sign = signs.no_episode_ended(history(num_slots=128), facts)
+    facts = RunFacts(max_steps=10_000, total_steps=400_000)
+    sign = signs.no_episode_ended(history(games=128), facts)
     # 128 x 10,000 steps are 1,280,000; after 120,000 of them 64 x 120,000 / 1,280,000 games would be there.
     assert sign is not None and sign.advice == "no-episode-ended/limited"
     assert "1,280,000" in sign.text and sign.numbers["fewer"] == 6
-    soon = RunFacts(num_slots=128, max_steps=1_000, total_steps=400_000)
-    assert signs.no_episode_ended(history(num_slots=128), soon) is None, "the first ends come at 128,000"
+    soon = RunFacts(max_steps=1_000, total_steps=400_000)
+    assert signs.no_episode_ended(history(games=128), soon) is None, "the first ends come at 128,000"
     assert signs.no_episode_ended(history(**ended()), facts) is None
 
 
 def test_a_game_without_a_limit_has_time_to_end_by_itself() -> None:
-    facts = RunFacts(num_slots=128, max_steps=None)
-    assert signs.no_episode_ended(history(7, num_slots=128), facts) is None, "28,000 steps are too few"
-    sign = signs.no_episode_ended(history(8, num_slots=128), facts)
+    facts = RunFacts(max_steps=None)
+    assert signs.no_episode_ended(history(7, games=128), facts) is None, "28,000 steps are too few"
+    sign = signs.no_episode_ended(history(8, games=128), facts)
     assert sign is not None and (sign.value, sign.advice) == (32_000, "no-episode-ended/unlimited")
-    many = RunFacts(num_slots=1_000, max_steps=None)
-    assert signs.no_episode_ended(history(num_slots=1_000), many) is None, "120 steps each are too few"
+    assert signs.no_episode_ended(history(games=1_000), facts) is None, "120 steps each are too few"
 
 
 def test_episodes_that_are_all_cut_are_a_failure_only_where_the_return_stays() -> None:
-    facts = RunFacts(num_slots=10, max_steps=100, total_steps=None)
+    facts = RunFacts(max_steps=100, total_steps=None)
     sign = signs.time_limit(history(60, **ended(low=-1), train__entropy_share=0.99), facts)
     assert sign is not None and sign.advice == "time-limit/always"
     assert (sign.numbers["limit"], sign.numbers["longer_limit"]) == (10.0, 40.0)
@@ -103,7 +103,7 @@ def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
             **more,
         )
 
-    facts = RunFacts(num_slots=10, observation_names=tuple(f"observation[{i}]" for i in range(8)))
+    facts = RunFacts(observation_names=tuple(f"observation[{i}]" for i in range(8)))
     sign = signs.observation_constant(constant(2, 0.5), facts)
     assert sign is not None and "observation[3] was 0.5" in sign.text and "1 others" in sign.text
     assert signs.observation_constant(constant(3, 0.5), facts) is None, "three of eight may be meant"

@@ -25,9 +25,9 @@ def facts(description: GameDescription, settings=None, **given) -> RunFacts:
 
 
 def test_they_are_those_of_the_game_and_the_settings():
-    settings = {"collection": {"num_workers": 3, "instances_per_worker": 4}, "ppo": {"gamma": 0.5}}
+    settings = {"collection": {"num_workers": 3}, "ppo": {"gamma": 0.5}}
     found = facts(game(num_agents=2), {**settings, "total_steps": 1000})
-    assert (found.num_slots, found.max_steps, found.seconds_per_step) == (24, 50, 0.2)
+    assert (found.num_agents, found.num_workers, found.max_steps, found.seconds_per_step) == (2, 3, 50, 0.2)
     assert (found.gamma, found.total_steps, found.num_cores, found.action) == (0.5, 1000, 8, "discrete")
     continuous = {"kind": "box", "shape": [1], "low": -1.0, "high": 1.0}
     assert facts(game(action=continuous)).action == "continuous"

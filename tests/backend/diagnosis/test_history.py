@@ -2,6 +2,8 @@ import pytest
 
 from attract.diagnosis.history import History, Returns
 
+GAMES = {"fleet/instances": 100.0}
+
 
 def row(mean: float, *, std: float = 10.0, episodes: float = 50, length: float = 10, **more: float):
     return {
@@ -27,12 +29,12 @@ def test_equal_returns_do_not_exceed_each_other_by_rounding():
 
 
 def test_the_baseline_waits_until_long_episodes_have_ended_as_well_as_short_ones():
-    history = History(num_slots=100)
-    # Of 100 slots each has played 10 steps of episodes of 40: only short ones can have ended.
-    history.add(1, 1_000, row(-12.0, length=12))
-    history.add(2, 2_000, row(-25.0, length=40))
+    history = History()
+    # Each of 100 games has played 10 steps of episodes of 40: only short ones can have ended.
+    history.add(1, 1_000, row(-12.0, length=12, **GAMES))
+    history.add(2, 2_000, row(-25.0, length=40, **GAMES))
     assert history.baseline is None
-    history.add(3, 8_000, row(-40.0, length=40))
+    history.add(3, 8_000, row(-40.0, length=40, **GAMES))
     assert history.baseline is not None
     assert (history.baseline.mean, history.baseline.count) == (-40.0, 100)
     assert history.earliest is not None
@@ -40,7 +42,7 @@ def test_the_baseline_waits_until_long_episodes_have_ended_as_well_as_short_ones
 
 
 def test_twenty_episodes_make_a_baseline():
-    history = History(num_slots=1)
+    history = History()
     history.add(1, 1_000, row(1.0, episodes=19))
     assert history.baseline is None
     history.add(2, 2_000, row(2.0, episodes=1))
@@ -58,17 +60,17 @@ def test_twenty_episodes_make_a_baseline():
     ],
 )
 def test_a_late_baseline_is_untrained_only_under_a_policy_as_undecided_as_at_first(name, late, is_untrained):
-    history = History(num_slots=100)
+    history = History()
     first = 1.0 if name == "train/entropy_share" else 0.6
     for update in range(1, 10):
-        history.add(update, 1_000 * update, {name: first if update == 1 else late})
+        history.add(update, 1_000 * update, {**GAMES, name: first if update == 1 else late})
     history.add(10, 10_000, row(1.0, **{name: late}))
     assert history.baseline is not None
     assert history.is_baseline_untrained is is_untrained
 
 
 def test_an_improvement_is_remembered():
-    history = History(num_slots=10)
+    history = History()
     history.add(1, 1_000, row(0.0))
     for update in range(2, 8):
         history.add(update, 1_000 * update, row(50.0))
@@ -81,7 +83,7 @@ def test_an_improvement_is_remembered():
 
 
 def test_rows_without_new_episodes_add_nothing_to_what_is_known_of_the_return():
-    history = History(num_slots=10)
+    history = History()
     history.add(1, 1_000, row(0.0, episodes=40))
     history.add(2, 2_000, row(0.0, episodes=0))
     assert history.now is not None and history.now.count == 40
@@ -92,7 +94,7 @@ def test_rows_without_new_episodes_add_nothing_to_what_is_known_of_the_return():
 
 
 def test_rewards_and_ends_are_those_since_the_start():
-    history = History(num_slots=10)
+    history = History()
     history.add(1, 1_000, {"rollout/reward_min": -1.0, "rollout/reward_max": 0.0})
     history.add(2, 2_000, {"rollout/reward_min": 0.0, "rollout/reward_max": 2.0})
     history.add(3, 3_000, row(0.0, episodes=4, **{"rollout/time_limit_share": 0.25}))
@@ -101,7 +103,7 @@ def test_rewards_and_ends_are_those_since_the_start():
 
 
 def test_a_median_needs_half_of_its_rows():
-    history = History(num_slots=10)
+    history = History()
     for update in range(1, 5):
         history.add(update, update, {"a": float(update)})
     assert history.median("a", 10) is None
@@ -111,7 +113,7 @@ def test_a_median_needs_half_of_its_rows():
 
 
 def test_each_policy_has_metrics_of_its_own():
-    history = History(num_slots=10)
+    history = History()
     history.add(1, 1, {"train/approx_kl/scout": 1.0, "train/approx_kl/keeper": 2.0, "train/approx_klx": 3.0})
     assert history.policies("train/approx_kl") == [
         ("train/approx_kl/keeper", "keeper"),
@@ -122,7 +124,7 @@ def test_each_policy_has_metrics_of_its_own():
 
 
 def test_means_are_over_the_rows_that_have_the_metric():
-    history = History(num_slots=10)
+    history = History()
     history.add(1, 1, {"reward/food": 1.0})
     history.add(2, 2, {"reward/food": 3.0, "reward/step": -1.0})
     assert history.means("reward/") == {"reward/food": 2.0, "reward/step": -1.0}

@@ -4,12 +4,12 @@ from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 
-FACTS = RunFacts(num_slots=10)
+FACTS = RunFacts()
 
 
 def history(*parts: tuple[int, dict[str, float]]) -> History:
     """So many rows of each, 4,000 steps apart."""
-    found, update = History(num_slots=10), 0
+    found, update = History(), 0
     for num_rows, row in parts:
         for _ in range(num_rows):
             update += 1
@@ -55,10 +55,10 @@ def test_a_policy_that_tries_nothing_is_stuck_only_at_a_return_like_random_plays
     solved = history((2, row(entropy_share=1.0)), (20, row(50.0, entropy_share=0.01)))
     assert signs.entropy_collapsed(solved, FACTS) is None
     assert signs.entropy_collapsed(history((22, row(entropy_share=0.5))), FACTS) is None
-    continuous = RunFacts(num_slots=10, action="continuous")
+    continuous = RunFacts(action="continuous")
     sign = signs.entropy_collapsed(history((22, row(action_spread=0.02))), continuous)
     assert sign is not None and sign.advice == "entropy-collapsed/continuous"
-    several = RunFacts(num_slots=10, is_comparable=False)
+    several = RunFacts(is_comparable=False)
     assert signs.entropy_collapsed(stuck, several) is None, "agents that are each other's measure"
 
 
@@ -81,7 +81,7 @@ def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() ->
 
 
 def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> None:
-    facts = RunFacts(num_slots=10, gamma=0.5)
+    facts = RunFacts(gamma=0.5)
     sign = signs.short_sighted(history((60, row(entropy_share=0.95))), facts)
     assert sign is not None and (sign.value, "next 2 steps" in sign.text) == (0.5, True)
     assert signs.short_sighted(history((49, row(entropy_share=0.95))), facts) is None, "196,000 steps"
@@ -109,6 +109,6 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     assert sign is not None and "240,000 steps" in sign.text
     assert signs.no_improvement(history((60, row(entropy_share=0.5))), FACTS) is None
     # Where the end of the run is known, half of it is enough.
-    short = RunFacts(num_slots=10, total_steps=220_000)
+    short = RunFacts(total_steps=220_000)
     assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None
     assert signs.no_improvement(history((27, row(entropy_share=0.95))), short) is None
