@@ -38,7 +38,7 @@ class SeenNovelty:
 class RandomNetworkDistillation:
     """A random network and a predictor of it, which errs where little was seen; part of a policy's state.
 
-    The bonus of a step is the predictor's squared error at the observation after it, 0 where the episode ended,
+    The bonus of a step is the squared error at the observation after it, 0 where the episode ended,
     divided by the running size of its discounted returns as rewards are (rule P11). It fades as the predictor
     learns.
 

@@ -269,7 +269,7 @@ class ActiveRun:
             if known != description:
                 self.fail("the game is not the one this run was started with: its description changed")
             return
-        self._progress.described(description)
+        self._progress.described(description, starts_untrained=self._initialize_from is None)
         config = self._core.config.fitted(description)
         directory = self._record.directory
         try:
