@@ -28,8 +28,9 @@ def reward_constant(history: History, facts: RunFacts) -> Sign | None:
     }
     ends = ", and every episode ended at its time limit" if is_always_cut else ""
     text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}{ends}"
-    zero = "zero" if history.num_episodes == 0 or is_always_cut else "unpaid"
-    return Sign(reward, text, f"reward-constant/{'price' if reward != 0 else zero}", numbers)
+    if history.num_episodes > 0 and not is_always_cut:
+        return Sign(reward, text, "reward-constant/unpaid")
+    return Sign(reward, text, f"reward-constant/{'explored' if facts.explores else 'unexplored'}", numbers)
 
 
 def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:

@@ -108,7 +108,8 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
         f"the policy cannot foresee its returns (explained variance {max(known):.2g} after "
         f"{history.num_updates} updates), and they do not improve"
     )
-    return Sign(max(known), text, "value-unexplained")
+    advice = "remembering" if facts.has_memory else "forgetful"
+    return Sign(max(known), text, f"value-unexplained/{advice}")
 
 
 def no_improvement(history: History, facts: RunFacts) -> Sign | None:

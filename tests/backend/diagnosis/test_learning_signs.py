@@ -101,7 +101,9 @@ def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> 
 def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> None:
     blind = row(entropy_share=0.95, explained_variance=0.01)
     sign = signs.value_unexplained(history((60, blind)), FACTS)
-    assert sign is not None and sign.value == 0.01
+    assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
+    sign = signs.value_unexplained(history((60, blind)), RunFacts(has_memory=True))
+    assert sign is not None and sign.advice == "value-unexplained/remembering"
     sighted = row(entropy_share=0.95, explained_variance=0.3)
     assert signs.value_unexplained(history((60, sighted)), FACTS) is None
     stuck = history((2, blind), (58, {**blind, "train/entropy_share": 0.01}))
