@@ -22,8 +22,8 @@ class Advice:
 ADVICE: Mapping[str, Advice] = {
     "reward-constant/unexplored": Advice("Let it look for what is new: `{setting}`", "--preset explore"),
     "reward-constant/explored": Advice(
-        "Hold each action longer, so that it gets further (`secondsPerStep: {longer_step:g}` in the game, now "
-        "{seconds_per_step:g}), or pay a little for every step towards the goal"
+        "Hold each action longer, so that it gets further (`secondsPerStep: {longer_step:g}` in the game, "
+        "now {seconds_per_step:g}), or pay a little for every step towards the goal"
     ),
     "reward-constant/unpaid": Advice(
         "Let `update()` return what was achieved as `reward`, or pay a little for every step towards it"
@@ -45,11 +45,11 @@ ADVICE: Mapping[str, Advice] = {
     ),
     "time-limit/idle": Advice(
         "Make doing nothing cost something, or let it try wider actions: `{setting}`",
-        "--policy.log-std-init 0.5",
+        "--policy.log-std-init 1.0",
     ),
     "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.01"),
     "entropy-collapsed/continuous": Advice(
-        "Begin with wider actions: `{setting}`", "--policy.log-std-init 0.5"
+        "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),
     "kl-high": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
     "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
