@@ -110,7 +110,7 @@ class LessonSettings(Settings):
 
     section: ClassVar[str] = ""
 
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,32}$")]
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,32}$", examples=["first-steps"])]
     parameters: dict[str, DistributionSettings] = {}
     """On top of the run's own `parameters`."""
     until: ThresholdSettings | None = None
@@ -181,7 +181,7 @@ class FederatedSettings(Settings):
 
     section: ClassVar[str] = "federated"
 
-    rendezvous: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$")]
+    rendezvous: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$", examples=["10.0.0.2:29500"])]
     """host:port at which trainer 0 listens; the same on all, and reachable by all."""
     rank: Annotated[int, Field(ge=0)]
     """Which of the trainers this is, from 0."""

@@ -73,7 +73,7 @@ class PpoSettings(Settings):
     def _fit(self) -> Self:
         if self.minibatch_steps is not None and self.num_minibatches is not None:
             raise ValueError(
-                "S5: minibatch_steps and num_minibatches were both given; give exactly one, the other follows"
+                "minibatch_steps and num_minibatches both say how a batch is cut: give exactly one of them"
             )
         if self.burn_in_steps >= self.horizon:
             raise ValueError(
@@ -81,7 +81,7 @@ class PpoSettings(Settings):
                 f"at most {self.horizon - 1} does"
             )
         if self.prio_alpha > 0 and self.minibatch_unit == "step":
-            raise ValueError("P3: prio_alpha draws whole segments; minibatch_unit 'segment' works")
+            raise ValueError("prio_alpha draws whole segments; minibatch_unit 'segment' works")
         if self.rollout_steps is not None and self.rollout_steps % self.horizon:
             below = self.rollout_steps // self.horizon * self.horizon
             near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"

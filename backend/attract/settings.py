@@ -1,10 +1,11 @@
 """Settings as frozen classes, one per concern: built at the composition roots and passed in."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from attract.curriculum_settings import (
     CallbackSettings,
@@ -14,6 +15,15 @@ from attract.curriculum_settings import (
 )
 from attract.ppo_settings import PpoSettings
 from attract.settings_base import Positive, Settings
+from attract.settings_errors import dotted, refusal
+
+
+def _sizes(given: Any) -> Any:
+    """The numbers in a text with commas or brackets, alone or, as flags give it, as the one of a list."""
+    texts = cast("list[Any] | tuple[Any]", given) if isinstance(given, list | tuple) else [given]
+    if not any(isinstance(one, str) for one in texts):
+        return given
+    return tuple(part for one in texts for part in re.split(r"[\s,]+", str(one).strip("[]() ")) if part)
 
 
 class PolicySettings(Settings):
@@ -21,7 +31,8 @@ class PolicySettings(Settings):
 
     section: ClassVar[str] = "policy"
 
-    hidden_sizes: tuple[Positive, ...] = (64, 64)
+    hidden_sizes: Annotated[tuple[Positive, ...], BeforeValidator(_sizes)] = (64, 64)
+    """Units of each layer of the trunk, the first first; as a flag `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
     shared_trunk: bool = True
     """One trunk for actions and value (about twice as fast), or one each."""
@@ -52,7 +63,7 @@ def _names(given: Any) -> Any:
     )
 
 
-PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$")]
+PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$", examples=["scout"])]
 """Names files and metrics."""
 
 
@@ -149,11 +160,11 @@ class RunSettings(Settings):
     def _fit_policy(self) -> Self:
         if self.policy.state_size > 0 and self.ppo.minibatch_unit == "step":
             raise ValueError(
-                "S3: a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
+                "a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
             )
         if self.policy.state_size == 0 and self.ppo.burn_in_steps > 0:
             raise ValueError(
-                "S3: ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
+                "ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
             )
         return self
 
@@ -199,14 +210,22 @@ class ServerSettings(Settings):
         Raises: ConfigurationError: for values that cannot work.
         """
         found: dict[str, Any] = {}
+        written: dict[str, str] = {}
         for variable, name in SERVER_VARIABLES.items():
             text = environment.get(variable, "").strip()
             if not text:
                 continue
             many = name in ("allowed_hosts", "allowed_origins")
             found[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if many else text
-        found.update({name: value for name, value in given.items() if value is not None})
-        return cls.from_mapping(found)
+            written[name] = variable
+        for name, value in given.items():
+            if value is not None:
+                found[name] = value
+                written[name] = f"--{name.replace('_', '-')}"
+        try:
+            return cls.model_validate(found)
+        except ValidationError as error:
+            raise refusal(error, cls, found, lambda path: written.get(str(path[0]), dotted(path))) from None
 
 
 SERVER_VARIABLES = {

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
+from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.errors import ConfigurationError
 from attract.results.child import attract, json_of
 from attract.results.machine import describe_machine
@@ -66,7 +66,7 @@ def _own_row(run: Run, runs_dir: Path) -> Row:
     trained = attract(
         "train", run.game, "--headless", "--force", "--run-id", run_id, "--seed", str(run.seed),
         "--total-steps", str(run.steps), *run.flags, "--json",
-        runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
+        runs_dir=runs_dir, accepted=(DONE, GOAL_MISSED),
     )  # fmt: skip
     judged = attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
     return Row(
