@@ -61,7 +61,7 @@ async def _tell_link(settings: ServerSettings, token: str, earlier: set[Listenin
 
 
 async def _own_url(earlier: set[Listening]) -> str | None:
-    """Where the server listens; sockets that were there before it count where it opens none, as after a fork."""
+    """Where the server listens; where it opens no socket, as a forked one, those that were there count."""
     found = listening_sockets()
     for _ in range(int(LISTENING_SECONDS / POLL_SECONDS)):
         if found - earlier:

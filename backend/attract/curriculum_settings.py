@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
-from attract.settings_base import Positive, Settings
+from attract.settings_base import Positive, Settings, split_names
 
 Range = tuple[float, float]
 DistributionKind = Literal["constant", "uniform", "normal", "multi_range"]
@@ -15,6 +15,7 @@ class DistributionSettings(Settings):
     """How one game parameter is drawn at each start; a bare number is a constant."""
 
     constant: float | None = None
+    """The same at each start."""
     uniform: Range | None = None
     """[low, high]."""
     normal: Range | None = None
@@ -62,10 +63,12 @@ class DistributionSettings(Settings):
 
 
 class IntervalSettings(Settings):
-    """Every so many episodes (of `global_episode_index`, rule C6) or every so many agent steps."""
+    """Every so many episodes or every so many agent steps."""
 
     every_episodes: Positive | None = None
+    """After so many episodes each time; this or `every_steps`."""
     every_steps: Positive | None = None
+    """After so many agent steps each time."""
 
     @model_validator(mode="after")
     def _is_one_interval(self) -> Self:
@@ -138,6 +141,7 @@ class CurriculumSettings(Settings):
     every_episodes: Positive = 20
     """Episodes between two looks at the thresholds."""
     lessons: tuple[LessonSettings, ...] = ()
+    """In a file, see docs/curriculum.md."""
 
     @model_validator(mode="after")
     def _lessons_lead_on(self) -> Self:
@@ -159,9 +163,10 @@ class EvaluationCallbackSettings(IntervalSettings):
     """Evaluations while the run trains: fixed seeds, each episode to its end."""
 
     episodes: Positive = 20
-    modes: Annotated[tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1)] = (
-        "deterministic",
-    )
+    """How many episodes each of them plays."""
+    modes: Annotated[
+        tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1), BeforeValidator(split_names)
+    ] = ("deterministic",)
     """`deterministic` gives `eval/*`, `sampled` gives `eval_sampled/*`. Those of the kind that
     `evaluation.deterministic` says decide `best`."""
 
@@ -188,7 +193,7 @@ class FederatedSettings(Settings):
     world_size: Annotated[int, Field(ge=2, le=64)]
     """How many there are."""
     every_episodes: Positive = 1000
-    """Averaged each time this trainer's own `global_episode_index` has grown by so much (rule C6)."""
+    """Averaged each time this trainer's own `global_episode_index` has grown by so much."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 600.0
     """How long the others are waited for."""
 

@@ -40,16 +40,22 @@ GROUPS: Final = {
 KINDS: Final = {int: "a whole number", float: "a number"}
 
 
+PARAMETERS: Final = "How the game's parameters are drawn at each start, in training and in evaluation"
+EXAMPLE: Final = '{"size": 10, "wind": {"uniform": [0, 3]}}'
+
+
 class GivenFlags(dict[str, Any]):
     """Settings given by flags: nested texts that nobody has checked yet."""
 
 
 def _grouped_settings() -> type[RunSettings]:
-    """`RunSettings` with a group for each field."""
+    """`RunSettings` with a group for each field, and the game's parameters as one text."""
     fields: Any = {
         name: (Annotated[field.annotation, Parameter(group=GROUPS.get(name, OTHER))], field)
         for name, field in RunSettings.model_fields.items()
     }
+    shown = Parameter(group=COURSE, help=f"{PARAMETERS}, as JSON: {EXAMPLE}", show_default=False)
+    fields["parameters"] = (Annotated[str, shown], "")
     return create_model("SettingFlags", __base__=RunSettings, __doc__=RunSettings.__doc__, **fields)
 
 

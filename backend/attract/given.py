@@ -1,5 +1,6 @@
 """Settings as they were given, in layers that know where each came from, so that a refusal can name it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -20,6 +21,8 @@ ALIASES: dict[Path, str] = {
 }
 """Settings that `attract train` has a shorter flag for."""
 
+PARAMETERS_FIX = 'e.g. {"size": 10} or {"size": {"uniform": [6, 20]}}'
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -31,8 +34,11 @@ class Layer:
 
 
 def from_flags(values: Mapping[str, Any]) -> Layer:
-    """What flags of settings gave, nested texts."""
-    return Layer(_with_numbers(values), flag)
+    """What flags of settings gave, nested texts.
+
+    Raises: ConfigurationError: for parameters that are no JSON.
+    """
+    return _from_texts(values, flag)
 
 
 def from_aliases(*, workers: int | None, instances: int | None) -> Layer:
@@ -43,9 +49,9 @@ def from_aliases(*, workers: int | None, instances: int | None) -> Layer:
 
 
 def from_variables(environment: Mapping[str, str]) -> Layer:
-    """What `ATTRACT_*` variables gave."""
-    return Layer(
-        _with_numbers(given_by_variables(environment)),
+    """What `ATTRACT_*` variables gave. Raises: ConfigurationError: for parameters that are no JSON."""
+    return _from_texts(
+        given_by_variables(environment),
         lambda path: PREFIX + "_".join(str(part).upper() for part in path if isinstance(part, str)),
     )
 
@@ -114,6 +120,17 @@ def _holds(values: Any, path: Path) -> bool:
         elif not isinstance(part, int):
             return False
     return True
+
+
+def _from_texts(values: Mapping[str, Any], spell: Spell) -> Layer:
+    found = _with_numbers(values)
+    if isinstance(text := found.get("parameters"), str):
+        try:
+            found["parameters"] = json.loads(text)
+        except ValueError as error:
+            where = spell(("parameters",))
+            raise ConfigurationError(f"is no JSON: {error}", setting=where, fix=PARAMETERS_FIX) from None
+    return Layer(found, spell)
 
 
 def _with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from attract.curriculum_settings import (
     FederatedSettings,
 )
 from attract.ppo_settings import PpoSettings
-from attract.settings_base import Positive, Settings
+from attract.settings_base import Positive, Settings, split_names
 from attract.settings_errors import dotted, refusal
 
 
@@ -34,6 +34,7 @@ class PolicySettings(Settings):
     hidden_sizes: Annotated[tuple[Positive, ...], BeforeValidator(_sizes)] = (64, 64)
     """Units of each layer of the trunk, the first first; as a flag `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
+    """Between the layers of the trunk."""
     shared_trunk: bool = True
     """One trunk for actions and value (about twice as fast), or one each."""
     cnn: Literal["small", "impala"] = "small"
@@ -43,24 +44,12 @@ class PolicySettings(Settings):
     recurrent_size: Positive = 64
     """Outputs of that core."""
     log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = -0.5
-    """Of continuous actions at first, in units of half the action's range (see `DiagonalGaussian`)."""
+    """Of continuous actions at first, in units of half the action's range: how widely it tries."""
 
     @property
     def state_size(self) -> int:
         """Numbers of a slot's packed recurrent state: [h, c] of an LSTM, [h] of a GRU; 0: feed-forward."""
         return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
-
-
-def _names(given: Any) -> Any:
-    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list | tuple):
-        return texts
-    return tuple(
-        part.strip() if isinstance(part, str) else part
-        for one in cast("list[Any]", list(texts))
-        for part in (one.split(",") if isinstance(one, str) else (one,))
-    )
 
 
 PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$", examples=["scout"])]
@@ -79,11 +68,11 @@ class CollectionSettings(Settings):
     """Workers the first lease waits for, and how many a headless run starts."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
     """Running copies of the game in each worker, stepped as one batch."""
-    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(_names)] = ()
+    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names)] = ()
     """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
     one, `main`, plays them all."""
     desync_episodes: bool = True
-    """Rule E7: spread the phases of the instances by cutting each once."""
+    """Spread the phases of the instances by cutting the first episode of each once."""
     desync_steps: Positive | None = None
     """Range of that cut; None: the game's time limit in steps."""
     max_policy_lag: Annotated[int, Field(ge=0, le=64)] | None = None
@@ -92,14 +81,14 @@ class CollectionSettings(Settings):
     prefetch: Annotated[int, Field(ge=0, le=16)] = 1
     """Leases a worker holds ahead of the one it plays, so that it need not wait for the next."""
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
-    """Uncounted random steps that set the first observation statistics (rule P7); 0 is none."""
+    """Uncounted random steps that set the first observation statistics; 0 is none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
     inference: Literal["worker", "server"] = "worker"
     """Where the policy runs while training games are played: beside the games, or in a process of the
     server's, for policies too heavy for the devices."""
     async_factor: Annotated[int, Field(ge=1, le=64)] = 2
-    """`inference: server`: groups of games that take turns (rule I2); while one is with the policy the others
+    """`inference: server`: groups of games that take turns; while one is with the policy the others
     step."""
     trace: bool = False
     """`inference: server`: write what stepped and decided when to `logs/timeline.json` of the run."""
@@ -126,8 +115,11 @@ class EvaluationSettings(Settings):
     section: ClassVar[str] = "evaluation"
 
     episodes: Positive = 100
+    """How many episodes one evaluation plays."""
     deterministic: bool = True
+    """Take the likeliest action instead of sampling."""
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 20_000
+    """Of the episodes: the same seed plays the same ones."""
 
 
 class RunSettings(Settings):
@@ -136,11 +128,13 @@ class RunSettings(Settings):
     section: ClassVar[str] = ""
 
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
+    """Of everything that is drawn: first weights, episodes, actions, the order of experience."""
     total_steps: Positive | None = None
     """Stop after this many agent steps."""
     until_return: float | None = None
     """Stop once the mean return of the last 100 training episodes is this, confirmed by an evaluation."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the learner computes; `auto` takes a GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0)] = 0
     """Torch threads; 0: one on small machines."""
     preset: Literal["default", "classic-control", "segments-64"] | None = None

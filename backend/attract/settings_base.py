@@ -1,7 +1,7 @@
 """What all settings have in common: frozen, and strict about names and values."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,3 +31,15 @@ class Settings(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise refusal(error, cls, data, lambda path: dotted((*prefix, *path))) from None
+
+
+def split_names(given: Any) -> Any:
+    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list | tuple):
+        return texts
+    return tuple(
+        part.strip() if isinstance(part, str) else part
+        for one in cast("list[Any]", list(texts))
+        for part in (one.split(",") if isinstance(one, str) else (one,))
+    )

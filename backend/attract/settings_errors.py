@@ -70,7 +70,7 @@ def _explain(
     if kind == "value_error":
         text = str(detail["msg"]).removeprefix("Value error, ")
         return _mentioned(text, path, model, data) or ([path] if path else []), text, None
-    if kind in MAPPING and (names := sorted(_fields(model, path))):
+    if kind == "model_type" and (names := sorted(_fields(model, path))):
         return [path], f"has settings of its own: {', '.join(names)} (got {given!r})", None
     wanted, fix = _wanted(kind, detail, _schema(model, path))
     return [path], f"{wanted} (got {given!r})", fix

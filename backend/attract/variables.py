@@ -37,11 +37,9 @@ def _variable(path: Path) -> str:
 
 
 SETTING_VARIABLES: Final[Mapping[str, Path]] = {
-    _variable(path): path
-    for path in _settings(RunSettings)
-    if path[0] not in ("parameters",) and path[:2] != ("curriculum", "lessons")
+    _variable(path): path for path in _settings(RunSettings) if path != ("curriculum", "lessons")
 }
-"""Environment variable to the run setting it gives, read by `attract train`; whole tables are for files."""
+"""Environment variable to the run setting it gives, read by `attract train`; lessons are for files."""
 
 
 def given_by_variables(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -19,16 +19,13 @@ def plan_lines(
         game: where its module is.
         verbose: tell how an update is made too.
     """
-    details = [
-        _batch_line(settings, description, game),
-        *_minibatch_lines(settings, description, game),
-        *_correction_lines(settings),
-    ]
     return [
         _summary_line(settings, description, game),
+        *([_batch_line(settings, description, game)] if verbose else []),
         *_policy_lines(settings, description, game),
+        *(_minibatch_lines(settings, description, game) if verbose else []),
         *_schedule_lines(settings, verbose=verbose),
-        *(details if verbose else []),
+        *(_correction_lines(settings) if verbose else []),
     ]
 
 
