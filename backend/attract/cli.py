@@ -363,7 +363,7 @@ def main() -> None:
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        code = app(exit_on_error=True, result_action="return_value")
+        code = app(sys.argv[1:], exit_on_error=True, result_action="return_value")
         sys.stdout.flush()
     except AttractError as error:
         text = Text.assemble(("error:", "red"), f" {error}")

@@ -26,7 +26,8 @@ def _settings(kind: type[BaseModel], path: Path = ()) -> Iterator[Path]:
 
 def _section(annotation: Any) -> type[BaseModel] | None:
     """The class of an annotation `X` or `X | None`."""
-    for one in (annotation, *get_args(annotation)):
+    is_union = type(None) in get_args(annotation)
+    for one in (annotation, *(get_args(annotation) if is_union else ())):
         if isinstance(one, type) and issubclass(one, Settings):
             return one
     return None

@@ -56,7 +56,7 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
 
 def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     out = io.StringIO()
-    plan = _Plan(create_display(Console(file=out, width=200), "a"))
+    plan = _Plan(create_display(Console(file=out, width=200), "a"), verbose=True)
     plan.tell(_run("starting"))
     assert out.getvalue() == ""
     reference = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
@@ -66,4 +66,4 @@ def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     plan.tell(known)
     plan.tell(known)
     told = out.getvalue().splitlines()
-    assert [line.split(":")[0] for line in told] == ["batch", "minibatches", "schedules"]
+    assert [line.split(":")[0] for line in told] == ["training", "batch", "minibatches", "schedules"]
