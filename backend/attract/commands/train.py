@@ -1,11 +1,11 @@
 """`attract train`: a gateway, a headless host, and the display, until the run ends."""
 
 import asyncio
+import dataclasses
 import json
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -33,7 +33,7 @@ from attract.terminal import Display, create_display, lesson_text
 REFRESH_SECONDS = 0.25
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class TrainOrder:
     """What the command line was asked for."""
 
@@ -105,7 +105,7 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                         await host.stop()
     finally:
         if started is not None and not order.resume:
-            _clear_away(console, server.runs_dir, started.run_id, result)
+            result = _clear_away(server.runs_dir, started.run_id, result)
     if started is None or result is None:
         # The second signal cut it off.
         return FAILED if stopped_by is None else stopped_by
@@ -231,31 +231,33 @@ def _policy_ids(run: RunView) -> tuple[str, ...]:
     return policy_ids(run.settings["collection"]["seats"])
 
 
-def _clear_away(console: Console, runs_dir: Path, run_id: str, result: RunResult | None) -> None:
-    """Leave no run behind that never had a policy; what its processes said is kept where it may tell why."""
+def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
+    """Leave no run behind that never had a policy; the result, which says where its logs are now.
+
+    What its processes said is moved to the trash, unless the run was refused, which says all there is to say.
+    """
     refused = result is not None and result.refused
     kept = discard_unused(runs_dir, run_id, keep_logs=not refused)
-    if kept is not None:
-        text = f"nothing was trained: no run {run_id}; what its processes said is in {kept / 'logs'}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    if kept is None or result is None:
+        return result
+    error = (result.error or "").replace(str(runs_dir / run_id), str(kept))
+    return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
 
 
 def _tell_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    mean = (
-        "no episode ended"
-        if result.episode_return_mean is None
-        else f"mean return {result.episode_return_mean:.4g}"
-    )
-    say(
-        f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
-        f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {mean}"
-    )
+    mean = result.episode_return_mean
+    outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
+    if not result.refused:
+        say(
+            f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
+            f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
+        )
     if result.error is not None:
         say(f"error: {result.error}")
-    if goal is not None:
+    if goal is not None and not result.refused:
         reached = (
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )

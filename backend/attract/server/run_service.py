@@ -184,6 +184,7 @@ class RunService:
 
         Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
         """
+        run_id = find_run(self._archive.runs_dir, run_id)
         if self.active is not None and self.active.run_id == run_id:
             return await self._evaluate(self.active, episodes, deterministic, seed)
         async with self._opened(run_id) as run:
@@ -194,6 +195,7 @@ class RunService:
 
         Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
         """
+        run_id = find_run(self._archive.runs_dir, run_id)
         version = self._archive.directory(run_id).marked("best") if version is None else version
         if self.active is not None and self.active.run_id == run_id:
             return await self.active.export(out_dir, version)
@@ -220,14 +222,14 @@ class RunService:
         ]
 
     def view(self, run_id: str) -> RunView:
-        """One run. Raises: UnknownRunError."""
+        """One run, by its id or as `latest`. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
             return self.active.view()
         try:
-            view = self._archive.view(run_id)
+            view = self._archive.view(find_run(self._archive.runs_dir, run_id))
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
-        self._serve_kept_game(run_id)
+        self._serve_kept_game(view.run_id)
         return view
 
     def fleet(self, run_id: str) -> FleetView:
