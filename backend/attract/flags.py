@@ -7,6 +7,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 from pydantic import PlainValidator, create_model
 from rich.text import Text
 
+from attract.presets import PRESET_HELP
 from attract.settings import RunSettings
 
 RUN: Final = Group("Run", sort_key=1)
@@ -41,6 +42,9 @@ KINDS: Final = {int: "a whole number", float: "a number"}
 
 
 PARAMETERS: Final = "How the game's parameters are drawn at each start, in training and in evaluation"
+PRESETS: Final = (
+    "A named set of settings beneath those that are given here; by default what the game recommends"
+)
 EXAMPLE: Final = '{"size": 10, "wind": {"uniform": [0, 3]}}'
 
 
@@ -56,6 +60,10 @@ def _grouped_settings() -> type[RunSettings]:
     }
     shown = Parameter(group=COURSE, help=f"{PARAMETERS}, as JSON: {EXAMPLE}", show_default=False)
     fields["parameters"] = (Annotated[str, shown], "")
+    presets = " ".join(f"`{name}`: {text}" for name, text in PRESET_HELP.items())
+    named = Parameter(group=LEARNING, help=f"{PRESETS}. {presets}")
+    choices: Any = RunSettings.model_fields["preset"].annotation
+    fields["preset"] = (Annotated[choices, named], None)
     return create_model("SettingFlags", __base__=RunSettings, __doc__=RunSettings.__doc__, **fields)
 
 

@@ -30,7 +30,7 @@ class PpoSettings(Settings):
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
     """Of the optimizer, Adam."""
-    learning_rate_schedule: ScheduleName = "constant"
+    learning_rate_schedule: ScheduleName = "linear"
     """`linear`: falls to 0 over `schedule_steps`."""
     gamma: Fraction = 0.99
     """Discount per step, not per tick."""
@@ -53,7 +53,7 @@ class PpoSettings(Settings):
     would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
     """A longer gradient is shortened to this; None: never."""
-    target_kl: Annotated[float, Field(gt=0)] | None = None
+    target_kl: Annotated[float, Field(gt=0)] | None = 0.02
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch: mean 0, deviation 1."""
@@ -75,6 +75,14 @@ class PpoSettings(Settings):
     """State a recurrent policy's segment is trained from: the one it began with, or zeros."""
     burn_in_steps: Annotated[int, Field(ge=0)] = 0
     """First steps of each segment that only carry a recurrent state, and are not learned from."""
+    exploration: Literal["none", "rnd"] = "none"
+    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
+    rewards: for goals that random play never finds."""
+    exploration_coef: Annotated[float, Field(ge=0)] = 0.5
+    """Factor on that bonus, whose discounted returns are about 1 at first and fade."""
+    normalize_rewards: bool = True
+    """Divide rewards by the size of the discounted returns seen so far, so that it does not matter
+    in what unit a game counts them. Reports show them as the game gave them."""
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph; uint8 never is."""
     schedule_steps: Positive | None = None

@@ -21,14 +21,14 @@ from attract.commands.output import GuardedOutput
 from attract.given import Layer, from_values
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
-from attract.schema.api import GameReport, LessonView, MetricsRow, RunView
+from attract.schema.api import Finding, GameReport, LessonView, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.games import GameLibrary
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, lesson_text
+from attract.terminal import Display, create_display, finding_text, lesson_text
 
 REFRESH_SECONDS = 0.25
 
@@ -144,6 +144,8 @@ async def _watch(
             display.updated(service.view(run_id), body.values)
         elif isinstance(body, LessonView):
             display.say(lesson_text(body))
+        elif isinstance(body, Finding):
+            display.say(finding_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
             display.reported(body)
@@ -262,6 +264,9 @@ def _tell_result(console: Console, result: RunResult, goal: float | None, models
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(f"goal of {goal:g} {reached}")
+    if result.findings:
+        names = ", ".join(finding.finding_id for finding in result.findings)
+        say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
     for model in models:
         say(f"policy: {model}")
     if models:
@@ -281,4 +286,5 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "export": result.export,
         "state": result.state,
         "error": result.error,
+        "findings": [finding.model_dump(mode="json") for finding in result.findings],
     }

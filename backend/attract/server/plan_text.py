@@ -30,8 +30,8 @@ def plan_lines(
 
 
 def _summary_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    config = collection_config(settings, "plan", game)
-    games = config.num_workers * config.instances_per_worker
+    config = collection_config(settings, "plan", game).fitted(description)
+    games = config.num_workers * config.num_instances
     agents = "" if description.num_agents == 1 else f" of {description.num_agents} agents"
     workers = "1 worker" if config.num_workers == 1 else f"{config.num_workers} workers"
     steps = config.batch_target(description) * config.horizon
@@ -53,7 +53,7 @@ def _end(settings: RunSettings) -> str:
 
 
 def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    config = collection_config(settings, "plan", game)
+    config = collection_config(settings, "plan", game).fitted(description)
     slots = config.num_workers * config.slots_per_worker(description)
     segments = config.batch_target(description)
     return (
@@ -64,7 +64,7 @@ def _batch_line(settings: RunSettings, description: GameDescription, game: GameR
 
 
 def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    seating = collection_config(settings, "plan", game).seating(description)
+    seating = collection_config(settings, "plan", game).fitted(description).seating(description)
     if len(seating.policy_ids) == 1:
         return []
     played = [f"{one} plays {_agents(seating.agents_of(one))}" for one in seating.policy_ids]
@@ -76,7 +76,7 @@ def _agents(agents: list[int]) -> str:
 
 
 def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    shares = collection_config(settings, "plan", game).batch_targets(description)
+    shares = collection_config(settings, "plan", game).fitted(description).batch_targets(description)
     if len(shares) == 1:
         return [f"minibatches: {_cut(settings, segments)}" for segments in shares.values()]
     return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]
@@ -105,7 +105,9 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
             f"schedules: {', '.join(names)} stay constant, there is nothing to run over: "
             "give --total-steps or --ppo.schedule-steps"
         ]
-    return [f"schedules: {', '.join(names)} over {over} agent steps"]
+    # That they end with the run is what anybody expects.
+    is_told = verbose or over != settings.total_steps
+    return [f"schedules: {', '.join(names)} over {over} agent steps"] if is_told else []
 
 
 def _is_scheduled(ppo: PpoSettings, name: str) -> bool:

@@ -25,7 +25,7 @@ def lines(*, verbose=True, **settings):
 )
 def test_the_first_line_is_for_a_newcomer_and_says_when_it_ends(settings, end):
     # 2 workers x 3 games x 8 steps
-    told = lines(verbose=False, ppo={"horizon": 8}, **settings)
+    told = lines(verbose=False, ppo={"horizon": 8, "learning_rate_schedule": "constant"}, **settings)
     assert told == [f"training: 6 games at once in 2 workers, an update every 48 steps; {end}"]
 
 
@@ -33,6 +33,10 @@ def test_what_a_newcomer_must_know_is_not_left_to_the_details():
     told = lines(verbose=False, ppo={"learning_rate_schedule": "linear"}, collection={"num_workers": 1})
     assert "3 games at once in 1 worker," in told[0]
     assert "stay constant" in told[1]
+    rates = {"learning_rate_schedule": "linear"}
+    assert len(lines(verbose=False, total_steps=900, ppo=rates)) == 1
+    sooner = lines(verbose=False, total_steps=900, ppo={**rates, "schedule_steps": 500})
+    assert sooner[1] == "schedules: learning_rate over 500 agent steps"
 
 
 def test_S5_what_is_derived_is_told():
@@ -60,7 +64,7 @@ def test_S5_whole_segments_are_counted_as_such():
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, "schedules: none, every rate stays as it is"),
+        ({"ppo": {"learning_rate_schedule": "constant"}}, "schedules: none, every rate stays as it is"),
         (
             {"ppo": {"learning_rate_schedule": "linear"}},
             "schedules: learning_rate stay constant, there is nothing to run over: "
@@ -68,7 +72,7 @@ def test_S5_whole_segments_are_counted_as_such():
         ),
         (
             {"total_steps": 900, "ppo": {"clip_range_schedule": "linear", "prio_alpha": 1.0}},
-            "schedules: clip_range, prio_beta over 900 agent steps",
+            "schedules: learning_rate, clip_range, prio_beta over 900 agent steps",
         ),
         (
             {"total_steps": 900, "ppo": {"learning_rate_schedule": "linear", "schedule_steps": 500}},
