@@ -45,6 +45,8 @@ def test_the_same_mistake_is_named_as_it_was_written() -> None:
     assert refused(from_variables({"ATTRACT_PPO_GAMMA": "1.5"})) == f"ATTRACT_PPO_GAMMA: {rest}"
     assert refused(from_values(given, "a.yaml")) == f"ppo.gamma in a.yaml: {rest}"
     assert refused(beneath=from_values(given, "x.train.yaml")) == f"ppo.gamma in x.train.yaml: {rest}"
+    fine = from_values({"ppo": {"gamma": 0.5}}, "a.yaml")
+    assert refused(fine, from_flags({"ppo": {"gamma": "1.5"}})) == f"--ppo.gamma: {rest}"
     assert refused(from_aliases(workers=0, instances=None)).startswith("--workers: ")
     assert refused(from_aliases(workers=None, instances=0)).startswith("--instances: ")
 
