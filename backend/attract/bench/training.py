@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
+from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.results.child import attract
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
@@ -83,7 +83,7 @@ def train(game: str, *, seed: int, settings: Mapping[str, Any], metrics: Sequenc
         config.write_text(yaml.safe_dump(dict(settings)), encoding="utf-8")
         result = attract(
             "train", game, "--headless", "--seed", str(seed), "--config", str(config), "--json",
-            runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
+            runs_dir=runs_dir, accepted=(DONE, GOAL_MISSED),
         )  # fmt: skip
         directory = RunDirectory.view(runs_dir, result["run_id"])
         return Training(result, _updates(directory.metrics_path, result["run_id"], metrics))

@@ -40,8 +40,8 @@ class RunControl(Protocol):
         """End in good order; `version`: to export, None: the newest."""
         ...
 
-    def fail(self, error: str) -> None:
-        """The run cannot go on."""
+    def fail(self, error: str, *, refused: bool = False) -> None:
+        """The run cannot go on; `refused`: what was asked for cannot be."""
         ...
 
     def broke(self, error: BaseException) -> None:

@@ -51,6 +51,8 @@ class RunResult:
     export: str | None
     """Folder with the policies' models and policy.json; None when nothing could be exported."""
     error: str | None = None
+    refused: bool = False
+    """Whether it never began, since what was asked for cannot be."""
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning, as it stood at the end."""
 
@@ -71,6 +73,8 @@ class RunProgress:
         self.run_id = run_id
         self.state: RunState = "starting"
         self.error: str | None = None
+        self.refused = False
+        """Whether the error is one of use: what was asked for cannot be."""
         self.evaluation: EvaluationView | None = None
         self.counters = Counters()
         self.policy_version = 0
@@ -256,6 +260,7 @@ class RunProgress:
             goal_reached=self.goal.reached,
             export=export,
             error=self.error,
+            refused=self.refused,
             findings=self.findings,
         )
 
