@@ -15,7 +15,7 @@ ScheduleName = Literal["constant", "linear"]
 class Settings(BaseModel):
     """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     section: ClassVar[str] = ""
     """How the section is called in YAML and on the command line, for messages."""
@@ -44,8 +44,10 @@ class Settings(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             problems: list[str] = []
+            by_setting: list[tuple[str, str]] = []
             for detail in error.errors(include_url=False):
                 path = ".".join(str(part) for part in (cls.section, *detail["loc"]) if part != "")
                 message = detail["msg"].removeprefix("Value error, ")
                 problems.append(f"{path}: {message} (got {detail['input']!r})" if detail["loc"] else message)
-            raise ConfigurationError("; ".join(problems)) from None
+                by_setting.append((path, message))
+            raise ConfigurationError("; ".join(problems), problems=by_setting) from None

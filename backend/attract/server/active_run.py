@@ -90,7 +90,15 @@ class ActiveRun:
         self._train = train
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
-        self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
+        self._progress = RunProgress(
+            self.run_id,
+            created,
+            settings,
+            module.reference,
+            clock,
+            director,
+            title=games.title_of(module.reference.name),
+        )
         self._config = replace(
             collection_config(settings, self.run_id, module.reference),
             max_frame_bytes=hub.server_frame_bytes,

@@ -20,15 +20,20 @@ from attract.schema.api import (
     JoinRequest,
     MetricsView,
     Problem,
+    RunSummary,
     RunView,
     ServerInfo,
     Session,
+    SettingsForm,
+    SettingsRequest,
+    SettingsView,
     StartRun,
 )
 from attract.server.events import event_of, stream_events
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
+from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
 from attract.settings import ServerSettings
 
@@ -133,6 +138,18 @@ def _add_server_routes(
     async def get_games() -> list[GameEntry]:
         return await games.entries()
 
+    form = settings_form()
+
+    @app.get("/api/settings")
+    @role("viewer")
+    async def get_settings() -> SettingsForm:
+        return form
+
+    @app.post("/api/settings")
+    @role("viewer")
+    def try_settings(body: SettingsRequest) -> SettingsView:
+        return settings_view(games, body.game, body.settings)
+
     # The content hash is 256 bits that only members of a run are told; a module worker cannot send a token.
     @app.get("/games/{sha256}.js")
     @role("public")
@@ -159,8 +176,8 @@ def _add_server_routes(
 def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @app.get("/api/runs")
     @role("viewer")
-    def get_runs() -> list[RunView]:
-        return service.views()
+    def get_runs() -> list[RunSummary]:
+        return service.summaries()
 
     @app.post("/api/runs", status_code=201)
     @role("admin")
@@ -267,7 +284,8 @@ def _add_problems(app: FastAPI) -> None:
             fix = error.fix if isinstance(error, ConfigurationError) else None
             text = error.problem if isinstance(error, ConfigurationError) else str(error)
             setting = error.setting if isinstance(error, ConfigurationError) else None
-            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix)
+            problems = setting_problems(error) if isinstance(error, ConfigurationError) else []
+            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix, problems=problems)
             return JSONResponse(problem.model_dump(mode="json"), status)
 
         return handle

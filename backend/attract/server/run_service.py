@@ -4,14 +4,20 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.presets import layer_settings
 from attract.runs.directory import RunDirectory, create_run_id
 from attract.runs.metrics import Event
 from attract.schema import close_codes
-from attract.schema.api import EvaluationView, FleetView, MetricsView, RunView
+from attract.schema.api import (
+    EvaluationView,
+    FleetView,
+    MetricsView,
+    RunSummary,
+    RunView,
+)
 from attract.schema.base import WireModel
 from attract.schema.game import GameReference
 from attract.schema.messages import Assignment, FromBrowser, Goodbye, Hello, HostStatus, WelcomeHost
@@ -20,16 +26,20 @@ from attract.server.events import EventHub, Kind
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
+from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
+from attract.server.settings_view import settings_of
 from attract.server.sockets import SocketHub
 from attract.settings import RunSettings, ServerSettings
 
 CODE = "game.js"
 CODE_MAP = "game.js.map"
 log = logging.getLogger(__name__)
+
+Run = TypeVar("Run", bound=RunSummary)
 
 
 class RunActiveError(AttractError):
@@ -62,6 +72,7 @@ class RunService:
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
+        self._index = RunIndex(self._archive)
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
@@ -119,11 +130,10 @@ class RunService:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
             config = self._archive.directory(run_id).read_config()
-            settings = layer_settings(config["settings"], settings)
+            chosen = RunSettings.from_mapping(layer_settings(config["settings"], settings))
             game = game or str(config["game"])
         else:
-            settings = layer_settings(self._games.recommended(game), settings)
-        chosen = RunSettings.from_mapping(settings)
+            chosen = settings_of(self._games, game, settings)
         source = None if initialize_from is None else self._newest_checkpoint(initialize_from)
         with self._claim():
             module = await self._games.resolve(game)
@@ -205,13 +215,14 @@ class RunService:
             await self.active.stop()
         self.events.close()
 
-    def views(self) -> list[RunView]:
+    def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
         active = self.active
-        return [
-            active.view() if active is not None and view.run_id == active.run_id else view
-            for view in self._archive.views()
-        ]
+        found = self._index.summaries()
+        if active is not None:
+            now = RunSummary.model_validate(active.view().model_dump(include=set(RunSummary.model_fields)))
+            found = [now if one.run_id == now.run_id else one for one in found]
+        return [self._titled(one) for one in found]
 
     def view(self, run_id: str) -> RunView:
         """One run. Raises: UnknownRunError."""
@@ -222,7 +233,7 @@ class RunService:
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
         self._serve_kept_game(run_id)
-        return view
+        return self._titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -449,6 +460,10 @@ class RunService:
         return self._games.keep(
             reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
         )
+
+    def _titled(self, run: Run) -> Run:
+        """A run that was kept before runs had titles gets its game's."""
+        return run if run.title else run.model_copy(update={"title": self._games.title_of(run.game)})
 
     def _tell(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
