@@ -350,6 +350,8 @@ class ActiveRun:
             self.carry_out(self._core.stop(self._clock()))
             if await self._record.disk.allows(self._updates.idle):
                 version, export = await self._last_export(version)
+                # From now on pages get what was exported, and nothing else.
+                self._progress.newest_model = None if export is None else version
                 await self._learner.close()
                 self._progress.state = state
             else:

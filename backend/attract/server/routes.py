@@ -259,6 +259,16 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
 
+    @app.get("/api/runs/{run_id}/policy.json")
+    @role("viewer")
+    def get_policy_document(run_id: str) -> Response:
+        return Response(
+            service.policy_document(run_id),
+            media_type="application/json",
+            headers={"cache-control": NO_STORE},
+        )
+
+
 def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
     folder = (settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard"
 

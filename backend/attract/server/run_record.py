@@ -232,6 +232,15 @@ class RunArchive:
         name = model_file(policy_id, self.policy_ids(run_id))
         return (self.directory(run_id).export / name).read_bytes()
 
+    def exported_document(self, run_id: str) -> bytes | None:
+        """The export's `policy.json`, which says what the models need; None unless all of them are there.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        if self.exported_version(run_id) is None:
+            return None
+        return (self.directory(run_id).export / DOCUMENT_FILE).read_bytes()
+
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.
 

@@ -310,6 +310,14 @@ class RunService:
                 return self._archive.exported_model(run_id, policy_id)
         raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
 
+    def policy_document(self, run_id: str) -> bytes:
+        """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
+        with _known_run():
+            document = self._archive.exported_document(run_id)
+        if document is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return document
+
     def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
 

@@ -31,6 +31,8 @@ let maxWorkers = workers;
 let handle: HostHandle | null = null;
 
 function show(status: HostStatus): void {
+  // Workers that end after `leave` say so.
+  if (window.attractHost.left) return;
   window.attractHost.status = status;
   const text = describeStatus(status);
   element("state").textContent = text.state;
@@ -53,9 +55,11 @@ function change(count: number): void {
 }
 
 function leave(): void {
+  window.attractHost.left = true;
+  // A reload stays away too.
+  sessionStorage.removeItem(LINK_KEY);
   handle?.stop();
   handle = null;
-  window.attractHost.left = true;
   element("state").textContent = "Left. Open the link again to come back.";
   element("state").dataset.state = "left";
   for (const button of document.querySelectorAll("button")) button.disabled = true;
