@@ -75,7 +75,8 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "collection.schedule": (
         "Schedule",
         "overlap: plays the next batch while the learner works on the last. sync: in turn, slower, but "
-        "repeats exactly. async: also plays while a batch waits, and corrects for the age of what it learns from.",
+        "repeats exactly. async: also plays while a batch waits, and corrects for the age of what it learns "
+        "from.",
     ),
     "collection.num_workers": (
         "Workers",
@@ -127,8 +128,9 @@ RULE = re.compile(r"\s*\((?:rules? )?[A-Z]\d+(?:, [A-Z]\d+)*\)|\b[Rr]ules? [A-Z]
 def run_settings_schema() -> dict[str, Any]:
     """JSON Schema of `RunSettings`, every reference replaced by what it refers to.
 
-    Sections are objects with `properties`; every setting has `title`, `description`, `default` and its limits.
-    `null` stands beside another kind in `anyOf`. A setting that is a list of sections or a mapping is no section.
+    Sections are objects with `properties`; every setting has `title`, `description`, `default` and its
+    limits. `null` stands beside another kind in `anyOf`. A setting that is a list of sections or a mapping
+    is no section.
     """
     schema = RunSettings.model_json_schema()
     definitions = schema.pop("$defs", {})

@@ -110,7 +110,7 @@ class GameLibrary:
         return self._titles().get(game, words or game)
 
     async def entries(self) -> list[GameEntry]:
-        """Every game that can be trained here, those of one's own first, each with its built module."""
+        """Every game that can be trained here, one's own first, each with its built module."""
         entries: list[GameEntry] = []
         for name in await asyncio.to_thread(lambda: list(self._project_modules())):
             title = self.title_of(name)
@@ -120,6 +120,7 @@ class GameLibrary:
             except (ConfigurationError, GameError) as error:
                 entry = GameEntry(name=name, title=title, bundled=False, error=_told(error))
             entries.append(entry)
+        entries.sort(key=lambda entry: entry.error is not None)
         for name in self.bundled_names():
             module = await self.resolve(name)
             entries.append(

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from attract.schema.api import (
     SettingsView,
     StartRun,
 )
+from attract.server.compression import smallest
 from attract.server.events import event_of, stream_events
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
@@ -258,7 +260,6 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
         onnx = service.policy(run_id, int(version), policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
-
     @app.get("/api/runs/{run_id}/policy.json")
     @role("viewer")
     def get_policy_document(run_id: str) -> Response:
@@ -274,7 +275,7 @@ def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
 
     @app.get("/{path:path}", include_in_schema=False)
     @role("public")
-    def get_page(path: str) -> Response:
+    def get_page(path: str, request: Request) -> Response:
         top = folder.resolve()
         file = (top / (path or "index.html")).resolve()
         if not file.is_relative_to(top) or not file.is_file():
@@ -283,7 +284,10 @@ def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
                 404, Problem(error=f"there is no {path or 'dashboard'}", fix=fix).model_dump()
             )
         hashed = path.startswith("assets/")
-        return FileResponse(file, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
+        kind, _ = guess_type(file.name)
+        sent, encoding = smallest(file, request.headers)
+        headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
+        return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
 
 
 def _add_problems(app: FastAPI) -> None:

@@ -25,7 +25,7 @@ class CountingArchive(RunArchive):
 
 def write(path: Path, agent_steps: int, state: str = "finished") -> None:
     summary = RunSummary(
-        run_id=path.name, game="g", state=state, created="", seed=1, policy_version=1, 
+        run_id=path.name, game="g", state=state, created="", seed=1, policy_version=1,
         agent_steps=agent_steps,
         collected_steps=0, updates=0, episodes=0, elapsed_seconds=0.0, steps_per_second=0.0,
         episode_return_mean=None, goal=None, total_steps=None,

@@ -48,7 +48,7 @@ export function formatAge(created: string, now: number): string {
 /** Values of an axis's ticks, `step` apart: as many digits as tell each from the next, all in the unit of the largest. */
 export function formatTicks(ticks: readonly number[], step: number): string[] {
   const most = Math.max(...ticks.map(Math.abs));
-  const [unit, name] = UNITS.find(([size]) => most >= size) ?? [1, ""];
+  const { unit, name } = UNITS.find(({ from }) => most >= from) ?? { unit: 1, name: "" };
   const digits = digitsOf(step / unit);
   if (digits > MOST_DIGITS) {
     // One digit more than from the step up to the largest value.
@@ -64,10 +64,11 @@ export function formatTimeTicks(ticks: readonly number[], step: number): string[
   return ticks.map(formatDuration);
 }
 
-const UNITS: readonly (readonly [size: number, name: string])[] = [
-  [1e9, "B"],
-  [1e6, "M"],
-  [1e4, "k"],
+/** As `formatCount` has them. */
+const UNITS: readonly { from: number; unit: number; name: string }[] = [
+  { from: 1e9, unit: 1e9, name: "B" },
+  { from: 1e6, unit: 1e6, name: "M" },
+  { from: 1e4, unit: 1e3, name: "k" },
 ];
 /** Of a tick's decimals; more are written as a power of ten. */
 const MOST_DIGITS = 5;

@@ -100,7 +100,8 @@ export function waitsForWorkers(run: RunView, fleet: FleetView | null): boolean 
 /** Steps per second: of the fleet over the last few seconds, as the fleet's card says; of a run that is over its mean. */
 export function speedOf(run: RunView, fleet: FleetView | null): number {
   if (isOver(run.state)) return run.elapsed_seconds > 0 ? run.agent_steps / run.elapsed_seconds : 0;
-  return fleet?.steps_per_second ?? run.steps_per_second;
+  // The mean of the last seconds falls slowly; nobody's speed is none at once.
+  return numWorkers(fleet) === 0 ? 0 : (fleet?.steps_per_second ?? run.steps_per_second);
 }
 
 /** Whether anything more will happen in this run. */

@@ -31,7 +31,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
         {fleet !== null && (
           <span className="soft">
             {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
-            {formatCount(fleet.steps_per_second)} steps per second
+            {formatCount(here.length === 0 ? 0 : fleet.steps_per_second)} steps per second
             {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "order")} given up`}
             {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "late part")} refused`}
             {fleet.sockets_refused > 0 && `, ${plural(fleet.sockets_refused, "connection")} refused`}

@@ -63,7 +63,7 @@ export function SettingField(props: SettingFieldProps) {
 }
 
 function choicesOf(field: Field): { value: string; label: string }[] {
-  const none = field.isNullable ? [{ value: "", label: "as the rest asks for" }] : [];
+  const none = field.isNullable ? [{ value: "", label: "automatic" }] : [];
   if (field.kind === "boolean") {
     return [...none, { value: "true", label: "Yes" }, { value: "false", label: "No" }];
   }

@@ -6,6 +6,7 @@ import { api } from "../api/client.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
+import { shortError } from "../state/report-text.ts";
 import {
   type Changes,
   changesFrom,
@@ -119,7 +120,11 @@ function BrokenCard({ entry, onRetry }: { entry: GameEntry; onRetry: () => void 
       </span>
       <span className="path soft mono">{entry.name}</span>
       <strong className="broken">Cannot be loaded</strong>
-      <pre className="broken-text">{entry.error}</pre>
+      <span className="broken-text">{shortError(entry.error ?? "")}</span>
+      <details className="broken-text">
+        <summary>The whole message</summary>
+        <pre>{entry.error}</pre>
+      </details>
       <Button size="xs" variant="default" onClick={onRetry}>
         Try again
       </Button>
