@@ -122,14 +122,14 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         await page.get_by_test_id("waiting").get_by_role("button").click()
         await expect(state_pill(page)).to_have_text("Training")
         await page.get_by_label("Number of workers").fill("2")
-        await page.get_by_role("button", name="Change").click()
+        await page.get_by_role("button", name="Change", exact=True).click()
         await expect(
             page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
         ).to_have_count(2)
         await check_accessible(page, "a run")
         await photograph_all(page, pictures, "run")
 
-        await page.get_by_role("button", name="Pause").click()
+        await page.get_by_role("button", name="Pause", exact=True).click()
         await expect(state_pill(page)).to_have_text("Paused")
         await page.get_by_role("button", name="Resume").click()
         await expect(state_pill(page)).to_have_text("Training")
@@ -138,7 +138,7 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         await page.get_by_role("button", name="Stop", exact=True).click()
         await expect(state_pill(page)).to_have_text("Stopped")
-        link = await page.get_by_role("link", name="Get policy").get_attribute("href")
+        link = await page.get_by_role("link", name="Get policy", exact=True).get_attribute("href")
         answer = await page.request.get(str(link))
         assert answer.ok
         assert len(await answer.body()) > 1000
@@ -182,6 +182,7 @@ async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> No
 
 async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.get_by_role("button", name=re.compile("^CartPole")).click()
         form = page.get_by_role("form", name="Train CartPole")
         await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
         await start_training(page, "CartPole")

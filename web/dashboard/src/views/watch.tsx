@@ -154,7 +154,11 @@ export function Watch({ runId, definition, seats, version, parameters, waitingFo
       <Hud score={score}>
         <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
         <span className="push">
-          <HudButton text={isPaused ? "Go on" : "Pause"} label={null} onClick={changePaused} />
+          <HudButton
+            text={isPaused ? "Go on" : "Pause"}
+            label={isPaused ? "Go on with the game" : "Pause the game"}
+            onClick={changePaused}
+          />
           <HudButton text={`${speed}×`} label={`Speed ${speed}×`} onClick={changeSpeed} />
         </span>
       </Hud>
@@ -162,15 +166,9 @@ export function Watch({ runId, definition, seats, version, parameters, waitingFo
   );
 }
 
-function HudButton({ text, label, onClick }: { text: string; label: string | null; onClick: () => void }) {
+function HudButton({ text, label, onClick }: { text: string; label: string; onClick: () => void }) {
   return (
-    <Button
-      size="compact-sm"
-      variant="outline"
-      color="dark.2"
-      onClick={onClick}
-      aria-label={label ?? undefined}
-    >
+    <Button size="compact-sm" variant="outline" color="dark.2" onClick={onClick} aria-label={label}>
       {text}
     </Button>
   );
