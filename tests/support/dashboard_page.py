@@ -96,7 +96,7 @@ async def open_page(
     page.on(
         "console",
         lambda message: (
-            complaints.messages.append(f"{message.type}: {message.text}")
+            complaints.messages.append(f"{message.type}: {message.text} ({message.location['url']})")
             if message.type in ("error", "warning")
             else None
         ),

@@ -79,10 +79,18 @@ export const api = {
   openSession: (token: string) => post<void>("api/session", { token }),
 };
 
-/** The bytes at `path`. Raises ApiError. */
-export async function fetchBytes(path: string, signal?: AbortSignal): Promise<Uint8Array> {
-  const response = await send(path, { signal });
-  return new Uint8Array(await response.arrayBuffer());
+/** The ONNX model at `path` with its version, which the server names where `latest` was asked for. Raises ApiError. */
+export async function fetchModel(path: string): Promise<{ version: number; onnx: Uint8Array }> {
+  const response = await send(path, {});
+  const version = versionIn(response.url);
+  return { version, onnx: new Uint8Array(await response.arrayBuffer()) };
+}
+
+/** The version in a model's URL. Raises RangeError. */
+export function versionIn(url: string): number {
+  const found = /\/policy\/(\d+)\.onnx(?:\?|$)/.exec(url)?.[1];
+  if (found === undefined) throw new RangeError(`expected the URL of a version's model, got ${url}`);
+  return Number(found);
 }
 
 async function get<T>(path: string): Promise<T> {

@@ -56,7 +56,7 @@ export function Watch({ runId, definition, seats, version, parameters, waitingFo
     const actor = new NewestPolicy(runId, describe(definition) as never, seats);
     const seed = Math.floor(Math.random() * 2 ** 32);
     const renew = async () => {
-      if (newest.current !== null) await actor.use(newest.current);
+      if (newest.current !== null) await actor.renew(newest.current);
       if (!isGone) setShown(actor.version);
     };
     const goOn = async () => {
