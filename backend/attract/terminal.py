@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from attract.schema.api import GameReport, LessonView, RunView
+from attract.schema.api import Finding, GameReport, LessonView, RunView
 
 PHASES = (
     ("game", "fleet/game_fraction"),
@@ -225,6 +225,14 @@ def report_text(report: GameReport) -> str:
     elif report.kind == "hang":
         lines.append("no stack: the game never came back from its call")
     return "\n".join(lines)
+
+
+def finding_text(finding: Finding) -> str:
+    """The lines that tell of a finding, or that it no longer holds."""
+    if finding.withdrawn:
+        return f"no longer so: {finding.text} ({finding.finding_id})"
+    look = "not learning?" if finding.kind == "learning" else "slow?"
+    return f"{look} {finding.text} ({finding.finding_id}).\n  {finding.advice}."
 
 
 def lesson_text(lesson: LessonView) -> str:

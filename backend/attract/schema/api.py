@@ -140,6 +140,28 @@ class GameReport(WireModel):
     count: Count = 1
 
 
+class Finding(WireModel):
+    """Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now."""
+
+    finding_id: Name
+    """Stable, such as `reward-constant`; at most one of each at a time."""
+    kind: Literal["learning", "speed"]
+    """`speed`: it learns, and takes longer than it need."""
+    text: Text
+    """One sentence with its number, without a full stop."""
+    value: float
+    """That number."""
+    advice: Text
+    """One thing to try."""
+    setting: Text | None = None
+    """The flag of `attract train` that does it; None where the game has to be changed."""
+    first_update: Count
+    first_agent_steps: Count
+    """When it was first seen; it is said once it has lasted."""
+    withdrawn: bool = False
+    """It no longer holds."""
+
+
 class EvaluationView(WireModel):
     """Result of an evaluation."""
 
@@ -197,6 +219,7 @@ class RunView(RunSummary):
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
+    findings: list[Finding] = []
     evaluation: EvaluationView | None = None
     lesson: LessonView | None = None
     """None without lessons."""

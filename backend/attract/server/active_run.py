@@ -99,11 +99,12 @@ class ActiveRun:
             director,
             title=games.title_of(module.reference.name),
         )
-        self._config = replace(
-            collection_config(settings, self.run_id, module.reference),
-            max_frame_bytes=hub.server_frame_bytes,
+        self._core = CollectionCore(
+            replace(
+                collection_config(settings, self.run_id, module.reference),
+                max_frame_bytes=hub.server_frame_bytes,
+            )
         )
-        self._core = CollectionCore(self._config)
         self._news = RunNews(
             self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train
         )
@@ -276,24 +277,24 @@ class ActiveRun:
             if known != description:
                 self.fail("the game is not the one this run was started with: its description changed")
             return
-        self._progress.described(description)
+        self._progress.described(description, starts_untrained=self._initialize_from is None)
+        config = self._core.config.fitted(description)
         directory = self._record.directory
         try:
             self._course.described(description)
-            self.browsers.store = store = create_store(self.settings, self._config, directory, description)
+            self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
             self.fail(str(error))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            self._config.frame_bytes(description)
-            + episode_bytes(description) * self.settings.evaluation.episodes,
+            config.frame_bytes(description) + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         if self._relay is not None:
             try:
                 self._relay.begin(
                     lambda inbound, outbound: begin_inference_message(
-                        self.settings, self._config, directory, description, inbound, outbound
+                        self.settings, config, directory, description, inbound, outbound
                     )
                 )
             except AttractError as error:

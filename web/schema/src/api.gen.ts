@@ -17,6 +17,44 @@ export interface EvaluationView {
   agent_return_means: number[];
 }
 /**
+ * Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now.
+ */
+export interface Finding {
+  /**
+   * Stable, such as `reward-constant`; at most one of each at a time.
+   */
+  finding_id: string;
+  /**
+   * `speed`: it learns, and takes longer than it need.
+   */
+  kind: "learning" | "speed";
+  /**
+   * One sentence with its number, without a full stop.
+   */
+  text: string;
+  /**
+   * That number.
+   */
+  value: number;
+  /**
+   * One thing to try.
+   */
+  advice: string;
+  /**
+   * The flag of `attract train` that does it; None where the game has to be changed.
+   */
+  setting: string | null;
+  first_update: number;
+  /**
+   * When it was first seen; it is said once it has lasted.
+   */
+  first_agent_steps: number;
+  /**
+   * It no longer holds.
+   */
+  withdrawn: boolean;
+}
+/**
  * The fleet now.
  */
 export interface FleetView {
@@ -280,6 +318,7 @@ export interface RunView {
    */
   newest_model: number | null;
   reports: GameReport[];
+  findings: Finding[];
   evaluation: EvaluationView | null;
   /**
    * None without lessons.

@@ -33,6 +33,7 @@ const RUN: RunView = {
   error: null,
   newest_model: 3,
   reports: [],
+  findings: [],
   evaluation: null,
   lesson: null,
   parameters: {},

@@ -10,6 +10,7 @@ import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
 import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
+import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { JoinCard } from "./join-card.tsx";
 import { Reports } from "./reports.tsx";
@@ -36,6 +37,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         onChange={live.accept}
       />
       <Reports reports={live.reports} />
+      <FindingsCard findings={run.findings} />
       <div className="run-top">
         <Cabinet
           run={run}
