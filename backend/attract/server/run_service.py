@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.presets import layer_settings
@@ -39,8 +39,6 @@ CODE = "game.js"
 CODE_MAP = "game.js.map"
 log = logging.getLogger(__name__)
 
-Run = TypeVar("Run", bound=RunSummary)
-
 
 class RunActiveError(AttractError):
     """A gateway has at most one active run."""
@@ -72,7 +70,7 @@ class RunService:
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
-        self._index = RunIndex(self._archive)
+        self._index = RunIndex(self._archive, games.title_of)
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
@@ -217,12 +215,7 @@ class RunService:
 
     def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
-        active = self.active
-        found = self._index.summaries()
-        if active is not None:
-            now = RunSummary.model_validate(active.view().model_dump(include=set(RunSummary.model_fields)))
-            found = [now if one.run_id == now.run_id else one for one in found]
-        return [self._titled(one) for one in found]
+        return self._index.summaries(None if self.active is None else self.active.view())
 
     def view(self, run_id: str) -> RunView:
         """One run. Raises: UnknownRunError."""
@@ -233,7 +226,7 @@ class RunService:
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
         self._serve_kept_game(run_id)
-        return self._titled(view)
+        return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -468,10 +461,6 @@ class RunService:
         return self._games.keep(
             reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
         )
-
-    def _titled(self, run: Run) -> Run:
-        """A run that was kept before runs had titles gets its game's."""
-        return run if run.title else run.model_copy(update={"title": self._games.title_of(run.game)})
 
     def _tell(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):

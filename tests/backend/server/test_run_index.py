@@ -6,7 +6,7 @@ import pytest
 
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
-from attract.schema.api import RunSummary
+from attract.schema.api import RunSummary, RunView
 from attract.server.run_index import RunIndex
 from attract.server.run_record import VIEW, RunArchive
 
@@ -47,7 +47,7 @@ def runs_dir(tmp_path: Path) -> Path:
 
 def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path):
     archive = CountingArchive(runs_dir)
-    index = RunIndex(archive)
+    index = RunIndex(archive, str.title)
     assert {one.run_id: one.agent_steps for one in index.summaries()} == {"a": 100, "b": 200, "c": 300}
     assert sorted(archive.opened) == ["a", "b", "c"]
     archive.opened.clear()
@@ -59,7 +59,7 @@ def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path)
 
 
 def test_a_row_that_is_still_in_the_log_of_an_open_database_is_seen(runs_dir: Path):
-    index = RunIndex(RunArchive(runs_dir))
+    index = RunIndex(RunArchive(runs_dir), str.title)
     index.summaries()
     store = MetricsStore(runs_dir / "a" / "metrics.db")
     data = store.fact(VIEW)
@@ -68,8 +68,21 @@ def test_a_row_that_is_still_in_the_log_of_an_open_database_is_seen(runs_dir: Pa
     store.close()
 
 
+def test_a_run_that_was_kept_without_a_title_has_its_games(runs_dir: Path):
+    assert {one.title for one in RunIndex(RunArchive(runs_dir), str.title).summaries()} == {"G"}
+
+
+def test_the_active_run_stands_as_it_does_now(runs_dir: Path):
+    index = RunIndex(RunArchive(runs_dir), str.title)
+    kept = next(one for one in index.summaries() if one.run_id == "b")
+    now = RunView.model_validate({**kept.model_dump(), "agent_steps": 5555, "state": "running"})
+    listed = {one.run_id: one for one in index.summaries(now)}
+    assert (listed["b"].agent_steps, listed["b"].state, listed["a"].agent_steps) == (5555, "running", 100)
+    assert type(listed["b"]) is RunSummary
+
+
 def test_runs_come_and_go(runs_dir: Path):
-    index = RunIndex(RunArchive(runs_dir))
+    index = RunIndex(RunArchive(runs_dir), str.title)
     index.summaries()
     (runs_dir / "c").rename(runs_dir / "d")
     (runs_dir / "a" / "config.yaml").unlink()
@@ -78,7 +91,7 @@ def test_runs_come_and_go(runs_dir: Path):
 
 def test_a_run_whose_process_died_is_stopped_however_often_it_is_listed(runs_dir: Path):
     write(runs_dir / "a", 1, state="running")
-    index = RunIndex(RunArchive(runs_dir))
+    index = RunIndex(RunArchive(runs_dir), str.title)
     held = RunDirectory.open_locked(runs_dir, "a")
     assert {one.run_id: one.state for one in index.summaries()}["a"] == "running"
     held.close()
@@ -88,5 +101,5 @@ def test_a_run_whose_process_died_is_stopped_however_often_it_is_listed(runs_dir
 def test_a_run_without_a_database_is_left_out(runs_dir: Path):
     directory = RunDirectory.create(runs_dir, "new")
     directory.write_config("g", {})
-    assert "new" not in {one.run_id for one in RunIndex(RunArchive(runs_dir)).summaries()}
+    assert "new" not in {one.run_id for one in RunIndex(RunArchive(runs_dir), str.title).summaries()}
     directory.close()
