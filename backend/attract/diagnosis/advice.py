@@ -21,8 +21,7 @@ class Advice:
 
 ADVICE: Mapping[str, Advice] = {
     "reward-constant/zero": Advice(
-        "Hold each action longer, so that chance gets further (`secondsPerStep: {longer_step:g}` in the "
-        "game, now {seconds_per_step:g}), or pay a little for every step towards the goal"
+        "Let it look for what it has not seen yet: `{setting}`", "--preset explore"
     ),
     "reward-constant/unpaid": Advice(
         "Let `update()` return what was achieved as `reward`, or pay a little for every step towards it"
@@ -57,7 +56,7 @@ ADVICE: Mapping[str, Advice] = {
     "value-unexplained": Advice(
         "See whether the observation holds what the reward depends on; if that was shown earlier in the "
         "episode, give the policy a memory: `{setting}`",
-        "--policy.recurrent lstm",
+        "--preset memory",
     ),
     "term-dominates": Advice(
         "Lower the weight of `{term}` in the game's `rewardTerms` until the others show beside it"
