@@ -83,10 +83,7 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
         "Threads that play the game. Training starts when this many have joined. About one per processor "
         "core is good.",
     ),
-    "collection.instances_per_worker": (
-        "Games per worker",
-        "Copies of the game each worker plays at once, as one batch. More is faster, up to a point.",
-    ),
+    "collection.instances_per_worker": ("Games per worker", None),
     "collection.seats": (
         "Policies",
         "For games of several agents: the name of the policy that plays each, in the agents' order, "
@@ -173,5 +170,6 @@ def _name(section: dict[str, Any], prefix: str) -> None:
 
 def _plain(text: str) -> str:
     """A docstring for someone who does not read the source."""
-    plain = " ".join(RULE.sub("", text).replace("`", "").split()).replace("None:", "Empty:")
+    plain = " ".join(RULE.sub("", text).replace("`", "").split()).replace("; None:", ". None:")
+    plain = plain.replace("None:", "Empty:")
     return plain[:1].upper() + plain[1:]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attract.errors import ConfigurationError
-from attract.presets import PRESETS, layer_settings
+from attract.presets import PRESET_HELP, PRESETS, layer_settings
 from attract.schema.api import PresetView, SettingProblem, SettingsForm, SettingsView
 from attract.server.games import GameLibrary
 from attract.settings import RunSettings
@@ -13,7 +13,7 @@ from attract.settings_schema import COMMON, run_settings_schema
 
 def settings_form() -> SettingsForm:
     """What can be set of a run."""
-    presets = [PresetView(name=name, help="") for name in PRESETS]
+    presets = [PresetView(name=name, help=PRESET_HELP[name]) for name in PRESETS]
     return SettingsForm(json_schema=run_settings_schema(), common=list(COMMON), presets=presets)
 
 

@@ -73,3 +73,4 @@ def test_the_form_shows_settings_and_presets_that_exist():
     assert set(form.common) <= set(paths)
     (choices,) = (one["enum"] for one in paths["preset"]["anyOf"] if "enum" in one)
     assert [one.name for one in form.presets] == choices
+    assert all(one.help.endswith(".") for one in form.presets)

@@ -22,7 +22,10 @@ const FORM = {
   json_schema: {
     properties: {
       preset: setting("Preset", { anyOf: [{ enum: ["fast"], type: "string" }, { type: "null" }] }),
-      until_return: setting("Stop at return", { anyOf: [{ type: "number" }, { type: "null" }] }),
+      until_return: {
+        ...setting("Stop at return", { anyOf: [{ type: "number" }, { type: "null" }] }),
+        description: "Ends the run. Empty: no goal.",
+      },
       ppo: {
         title: "Learning",
         type: "object",
@@ -65,7 +68,7 @@ describe("fieldsOf", () => {
       ["Learning", ["Learning rate", "Gamma", "Normalise"]],
       ["Workers", ["Schedule", "Policies", "Sizes"]],
     ]);
-    expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true });
+    expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true, empty: "no goal" });
     expect(field("parameters")).toMatchObject({ kind: "json", help: "Help of Parameters." });
   });
 });

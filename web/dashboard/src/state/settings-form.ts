@@ -12,6 +12,8 @@ export interface Field {
   kind: FieldKind;
   /** Whether the setting may be empty. */
   isNullable: boolean;
+  /** What an empty one means. */
+  empty: string;
   min?: number;
   /** As `min`, but the value must lie above it. */
   above?: number;
@@ -217,6 +219,7 @@ function fieldOf(path: string, schema: Schema): Field {
     help: schema.description ?? "",
     kind: kindOf(one),
     isNullable,
+    empty: EMPTY.exec(schema.description ?? "")?.[1] ?? "none",
   };
   if (one.minimum !== undefined) field.min = one.minimum;
   if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
@@ -226,6 +229,8 @@ function fieldOf(path: string, schema: Schema): Field {
   return field;
 }
 
+/** In a setting's help. */
+const EMPTY = /Empty: ([^.;,]+)/;
 const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "integer", number: "number" };
 
 function kindOf(schema: Schema): FieldKind {

@@ -28,8 +28,8 @@ export function SettingField(props: SettingFieldProps) {
           <button
             type="button"
             className="reset"
-            aria-label={`Back to ${ownText || "none"}: ${field.label}`}
-            title={`Back to ${ownText || "none"}`}
+            aria-label={`Back to ${ownText || field.empty}: ${field.label}`}
+            title={`Back to ${ownText || field.empty}`}
             onClick={() => onReset(field.path)}
           >
             ↺
@@ -49,7 +49,7 @@ export function SettingField(props: SettingFieldProps) {
         <TextInput
           id={id}
           value={text}
-          placeholder="none"
+          placeholder={field.empty}
           inputMode={field.kind === "integer" || field.kind === "number" ? "decimal" : "text"}
           autoComplete="off"
           error={problem}
@@ -63,7 +63,7 @@ export function SettingField(props: SettingFieldProps) {
 }
 
 function choicesOf(field: Field): { value: string; label: string }[] {
-  const none = field.isNullable ? [{ value: "", label: "automatic" }] : [];
+  const none = field.isNullable ? [{ value: "", label: field.empty }] : [];
   if (field.kind === "boolean") {
     return [...none, { value: "true", label: "Yes" }, { value: "false", label: "No" }];
   }
