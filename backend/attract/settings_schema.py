@@ -13,7 +13,7 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     "seed": ("Seed", "Decides all chance. The same seed gives the same games."),
     "total_steps": (
         "Stop after steps",
-        "Ends the run after this many steps. Empty: goes on until you stop it.",
+        "Ends the run after this many steps. Empty: no limit, it goes on until you stop it.",
     ),
     "until_return": (
         "Stop at return",

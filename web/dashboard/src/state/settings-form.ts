@@ -219,7 +219,7 @@ function fieldOf(path: string, schema: Schema): Field {
     help: schema.description ?? "",
     kind: kindOf(one),
     isNullable,
-    empty: EMPTY.exec(schema.description ?? "")?.[1] ?? "none",
+    empty: emptyOf(schema.description ?? ""),
   };
   if (one.minimum !== undefined) field.min = one.minimum;
   if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
@@ -229,8 +229,14 @@ function fieldOf(path: string, schema: Schema): Field {
   return field;
 }
 
-/** In a setting's help. */
-const EMPTY = /Empty: ([^.;,]+)/;
+/** What a setting's help says of an empty one, where that is short enough to stand in the field. */
+function emptyOf(help: string): string {
+  const text = /Empty: ([^.;,]+)/.exec(help)?.[1] ?? "none";
+  return text.length <= MOST_EMPTY_CHARACTERS ? text : "automatic";
+}
+
+const MOST_EMPTY_CHARACTERS = 20;
+
 const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "integer", number: "number" };
 
 function kindOf(schema: Schema): FieldKind {
