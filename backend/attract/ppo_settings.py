@@ -42,9 +42,9 @@ class PpoSettings(Settings):
     """`linear`: falls to 0 over `schedule_steps`."""
     clip_range_vf: Annotated[float, Field(gt=0)] | None = None
     """Clips the change of the value prediction; None: not clipped."""
-    entropy_coef: Annotated[float, Field(ge=0)] = 0.0
+    entropy_coef: Annotated[float, Field(ge=0)] = 0.01
     """Weight of the entropy in the loss: above 0 the policy is kept from settling early."""
-    entropy_coef_schedule: ScheduleName = "constant"
+    entropy_coef_schedule: ScheduleName = "linear"
     """`linear`: falls to 0 over `schedule_steps`."""
     value_coef: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the value loss."""

@@ -35,8 +35,8 @@ class PolicySettings(Settings):
     """Units of each layer of the trunk, the first first; as a flag `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
     """Between the layers of the trunk."""
-    shared_trunk: bool = True
-    """One trunk for actions and value (about twice as fast), or one each."""
+    shared_trunk: bool = False
+    """One trunk for actions and value (about twice as fast), or one each, which learns more of hard games."""
     cnn: Literal["small", "impala"] = "small"
     """What encodes images, that is boxes of [height, width, channels]."""
     recurrent: Literal["none", "lstm", "gru"] = "none"

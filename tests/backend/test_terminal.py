@@ -5,12 +5,13 @@ import io
 import pytest
 from rich.console import Console
 
-from attract.schema.api import GameReport, LessonView, RunView
+from attract.schema.api import Finding, GameReport, LessonView, RunView
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
     create_display,
     duration,
+    finding_text,
     lesson_text,
     progress_share,
     remaining_seconds,
@@ -150,6 +151,26 @@ def test_a_change_of_lesson_says_which_when_and_why() -> None:
         "lesson 2 of 3, medium, after episode 79 and 12800 steps: "
         "game/food was at least 5 3 times in a row, lastly 5.25"
     )
+
+
+def test_a_finding_is_a_sentence_with_its_name_and_what_to_try() -> None:
+    finding = Finding(
+        finding_id="kl-high",
+        kind="learning",
+        text="each update changes the policy too much: KL 0.5",
+        value=0.5,
+        advice="Take smaller steps: `--ppo.learning-rate 0.0005`",
+        first_update=3,
+        first_agent_steps=12_288,
+    )
+    assert finding_text(finding) == (
+        "not learning? each update changes the policy too much: KL 0.5 (kl-high).\n"
+        "  Take smaller steps: `--ppo.learning-rate 0.0005`."
+    )
+    slow = finding.model_copy(update={"kind": "speed"})
+    assert finding_text(slow).startswith("slow? ")
+    gone = finding.model_copy(update={"withdrawn": True})
+    assert finding_text(gone) == "no longer so: each update changes the policy too much: KL 0.5 (kl-high)"
 
 
 def test_a_hang_says_why_it_has_no_stack() -> None:

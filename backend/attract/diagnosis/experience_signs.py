@@ -28,8 +28,9 @@ def reward_constant(history: History, facts: RunFacts) -> Sign | None:
     }
     ends = ", and every episode ended at its time limit" if is_always_cut else ""
     text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}{ends}"
-    zero = "zero" if history.num_episodes == 0 or is_always_cut else "unpaid"
-    return Sign(reward, text, f"reward-constant/{'price' if reward != 0 else zero}", numbers)
+    if history.num_episodes > 0 and not is_always_cut:
+        return Sign(reward, text, "reward-constant/unpaid")
+    return Sign(reward, text, f"reward-constant/{'explored' if facts.explores else 'unexplored'}", numbers)
 
 
 def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
@@ -87,20 +88,18 @@ def term_dominates(history: History, facts: RunFacts) -> Sign | None:
 
 def observation_constant(history: History, facts: RunFacts) -> Sign | None:
     """A number of the observation says nothing."""
-    count = history.last("rollout/constant_observations")
-    place = history.last("rollout/first_constant_observation")
-    value = history.last("rollout/first_constant_value")
     num_numbers = len(facts.observation_names)
-    if not count or place is None or value is None or int(place) >= num_numbers:
+    if history.constants is None or history.constants[1] >= num_numbers:
         return None
+    count, place, value = history.constants
     if history.agent_steps < facts.share_of_steps(8, 50_000) or count > max(1, num_numbers // 4):
         return None
     if value == 0 and not is_like_random(history, facts):
         # It may stand for something that has not happened yet.
         return None
-    others = f", and so were {count - 1:.0f} others" if count > 1 else ""
+    others = f", and so were {count - 1} others" if count > 1 else ""
     steps = f"{history.agent_steps:,} steps"
-    text = f"{facts.observation_names[int(place)]} was {value:g} in every one of the {steps} so far{others}"
+    text = f"{facts.observation_names[place]} was {value:g} in every one of the {steps} so far{others}"
     return Sign(count, text, "observation-constant")
 
 

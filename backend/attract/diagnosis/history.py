@@ -65,6 +65,9 @@ class History:
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
+        self.constants: tuple[int, int, float] | None = None
+        """How many numbers of the observation never changed, place and value of the first; None: none."""
+        self._fewest_constants = math.inf
         self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
 
     def add(self, update: int, agent_steps: int, values: Mapping[str, float]) -> None:
@@ -79,6 +82,7 @@ class History:
         episodes = int(values.get(EPISODES, 0))
         self.num_episodes += episodes
         self.num_at_limit += episodes * values.get("rollout/time_limit_share", 0.0)
+        self._follow_constants(values)
         if RETURN not in values:
             return
         # A sum of equal numbers may differ from their product in the last bits.
@@ -113,6 +117,17 @@ class History:
         episodes = int(sum(min(WINDOW_EPISODES, row.get(EPISODES, 0)) for row in rows))
         count = max(1, min(self.num_episodes, max(WINDOW_EPISODES, episodes)))
         return Returns(sum(means) / len(means), max(deviations), count)
+
+    def _follow_constants(self, values: Mapping[str, float]) -> None:
+        """A learner that was started anew has seen little: what once changed is no constant."""
+        count = values.get("rollout/constant_observations", math.inf)
+        if count > self._fewest_constants:
+            return
+        self._fewest_constants, self.constants = count, None
+        place = values.get("rollout/first_constant_observation")
+        value = values.get("rollout/first_constant_value")
+        if count > 0 and place is not None and value is not None:
+            self.constants = int(count), int(place), value
 
     def _is_untrained(self) -> bool:
         if self.num_updates <= UNTRAINED_UPDATES:

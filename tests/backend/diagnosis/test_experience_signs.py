@@ -31,17 +31,19 @@ def ended(mean: float = 0.0, *, share: float = 1.0, low: float = 0.0, high: floa
 
 def test_a_price_for_each_step_is_a_failure_only_where_every_episode_lasts_as_long() -> None:
     sign = signs.reward_constant(history(**ended(low=-1, high=-1)), FACTS)
-    assert sign is not None and (sign.value, sign.advice) == (-1.0, "reward-constant/price")
-    assert sign.numbers["longer_step"] == 0.8
+    assert sign is not None and (sign.value, sign.advice) == (-1.0, "reward-constant/unexplored")
     # A reward for each step survived, with episodes of every length.
     assert signs.reward_constant(history(**ended(share=0.9, low=1, high=1)), FACTS) is None
     assert signs.reward_constant(history(**ended(low=-1, high=0)), FACTS) is None
 
 
 def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
-    for share, advice in ((1.0, "reward-constant/zero"), (0.5, "reward-constant/unpaid")):
+    for share, advice in ((1.0, "reward-constant/unexplored"), (0.5, "reward-constant/unpaid")):
         sign = signs.reward_constant(history(**ended(share=share)), FACTS)
         assert sign is not None and sign.advice == advice
+    explored = signs.reward_constant(history(**ended()), RunFacts(explores=True))
+    assert explored is not None and explored.advice == "reward-constant/explored"
+    assert explored.numbers["longer_step"] == 0.8
     assert signs.reward_constant(history(12, **ended()), FACTS) is None, "48,000 steps are too few"
 
 

@@ -128,3 +128,19 @@ def test_means_are_over_the_rows_that_have_the_metric():
     history.add(1, 1, {"reward/food": 1.0})
     history.add(2, 2, {"reward/food": 3.0, "reward/step": -1.0})
     assert history.means("reward/") == {"reward/food": 2.0, "reward/step": -1.0}
+
+
+def test_what_once_changed_is_no_constant_after_the_learner_was_started_anew():
+    def constant(count: float) -> dict[str, float]:
+        first = {"rollout/first_constant_observation": 2.0, "rollout/first_constant_value": 0.5}
+        return {"rollout/constant_observations": count, **(first if count else {})}
+
+    history = History()
+    history.add(1, 1_000, constant(3))
+    history.add(2, 2_000, constant(1))
+    assert history.constants == (1, 2, 0.5)
+    history.add(3, 3_000, constant(4))
+    assert history.constants == (1, 2, 0.5)
+    history.add(4, 4_000, constant(0))
+    history.add(5, 5_000, constant(2))
+    assert history.constants is None

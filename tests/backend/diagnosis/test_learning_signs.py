@@ -1,5 +1,7 @@
 """Signs at their thresholds, from rows made by hand; real runs are in `test_diagnosis.py`."""
 
+import pytest
+
 from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
@@ -28,8 +30,13 @@ def row(mean: float = 0.0, **values: float) -> dict[str, float]:
 
 
 def test_updates_go_too_far_by_their_kl_or_by_what_is_clipped() -> None:
-    sign = signs.kl_high(history((20, row(approx_kl=0.3, clip_fraction=0.2, learning_rate=0.01))), FACTS)
-    assert sign is not None and (sign.value, sign.numbers["lower_rate"]) == (0.3, 0.002)
+    sign = signs.kl_high(history((20, row(approx_kl=0.4, clip_fraction=0.2, learning_rate=0.01))), FACTS)
+    # A twentieth of the rate for a KL of 0.02.
+    assert sign is not None and (sign.value, sign.numbers["lower_rate"]) == (0.4, pytest.approx(0.0005))
+    for kl, factor in ((0.3, 1 / 15), (0.05, 0.2), (50.0, 0.01)):
+        rows = row(approx_kl=kl, clip_fraction=0.7, learning_rate=1.0)
+        sign = signs.kl_high(history((20, rows)), FACTS)
+        assert sign is not None and sign.numbers["lower_rate"] == pytest.approx(factor)
     assert signs.kl_high(history((20, row(approx_kl=0.1, clip_fraction=0.7))), FACTS) is not None
     # A sound run of CartPole shows these in passing.
     assert signs.kl_high(history((20, row(approx_kl=0.12, clip_fraction=0.45))), FACTS) is None
@@ -94,7 +101,9 @@ def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> 
 def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> None:
     blind = row(entropy_share=0.95, explained_variance=0.01)
     sign = signs.value_unexplained(history((60, blind)), FACTS)
-    assert sign is not None and sign.value == 0.01
+    assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
+    sign = signs.value_unexplained(history((60, blind)), RunFacts(has_memory=True))
+    assert sign is not None and sign.advice == "value-unexplained/remembering"
     sighted = row(entropy_share=0.95, explained_variance=0.3)
     assert signs.value_unexplained(history((60, sighted)), FACTS) is None
     stuck = history((2, blind), (58, {**blind, "train/entropy_share": 0.01}))

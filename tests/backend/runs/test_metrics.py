@@ -98,6 +98,13 @@ def test_D2_a_resumed_run_forgets_updates_it_will_do_anew(store: MetricsStore):
     assert store.query("r", ["a"]).series[0].values == [1.0, 2.0, 30.0]
 
 
+def test_rows_come_whole_and_in_order_without_those_that_have_no_metrics(store: MetricsStore):
+    store.commit_update(row(0), {})
+    store.commit_update(row(2, a=2.0, b=20.0), {})
+    store.commit_update(row(1, a=1.0), {})
+    assert store.rows() == [(1, 1000, {"a": 1.0}), (2, 2000, {"a": 2.0, "b": 20.0})]
+
+
 def test_metrics_added_later_join_their_update(store: MetricsStore):
     store.commit_update(row(1, a=1.0), {})
     store.add_metrics(1, {"eval/mean_reward": 480.0, "bad": math.nan})
