@@ -14,7 +14,7 @@ from rich.text import Text
 from attract import __version__
 from attract.commands.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
 from attract.commands.interrupt import Terminated
-from attract.commands.output import silence
+from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError
 from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, SettingFlags, mistake
 from attract.settings import ServerSettings
@@ -24,6 +24,7 @@ app = App(
     name="attract",
     version=__version__,
     help="Train an agent to play a browser game, in browsers, and ship it inside the game.",
+    console=CommandConsole(),
     error_formatter=mistake,
     error_console=Console(stderr=True, soft_wrap=True, highlight=False),
 )
@@ -360,7 +361,7 @@ def doctor() -> int:
         table.add_row(mark, finding.name, finding.detail)
         if not finding.ok and finding.fix:
             table.add_row("", "", f"[bold]{finding.fix}[/]")
-    Console().print(table)
+    CommandConsole().print(table)
     return 0 if all(finding.ok or not finding.required for finding in findings) else 1
 
 
@@ -381,6 +382,7 @@ def main() -> None:
         code = TERMINATED
     except BrokenPipeError:
         silence(sys.stdout)
+        silence(sys.stderr)
         code = OUTPUT_GONE
     sys.exit(code if isinstance(code, int) else DONE)
 

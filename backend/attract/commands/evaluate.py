@@ -4,13 +4,12 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console
-
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.exit_codes import DONE
 from attract.commands.gateway import running_gateway
+from attract.commands.output import CommandConsole
 from attract.runs.directory import find_run
 from attract.settings import ServerSettings
 
@@ -34,7 +33,7 @@ async def evaluate_run(order: EvaluateOrder, server: ServerSettings) -> int:
     """
     run_id = find_run(server.runs_dir, order.run_id)
     require_chromium()
-    console = Console(stderr=order.json_output)
+    console = CommandConsole(stderr=order.json_output)
 
     def on_event(event: dict[str, Any]) -> None:
         if event.get("event") in ("page_error", "failed"):

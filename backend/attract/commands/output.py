@@ -4,6 +4,9 @@ import os
 from collections.abc import Callable
 from typing import IO, Any
 
+from rich.console import Console
+from typing_extensions import override
+
 
 class GuardedOutput:
     """A text stream that turns a reader's leaving into one call; what is written later is let go.
@@ -48,6 +51,14 @@ class GuardedOutput:
         silence(self._stream)
         if self._on_gone is not None:
             self._on_gone()
+
+
+class CommandConsole(Console):
+    """A console that leaves it to the command what is done when nobody reads: `rich` would exit with 1."""
+
+    @override
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def silence(stream: IO[str]) -> None:

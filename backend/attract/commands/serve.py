@@ -1,10 +1,9 @@
 """`attract serve`: the gateway and its dashboard, until Ctrl-C."""
 
-from rich.console import Console
-
 from attract.commands.exit_codes import DONE
 from attract.commands.gateway import running_gateway
 from attract.commands.interrupt import Interrupts
+from attract.commands.output import CommandConsole
 from attract.settings import ServerSettings
 
 
@@ -13,7 +12,7 @@ async def serve_dashboard(settings: ServerSettings) -> int:
 
     Raises: ConfigurationError: when the port is busy.
     """
-    console = Console(stderr=True)
+    console = CommandConsole(stderr=True)
     async with running_gateway(settings, port_is_fixed=True) as gateway:
         console.print(f"dashboard: {gateway.dashboard_url}", markup=False, highlight=False, soft_wrap=True)
         console.print("Ctrl-C ends it", markup=False, highlight=False)

@@ -50,9 +50,10 @@ def test_it_is_a_terminal_where_the_stream_is_one() -> None:
         assert GuardedOutput(stream).isatty() is False
 
 
-def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback() -> None:
+@pytest.mark.parametrize("words", ["bench --list", "train --help"])
+def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback(words: str) -> None:
     command = subprocess.Popen(
-        [sys.executable, "-m", "attract", "bench", "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "attract", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert command.stdout is not None and command.stderr is not None
     command.stdout.close()

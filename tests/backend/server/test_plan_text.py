@@ -10,7 +10,9 @@ GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
 
 def lines(*, verbose=True, **settings):
     collection = {"num_workers": 2, "instances_per_worker": 3, **settings.pop("collection", {})}
-    chosen = RunSettings.from_mapping({"collection": collection, **settings})
+    rates = {"learning_rate_schedule": "constant", "entropy_coef_schedule": "constant"}
+    ppo = {**rates, **settings.pop("ppo", {})}
+    chosen = RunSettings.from_mapping({"collection": collection, "ppo": ppo, **settings})
     return plan_lines(chosen, DESCRIPTION, GAME, verbose=verbose)
 
 
@@ -25,7 +27,7 @@ def lines(*, verbose=True, **settings):
 )
 def test_the_first_line_is_for_a_newcomer_and_says_when_it_ends(settings, end):
     # 2 workers x 3 games x 8 steps
-    told = lines(verbose=False, ppo={"horizon": 8, "learning_rate_schedule": "constant"}, **settings)
+    told = lines(verbose=False, ppo={"horizon": 8}, **settings)
     assert told == [f"training: 6 games at once in 2 workers, an update every 48 steps; {end}"]
 
 
@@ -64,7 +66,7 @@ def test_S5_whole_segments_are_counted_as_such():
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"ppo": {"learning_rate_schedule": "constant"}}, "schedules: none, every rate stays as it is"),
+        ({}, "schedules: none, every rate stays as it is"),
         (
             {"ppo": {"learning_rate_schedule": "linear"}},
             "schedules: learning_rate stay constant, there is nothing to run over: "
@@ -72,7 +74,7 @@ def test_S5_whole_segments_are_counted_as_such():
         ),
         (
             {"total_steps": 900, "ppo": {"clip_range_schedule": "linear", "prio_alpha": 1.0}},
-            "schedules: learning_rate, clip_range, prio_beta over 900 agent steps",
+            "schedules: clip_range, prio_beta over 900 agent steps",
         ),
         (
             {"total_steps": 900, "ppo": {"learning_rate_schedule": "linear", "schedule_steps": 500}},
