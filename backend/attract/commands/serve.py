@@ -2,13 +2,14 @@
 
 from rich.console import Console
 
+from attract.commands.exit_codes import DONE
 from attract.commands.gateway import running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.settings import ServerSettings
 
 
 async def serve_dashboard(settings: ServerSettings) -> int:
-    """Serve until Ctrl-C, which stops an active run as its stop button does; 0.
+    """Serve until Ctrl-C, which stops an active run as its stop button does; the signal's exit code.
 
     Raises: ConfigurationError: when the port is busy.
     """
@@ -19,4 +20,4 @@ async def serve_dashboard(settings: ServerSettings) -> int:
         with Interrupts().listening() as interrupts:
             await interrupts.first.wait()
             console.print("stopping: an active run is saved and exported", markup=False, highlight=False)
-    return 0
+    return interrupts.exit_code or DONE

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
-from attract.algorithm.distributions import ActionDistribution
+from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.novelty import SeenNovelty
@@ -17,6 +18,10 @@ from attract.learner.update_batch import UpdateBatch
 from attract.learner.verification import VersionHistory, verify
 from attract.ppo_settings import PpoSettings
 from attract.schema.learner import RejectedRow
+
+UNREWARDED_ENTROPY_COEF = 0.01
+"""Least coefficient of the entropy of choices while every step so far had the same reward: nothing was found
+yet that would be worth deciding for, and what looks better is the critic's error."""
 
 
 class PolicyTrainer:
@@ -38,6 +43,7 @@ class PolicyTrainer:
         self._history = VersionHistory(state.policy, distribution, num_versions)
         self._seen: SeenReturns | None = None
         self._novelty: SeenNovelty | None = None
+        self._reward_range: tuple[float, float] | None = None
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""
@@ -63,6 +69,10 @@ class PolicyTrainer:
         Raises: NonFiniteUpdateError: the update was undone (rule P8).
         """
         update_batch, details = UpdateBatch.of(batch, policy_version), dict[str, float]()
+        low, high = self._reward_range = self._range_with(batch)
+        if low == high and not isinstance(self._distribution, DiagonalGaussian):
+            rates = replace(rates, entropy_coef=max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF))
+            details["train/entropy_coef"] = rates.entropy_coef
         if self._ppo.normalize_rewards:
             self._seen = self.state.slot_returns.see(update_batch, self._ppo.gamma)
             rewards, divisor = scaled(update_batch.rewards, self.state.statistics[RETURNS], self._seen)
@@ -94,6 +104,8 @@ class PolicyTrainer:
             key: RunningMoments.of(batch.observation[key], batch.valid)
             for key in self.state.observation_statistics
         }
+        if self._reward_range is not None:
+            self.state.reward_range, self._reward_range = self._reward_range, None
         if self._seen is not None:
             moments[RETURNS] = self._seen.moments
             self.state.slot_returns.take_over(self._seen)
@@ -102,3 +114,9 @@ class PolicyTrainer:
             self.state.novelty.take_over(self._novelty, self.state.generator)
             self._novelty = None
         self.state.gather(moments)
+
+    def _range_with(self, batch: Batch) -> tuple[float, float]:
+        """Smallest and largest reward of a step, this batch's included."""
+        low, high = (float(one) for one in torch.aminmax(batch.reward[batch.valid]))
+        known = self.state.reward_range
+        return (low, high) if known is None else (min(low, known[0]), max(high, known[1]))

@@ -62,8 +62,9 @@ async def test_a_run_trains_to_its_step_count_saves_exports_and_ends(tmp_path: P
         assert isinstance(world.learner.heard[-1], ipc.Shutdown)
         assert fleet.runs_ended == [view.run_id]
         store = MetricsStore(run_dir / "metrics.db")
-        series = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"]).series
-        assert series[1].agent_steps == [64.0, 128.0, 192.0, 256.0, 320.0]
+        metrics = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"])
+        series = metrics.series
+        assert metrics.steps_of("train/loss") == [64.0, 128.0, 192.0, 256.0, 320.0]
         assert series[1].values == [1.0, 2.0, 3.0, 4.0, 5.0]
         assert series[0].values[-1] == 10.0
         store.close()
@@ -243,10 +244,73 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
         ):
             with pytest.raises(ConfigurationError):
                 await world.service.start_run(game, settings, run_id=run_id)
-        assert world.service.views() == []
+        assert world.service.summaries() == []
         assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
         await world.start()
+
+
+async def test_a_failed_export_fails_the_run_and_keeps_what_was_trained(tmp_path: Path):
+    learner = FakeLearner()
+    learner.fail_export = True
+    async with gateway(tmp_path, learner) as world, world.fleet().joined():
+        view = await world.start(total_steps=128)
+        result = await finished(world)
+        assert (result.state, result.export, result.agent_steps) == ("failed", None, 128)
+        assert result.error == "the export failed: C9: they disagree"
+        assert not result.refused
+        assert world.service.view(view.run_id).state == "failed"
+        learner.fail_export = False
+        await world.service.start_run("", {"total_steps": 192}, run_id=view.run_id, resume=True)
+        assert (await finished(world)).state == "finished"
+
+
+async def test_what_only_the_game_can_tell_is_refused_as_wrong_use(tmp_path: Path):
+    for wrong in ({"parameters": {"sise": 3}}, {"collection": {**SMALL["collection"], "seats": ["a", "b"]}}):
+        async with gateway(tmp_path) as world, world.fleet().joined():
+            await world.start(**wrong)
+            result = await finished(world)
+            assert (result.state, result.refused, result.updates) == ("failed", True, 0)
+
+
+async def test_what_cannot_be_leaves_no_run_and_starts_no_learner(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        first = await world.start(total_steps=128)
+        await finished(world)
+        lives, start = world.learner.lives, world.service.start_run
+        other = {**SMALL, "policy": {"hidden_sizes": [8]}}
+        attempts = [
+            start("counting", other, initialize_from=first.run_id),
+            start("counting", SMALL, initialize_from="gone"),
+            start("", {"total_steps": 128}, run_id="latest", resume=True),
+            start("", {"policy": {"hidden_sizes": [8]}}, run_id=first.run_id, resume=True),
+            start("counting", SMALL, run_id="latest"),
+        ]
+        for attempt in attempts:
+            with pytest.raises(ConfigurationError):
+                await attempt
+        assert [path.name for path in world.runs_dir.iterdir()] == [first.run_id]
+        assert world.learner.lives == lives
+
+
+async def test_latest_works_wherever_a_run_id_does(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet(evaluation_return=8.0).joined():
+        with pytest.raises(ConfigurationError, match="there is no latest run"):
+            await world.service.export("latest", str(tmp_path / "out"))
+        first = await world.start(total_steps=128)
+        await finished(world)
+        assert (await world.service.evaluate("latest", episodes=5)).policy_version == 2
+        exported = await world.service.export("latest", str(tmp_path / "out"))
+        assert (tmp_path / "out" / "policy.onnx").read_bytes() == b"onnx %d" % exported
+        view = await world.service.start_run("", {"total_steps": 192}, run_id="latest", resume=True)
+        assert view.run_id == first.run_id
+        assert (await finished(world)).agent_steps == 192
+        second = await world.service.start_run(
+            "counting", {**SMALL, "total_steps": 64}, initialize_from="latest"
+        )
+        assert second.run_id != first.run_id
+        await finished(world)
+        assert world.service.view("latest").run_id == second.run_id
 
 
 async def test_a_host_that_waits_plays_the_next_run_and_the_one_after(tmp_path: Path):
