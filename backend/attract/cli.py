@@ -53,6 +53,7 @@ def train(
     force: Annotated[bool, Parameter(negative=())] = False,
     initialize_from: str | None = None,
     headless: bool = True,
+    check: bool = True,
     port: int | None = None,
     lan: Annotated[bool, Parameter(negative=())] = False,
     runs_dir: Path | None = None,
@@ -81,6 +82,8 @@ def train(
         Start from the policy of this run.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+    check
+        Check the game for a moment while the learner starts, and print what was found (see attract check).
     port
         Port of the dashboard; by default 8000, or a free one when that is busy.
     lan
@@ -110,11 +113,38 @@ def train(
         force=force,
         initialize_from=initialize_from,
         headless=headless,
+        check=check,
         json_output=json_output,
     )
     project_dir = Path(game).resolve().parent if own_game else None
     server = _server_settings(port=port, lan=lan or None, runs_dir=runs_dir, project_dir=project_dir)
     return run_async(train_game(order, server, port_is_fixed=port is not None))
+
+
+@app.command
+def check(
+    game: str,
+    *,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play GAME at random in a headless browser and say what would keep agents from learning it.
+
+    Exit code 0 without errors, 1 with errors, 2 for wrong use.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.check import CheckOrder, check_game
+    from attract.commands.gateway import run_async
+
+    own_game = Path(game).suffix != ""
+    server = _server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
+    order = CheckOrder(str(Path(game).resolve()) if own_game else game, json_output)
+    return run_async(check_game(order, server))
 
 
 @app.command

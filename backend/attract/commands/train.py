@@ -15,13 +15,13 @@ from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.runs.exports import export_models
-from attract.schema.api import GameReport, LessonView, MetricsRow, RunView
+from attract.schema.api import GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, lesson_text
+from attract.terminal import Display, create_display, lesson_text, log_text
 
 REFRESH_SECONDS = 0.25
 EXIT_DONE, EXIT_FAILED, EXIT_GOAL_MISSED = 0, 1, 3
@@ -39,6 +39,8 @@ class TrainOrder:
     force: bool = False
     initialize_from: str | None = None
     headless: bool = True
+    check: bool = True
+    """Have the game checked while the learner starts."""
     json_output: bool = False
 
 
@@ -59,6 +61,7 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
             resume=order.resume,
             force=order.force,
             initialize_from=order.initialize_from,
+            check=order.check,
         )
         host: HostProcess | None = None
         with create_display(console, gateway.url) as display:
@@ -103,6 +106,8 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
             display.reported(body)
+        elif isinstance(body, LogLine):
+            display.say(log_text(body))
         elif isinstance(body, RunView):
             standing.tell(body)
 

@@ -1,4 +1,4 @@
-"""Messages about a game as such: what it is, how it failed, what a check found, what it wrote to its console."""
+"""Messages about a game as such: what it is, how it failed, what a check found, what it wrote."""
 
 from typing import Annotated, Literal
 

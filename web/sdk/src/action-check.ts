@@ -29,27 +29,29 @@ export interface ModuleText {
   text: string;
 }
 
-/** Raises GameError as the game does. */
+/** `rewind` makes what a game should not depend on repeat itself. Raises GameError as the game does. */
 export function checkActions(
   definition: GameDefinition,
   report: Report,
   deadline: Deadline,
   module: ModuleText | null,
+  rewind: () => void,
 ): void {
   const components = componentsOf(definition.action);
   const instance = createInstance(definition, { seedLow: 7 });
   const alike = components.map((choices) => new Alike(choices.length));
   let moments = 0;
   for (let number = 0; number < MOST_MOMENTS && (number === 0 || !deadline.isOver); number++) {
+    rewind();
     const moment = findMoment(definition, instance, number);
     if (moment === null) continue;
     moments++;
     components.forEach((choices, component) => {
-      const traces = choices.map((choice) =>
-        isAllowed(definition.action, moment.mask, component, choice)
-          ? traceOf(definition, instance, moment, component, choice)
-          : null,
-      );
+      const traces = choices.map((choice) => {
+        if (!isAllowed(definition.action, moment.mask, component, choice)) return null;
+        rewind();
+        return traceOf(definition, instance, moment, component, choice);
+      });
       alike[component].compare(traces);
     });
     // Nothing more can be found out.

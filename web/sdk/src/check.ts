@@ -117,7 +117,8 @@ class GameCheck {
     this.#phase("a repetition of the same play");
     checkDeterminism(definition, this.#report, deadline.share(0.35), () => [...this.#calls.counts.keys()]);
     this.#phase("the same moment with every action");
-    checkActions(definition, this.#report, deadline.share(0.6), this.#options.module ?? null);
+    const rewind = (): void => this.#calls.rewind();
+    checkActions(definition, this.#report, deadline.share(0.6), this.#options.module ?? null, rewind);
     this.#phase("the ends of its parameters");
     this.#checkParameters();
     this.#phase("draw()");

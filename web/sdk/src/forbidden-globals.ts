@@ -56,6 +56,8 @@ interface Calls {
 export class ForbiddenCalls {
   readonly #module: string;
   readonly #calls = new Map<string, Calls & Pick<Watched, "id" | "fix">>();
+  /** State of what stands in for `Math.random`; null while that is itself. */
+  #chance: number | null = null;
   readonly #originals: { owner: object; name: string; original: PropertyDescriptor | undefined }[] = [];
 
   constructor(module = "") {
@@ -91,6 +93,11 @@ export class ForbiddenCalls {
     );
   }
 
+  /** From now on `Math.random` repeats itself from here: so that a game that calls it can be compared with itself. */
+  rewind(): void {
+    this.#chance = 1;
+  }
+
   restore(): void {
     for (const { owner, name, original } of this.#originals.reverse()) {
       if (original === undefined) delete (owner as Record<string, unknown>)[name];
@@ -105,7 +112,7 @@ export class ForbiddenCalls {
       [...stacks.values()].map((stack) => ({
         id,
         severity: "error" as const,
-        text: `the game calls ${name}${name.endsWith(")") ? "" : "()"} (${count} times in all)`,
+        text: `the game calls ${name}${name.endsWith(")") ? "" : "()"} (${count === 1 ? "once" : `${count} times`} in all)`,
         fix,
         stack: stack === "" ? null : stack,
         method: null,
@@ -120,13 +127,17 @@ export class ForbiddenCalls {
     if (owner === undefined || typeof original !== "function") return;
     const label = ownerName === "" ? name : `${ownerName}.${name}`;
     const note = (): void => this.#note(label, id, fix);
+    const chance = (): number | null => this.#chance;
+    const next = (): number => this.#nextChance();
     this.#replace(
       owner,
       name,
       new Proxy(original, {
         apply(target, self, args) {
           note();
-          return Reflect.apply(target as () => unknown, self, args);
+          return name === "random" && chance() !== null
+            ? next()
+            : Reflect.apply(target as () => unknown, self, args);
         },
         construct(target, args, newTarget) {
           note();
@@ -134,6 +145,12 @@ export class ForbiddenCalls {
         },
       }),
     );
+  }
+
+  /** The minimal standard generator of Park and Miller: no more than any numbers that can be repeated. */
+  #nextChance(): number {
+    this.#chance = ((this.#chance ?? 1) * 48_271) % 2_147_483_647;
+    return this.#chance / 2_147_483_647;
   }
 
   #replace(owner: object, name: string, value: unknown): void {
