@@ -43,17 +43,17 @@ export function checkActions(
   let moments = 0;
   for (let number = 0; number < MOST_MOMENTS && (number === 0 || !deadline.isOver); number++) {
     rewind();
-    const moment = findMoment(definition, instance, number);
+    const moment = findMoment(definition, instance, number, deadline);
     if (moment === null) continue;
-    moments++;
     components.forEach((choices, component) => {
       const traces = choices.map((choice) => {
         if (!isAllowed(definition.action, moment.mask, component, choice)) return null;
         rewind();
-        return traceOf(definition, instance, moment, component, choice);
+        return traceOf(definition, instance, moment, component, choice, deadline);
       });
       alike[component].compare(traces);
     });
+    moments++;
     // Nothing more can be found out.
     if (alike.every((one) => one.areAllDifferent)) return;
   }
@@ -229,7 +229,12 @@ interface Moment {
 }
 
 /** A moment somewhere in the episode of seed `number`; null where its agent does not play. */
-function findMoment(definition: GameDefinition, instance: Instance, number: number): Moment | null {
+function findMoment(
+  definition: GameDefinition,
+  instance: Instance,
+  number: number,
+  deadline: Deadline,
+): Moment | null {
   const player = new RandomPlayer(definition.action, 1000 + number);
   const all: Moment["actions"] = [];
   const masks: Uint8Array[] = [];
@@ -237,6 +242,7 @@ function findMoment(definition: GameDefinition, instance: Instance, number: numb
   const isActive: boolean[] = [];
   begin(instance, number);
   while (!instance.episodeOver && all.length < LATEST_STEP) {
+    if (deadline.isOver) return null;
     masks.push(instance.masks[agent].slice());
     isActive.push(instance.active[agent] === 1);
     const drawn = drawActions(instance, player);
@@ -249,19 +255,24 @@ function findMoment(definition: GameDefinition, instance: Instance, number: numb
   return { seed: number, actions: all.slice(0, step), agent, mask: masks[step] };
 }
 
-/** What follows a moment when component `component` is `choice` for some steps. */
+/** What follows a moment when component `component` is `choice` for some steps; null when there is no time left. */
 function traceOf(
   definition: GameDefinition,
   instance: Instance,
   moment: Moment,
   component: number,
   choice: number,
-): string {
+  deadline: Deadline,
+): string | null {
   begin(instance, moment.seed);
-  for (const action of moment.actions) instance.step(action as Action);
+  for (const action of moment.actions) {
+    if (deadline.isOver) return null;
+    instance.step(action as Action);
+  }
   const player = new RandomPlayer(definition.action, 2000 + moment.seed);
   const hash = new NumberHash();
   for (let step = 0; step < HELD_STEPS + WATCHED_STEPS && !instance.episodeOver; step++) {
+    if (deadline.isOver) return null;
     const drawn = drawActions(instance, player);
     const isHeld =
       step < HELD_STEPS &&

@@ -111,25 +111,31 @@ class GameCheck {
     };
   }
 
+  /** Phases for which there is no time left are left out: a slow game is told to be slow, and that is enough. */
   #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
     const definition = this.#definition;
     const summary = this.#playAtRandom(description, deadline.share(0.3));
-    this.#phase("a repetition of the same play");
-    checkDeterminism(definition, this.#report, deadline.share(0.35), () => [...this.#calls.counts.keys()]);
-    this.#phase("the same moment with every action");
-    const rewind = (): void => this.#calls.rewind();
-    checkActions(definition, this.#report, deadline.share(0.6), this.#options.module ?? null, rewind);
+    this.#phase("a measurement of its speed");
+    const costs = this.#measure(summary, deadline.share(0.2));
+    if (!deadline.isOver) {
+      this.#phase("a repetition of the same play");
+      checkDeterminism(definition, this.#report, deadline.share(0.4), () => [...this.#calls.counts.keys()]);
+    }
+    if (!deadline.isOver) {
+      this.#phase("the same moment with every action");
+      const rewind = (): void => this.#calls.rewind();
+      checkActions(definition, this.#report, deadline.share(0.7), this.#options.module ?? null, rewind);
+    }
     this.#phase("the ends of its parameters");
-    this.#checkParameters();
+    this.#checkParameters(deadline);
     this.#phase("draw()");
-    if (description.has_draw) drawOnce(definition, this.#report);
-    else {
+    if (description.has_draw && !deadline.isOver) drawOnce(definition, this.#report, deadline);
+    if (!description.has_draw) {
       const text = "there is no draw(): the game cannot be watched or played by hand";
       const fix = "give the game a draw(context, width, height)";
       this.#report({ id: "no-draw", severity: "warning", text, fix });
     }
-    this.#phase("a measurement of its speed");
-    return { ...summary, ...this.#measure(summary, deadline) };
+    return { ...summary, ...costs };
   }
 
   #playAtRandom(description: GameDescription, deadline: Deadline): PlaySummary {
@@ -179,15 +185,16 @@ class GameCheck {
   }
 
   /** Every declared parameter at both ends of its range. */
-  #checkParameters(): void {
+  #checkParameters(deadline: Deadline): void {
     const definition = this.#definition;
     for (const [name, range] of Object.entries(definition.parameters ?? {})) {
       for (const value of [range.low, range.high]) {
+        if (deadline.isOver) return;
         const instance = createInstance(definition, { seedLow: 4 });
         const player = new RandomPlayer(definition.action, 4);
         try {
           instance.start(0, { [name]: value });
-          for (let step = 0; step < PARAMETER_STEPS && !instance.episodeOver; step++) {
+          for (let step = 0; step < PARAMETER_STEPS && !instance.episodeOver && !deadline.isOver; step++) {
             instance.step(drawActions(instance, player));
           }
         } catch (error) {
@@ -201,7 +208,7 @@ class GameCheck {
   }
 
   #measure(summary: PlaySummary, deadline: Deadline): TickCost & { createMilliseconds: number } {
-    const createMilliseconds = measureCreation(this.#definition, this.#options);
+    const createMilliseconds = measureCreation(this.#definition, this.#options, deadline);
     const steps = Math.min(summary.steps, MEASURED_STEPS);
     const cost = measureTicks(this.#definition, steps, this.#options, deadline);
     const { game } = createInstance(this.#definition);

@@ -1,6 +1,6 @@
 /** Calls a game's `draw` on a canvas that only listens, and says what would go wrong on a real one. */
 
-import type { Report } from "./check-finding.ts";
+import type { Deadline, Report } from "./check-finding.ts";
 import type { Context2D } from "./context-2d.ts";
 import type { GameDefinition } from "./contract.ts";
 import { drawActions } from "./cost.ts";
@@ -15,7 +15,7 @@ const WIDTH = 320;
 const HEIGHT = 240;
 
 /** Draws the first steps of one episode; hears of exceptions, coordinates that are no numbers, a blank or a still picture. */
-export function drawOnce(definition: GameDefinition, report: Report): void {
+export function drawOnce(definition: GameDefinition, report: Report, deadline: Deadline): void {
   const instance = createInstance(definition, { seedLow: 5 });
   const player = new RandomPlayer(definition.action, 5);
   const heard: Heard = { marks: 0, bad: "", calls: [] };
@@ -31,7 +31,7 @@ export function drawOnce(definition: GameDefinition, report: Report): void {
   };
   instance.start(0);
   try {
-    for (let step = 0; step < DRAWN_STEPS && !instance.episodeOver; step++) {
+    for (let step = 0; step < DRAWN_STEPS && !instance.episodeOver && !deadline.isOver; step++) {
       draw();
       instance.step(drawActions(instance, player));
     }
