@@ -34,6 +34,8 @@ OTHER_REPORTS = {
 """What reports say by kind that are not of the game; every other kind is."""
 
 
+GENERAL_NAMES = ("Error", "GameError")
+"""Classes of errors that say nothing: our checks' own, and the one for everything."""
 WITH_STACK = ("contract", "load", "parameter", "draw-throws")
 """Findings of exceptions: the other ones are told by one place."""
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -239,7 +241,7 @@ def report_text(report: GameReport, *, again: bool = False) -> str:
         )
         if value is not None
     )
-    is_named = report.kind in OTHER_REPORTS or report.name in report.text
+    is_named = report.kind in OTHER_REPORTS or report.name in (*report.text.split(": "), *GENERAL_NAMES)
     what = report.text if is_named else f"{report.name}: {report.text}"
     times = f" ({report.count} times so far)" if report.count > 1 else ""
     suffix = f" [{report.name}]" if report.kind == "check" else ""

@@ -122,7 +122,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "this.basket = 3;",
         "this.basket = shared++ % 7;",
         (
-            "error: the same seed and actions played differently in a new game: at the start of episode 0 obs",
+            "error: the same seed and actions played differently in a new game: at the start of episode 0",
             "keep all state in the game object",
         ),
     ),
@@ -200,9 +200,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "a reward that is a text": (
         "(caught ? 1 : -1) : 0",
         '(caught ? 1 : -1) : "0"',
-        (
-            'g.ts:15:43: error: update() returned reward = "0", expected a number (tick 1 of episode 0); action',
-        ),
+        ('g.ts:15:43: error: update() returned reward = "0", expected a number (tick 1 of episode 0);',),
     ),
     "an exception in update": (
         "this.ball.x === this.basket;",
@@ -291,9 +289,7 @@ MISTAKES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "draw throws": (
         "    context.fillRect(",
         "    context.drawImage(this.picture.image, 0, 0);\n    context.fillRect(",
-        (
-            "g.ts:21:36: error: draw() threw: TypeError: Cannot read properties of undefined (reading 'image')",
-        ),
+        ("g.ts:21:36: error: draw() threw: TypeError: Cannot read properties of undefined (reading",),
     ),
     "draw draws nothing": (
         "    context.fillRect(",
@@ -324,9 +320,8 @@ async def checking(folder: Path) -> AsyncIterator[RunService]:
             await host.stop()
 
 
-async def said(service: RunService, path: Path, source: str) -> list[str]:
-    """The lines of a check of `source`; a name of its own for each, since a module is known by its name."""
-    path.write_text(source)
+async def said(service: RunService, path: Path) -> list[str]:
+    """The lines of a check of the game that stands there now."""
     try:
         view = await service.check_game(str(path), budget_seconds=2.0, wait_seconds=60.0)
     except GameError as error:
@@ -338,15 +333,18 @@ async def said(service: RunService, path: Path, source: str) -> list[str]:
 @pytest.mark.timeout(300)
 async def test_every_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path) -> None:
     wrong: list[str] = []
+    game = tmp_path / "g.ts"
     (tmp_path / "ball.png").touch()
     async with checking(tmp_path) as service:
-        assert (await said(service, tmp_path / "g.ts", GAME))[2:-1] == [""], "the game itself is sound"
+        game.write_text(GAME)
+        assert (await said(service, game))[2:-1] == [""], "the game itself is sound"
         for name, (old, new, expected) in MISTAKES.items():
             assert GAME.count(old) >= 1, name
             source = GAME.replace(old, new, 1) + (SLOW if "slow" in new else "")
             if "actionMask" in new:
                 source = source.replace("  action: ", "  actionMask: true,\n  action: ")
-            text = "\n".join(await said(service, tmp_path / "g.ts", source))
+            game.write_text(source)
+            text = "\n".join(await said(service, game))
             missing = [one for one in expected if one not in text]
             if missing:
                 wrong.append(f"--- {name}: missing {missing} in\n{text}")

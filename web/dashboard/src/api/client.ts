@@ -5,6 +5,7 @@ import type {
   GameEntry,
   JoinLink,
   JoinRequest,
+  LogView,
   MetricsView,
   Problem,
   RunView,
@@ -57,6 +58,7 @@ export const api = {
   runs: () => get<RunView[]>("api/runs"),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
+  log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),

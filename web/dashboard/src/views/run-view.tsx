@@ -11,6 +11,7 @@ import { isOver } from "../state/run-state.ts";
 import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
 import { FleetCard } from "./fleet-card.tsx";
+import { GameLog } from "./game-log.tsx";
 import { JoinCard } from "./join-card.tsx";
 import { Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
@@ -76,6 +77,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           isLoading={live.early !== null}
         />
       </section>
+      <GameLog lines={live.log} />
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} />}
     </main>
   );
