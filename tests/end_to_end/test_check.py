@@ -13,6 +13,7 @@ from attract.commands.gateway import running_gateway
 from attract.errors import GameError
 from attract.server.run_service import RunService
 from attract.settings import ServerSettings
+from attract_command import run_attract
 
 GAME = """\
 import { box, defineGame, discrete } from "attract";
@@ -351,3 +352,62 @@ async def test_every_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path
             if "/assets/" in text or "rollout-" in text or "check-worker" in text or "as external" in text:
                 wrong.append(f"--- {name}: tells of our own code\n{text}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.timeout(300)
+async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
+    async with checking(tmp_path) as service:
+        for name in ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "foragers"):
+            view = await service.check_game(name, budget_seconds=2.0, wait_seconds=60.0)
+            assert view.findings == [], name
+            assert view.play is not None
+            assert view.play.episodes > 10, name
+
+
+def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
+    game = tmp_path / "g.ts"
+    game.write_text(GAME.replace("random.int(7)", "Math.floor(Math.random() * 7)"))
+    outcome = run_attract("check", str(game), "--json", runs_dir=tmp_path / "runs")
+    assert outcome.code == 1, outcome.stderr
+    found = {one["id"]: one for one in outcome.json["findings"]}
+    assert set(found) == {"not-reproducible", "random"}
+    assert (found["random"]["line"], found["random"]["column"]) == (6, 38)
+    assert outcome.json["ok"] is False
+    assert "2 errors, 0 warnings" in outcome.stderr
+    assert not (tmp_path / "runs").exists(), "a check leaves nothing behind"
+    assert run_attract("check", "nowhere.ts", runs_dir=tmp_path / "runs").code == 2
+
+
+def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: Path) -> None:
+    game = tmp_path / "g.ts"
+    noisy = f'{MOVE}    console.log("basket", this.basket);\n    console.warn("odd \\x1b[31m");\n'
+    game.write_text(GAME.replace(MOVE, noisy).replace("random.int(7)", "Math.floor(Math.random() * 7)"))
+    outcome = run_attract(
+        "train", str(game), "--headless", "--workers", "2", "--total-steps", "30000", "--json",
+        runs_dir=tmp_path / "runs",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.stderr
+    said = outcome.stderr
+    assert "check: the game calls Math.random() (" in said
+    assert "    at Catch.start (" in said
+    assert "g.ts:6:38" in said
+    # The first copy of one worker, however many play: its basket moves by one at most from line to line.
+    assert "game: basket 3" in said or "game: basket 2" in said or "game: basket 4" in said
+    assert "game (warn): odd \\x1b[31m" in said
+    assert "lines left out)" in said
+    assert "\x1b[31m" not in said
+    assert outcome.json["agent_steps"] >= 30_000
+
+
+def test_a_game_that_cannot_be_played_ends_its_training_at_once_with_one_stack(tmp_path: Path) -> None:
+    game = tmp_path / "g.ts"
+    game.write_text(GAME.replace("landed ? (caught ? 1 : -1) : 0", "landed ? this.points / 2 : 0"))
+    outcome = run_attract(
+        "train", str(game), "--headless", "--workers", "1", "--total-steps", "10000000",
+        runs_dir=tmp_path / "runs",
+    )  # fmt: skip
+    said = outcome.stdout + outcome.stderr
+    assert outcome.code == 1, said
+    assert said.count("at Catch.update (") == 1, said
+    assert "g.ts:15:43" in said
+    assert "error: the game cannot be played: update() returned reward = NaN" in said
