@@ -354,7 +354,22 @@ async def test_every_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.timeout(300)
+async def test_a_package_s_call_is_told_where_the_author_calls_the_package(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "dice"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "dice", "type": "module", "main": "index.js"}')
+    (package / "index.js").write_text("export const roll = (n) => Math.floor(Math.random() * n);\n")
+    source = GAME.replace("let shared = 0;", 'import { roll } from "dice";').replace(
+        "random.int(7)", "roll(7)"
+    )
+    (tmp_path / "g.ts").write_text(source)
+    async with checking(tmp_path) as service:
+        view = await service.check_game(str(tmp_path / "g.ts"), budget_seconds=2.0, wait_seconds=60.0)
+    found = {one.id: one for one in view.findings}
+    assert (found["random"].line, (found["random"].file or "").split("/")[-1]) == (6, "g.ts")
+    assert "node_modules/dice/index.js:1:" in (found["random"].stack or "")
+
+
 async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
     async with checking(tmp_path) as service:
         for name in ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "foragers"):

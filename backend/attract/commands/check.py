@@ -17,7 +17,7 @@ from attract.schema.game import GameDescription
 from attract.settings import ServerSettings
 from attract.terminal import finding_text
 
-BUDGET_SECONDS = 8.0
+BUDGET_SECONDS = 6.0
 """Most games need a tenth of that; a slow one is played as far as it gets."""
 HOST_SECONDS = 30.0
 EXIT_CLEAN, EXIT_ERRORS = 0, 1

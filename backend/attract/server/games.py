@@ -19,7 +19,7 @@ from attract.errors import ConfigurationError, GameError, nearest_name
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
-from attract.server.places import method_stack, own_stack
+from attract.server.places import PACKAGES, method_stack, own_stack
 from attract.server.source_maps import SourceMap
 
 SDK = "attract"
@@ -306,10 +306,10 @@ def _readable_map(path: Path, game: str) -> bytes | None:
 def _short_source(source: str, top: Path) -> str:
     parts = [part for part in Path(source).parts if part != ".."]
     name = top.name
+    if PACKAGES in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
     if name and name in parts:
         return "/".join(parts[len(parts) - parts[::-1].index(name) - 1 :])
-    if "node_modules" in parts:
-        return "/".join(parts[len(parts) - parts[::-1].index("node_modules") - 1 :])
     return "/".join(parts[-2:]) if "sdk" in parts else parts[-1]
 
 

@@ -9,7 +9,8 @@ from attract.server.source_maps import FRAME, SourceMap
 
 SDK_SOURCES = ("sdk/attract.js", "sdk/src/")
 """Beginnings of what a source map calls our SDK."""
-PACKAGES = "node_modules/"
+PACKAGES = "node_modules"
+"""The folder that packages of others lie in."""
 LINE = re.compile(r"^\s*at .*|^[^\s]*@.*", re.MULTILINE)
 """One frame, as V8 prints it or as the others do."""
 FUNCTION = re.compile(r"^\s*at (?:async )?(?:new )?([^\s(]+) \(|^([^\s@/]+)@")
@@ -32,7 +33,7 @@ class Place:
     @property
     def is_own(self) -> bool:
         """Written by the game's author, not a package's."""
-        return not self.file.startswith(PACKAGES)
+        return PACKAGES not in self.file.split("/")
 
 
 def own_frames(stack: str, find_map: FindMap) -> list[tuple[str, Place]]:

@@ -66,7 +66,7 @@ test("a game that does not come back is ended, and where it was is told", () => 
   expect(answers[0]).toMatchObject({ check_id: 3, unplayable: false, description: null });
   expect(answers[0].findings[0]).toMatchObject({ id: "hang", severity: "error" });
   expect(answers[0].findings[0].text).toBe(
-    "the game did not come back within 10 s, during random play: a hang leaves no stack",
+    "the game did not come back within 7 s, during random play: a hang leaves no stack",
   );
 });
 

@@ -211,7 +211,6 @@ class GameCheck {
     const createMilliseconds = measureCreation(this.#definition, this.#options, deadline);
     const steps = Math.min(summary.steps, MEASURED_STEPS);
     const cost = measureTicks(this.#definition, steps, this.#options, deadline);
-    const { game } = createInstance(this.#definition);
     if (createMilliseconds > SLOW_CREATE_MS) {
       const all = (COPIES * createMilliseconds) / 1000;
       this.#report({
@@ -221,7 +220,7 @@ class GameCheck {
           `create() and the first start() take ${short(createMilliseconds)} ms: ` +
           `a worker of ${COPIES} copies needs ${short(all)} s before its first step`,
         fix: "make large tables once, outside of the game object, and share them; or take fewer copies with --instances",
-        method: methodSource(game, "start"),
+        method: methodSource(createInstance(this.#definition).game, "start"),
       });
     }
     const stepMilliseconds = (cost.microsecondsPerTick * summary.ticks) / Math.max(1, summary.steps) / 1000;
@@ -233,7 +232,7 @@ class GameCheck {
           `a step takes ${short(stepMilliseconds)} ms: a worker plays ${short(1000 / stepMilliseconds)} steps a second, ` +
           `100,000 steps take it ${short((100 * stepMilliseconds) / 60)} minutes`,
         fix: "look for what update() makes anew or searches in every tick",
-        method: methodSource(game, "update"),
+        method: methodSource(createInstance(this.#definition).game, "update"),
       });
     }
     return { ...cost, createMilliseconds };

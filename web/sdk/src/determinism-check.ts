@@ -53,7 +53,7 @@ export function checkDeterminism(
       fix:
         called.length > 0
           ? `${called.join(" and ")} would explain it`
-          : "keep all state in the game object, none in variables of the module, and make all of it anew in start()",
+          : "keep all state in the game object, none in variables of the module or static fields, and set all of it anew in start()",
     });
     return;
   }

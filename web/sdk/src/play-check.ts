@@ -105,7 +105,7 @@ function reportRewards(
     fix:
       lowest === 0
         ? "agents learn only from rewards they meet: reward steps on the way as well, or let the game begin nearer to its goal"
-        : "reward what is good and end the episode where it is lost: as it is, all play is worth the same",
+        : "where there is a goal, random play never reached it: begin nearer to it, or reward the way; where there is none, all play is worth the same",
     method: methodSource(instance.game, "update", "reward"),
   });
 }

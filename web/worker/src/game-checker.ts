@@ -4,7 +4,7 @@ import type { CheckGame, GameChecked } from "@attract/schema";
 import type { HostIdentity } from "./worker-messages.ts";
 
 /** A check may take so much longer than its budget, loading the game included, before it counts as a hang. */
-export const GRACE_MS = 8_000;
+export const GRACE_MS = 5_000;
 
 export type CheckOrder = { identity: HostIdentity; order: CheckGame };
 
