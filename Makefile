@@ -7,7 +7,7 @@ STAMPS := .make
 TORCH := 2.13.0
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test check format mutants clean
+.PHONY: setup demo serve build test check format mutants planted clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -43,6 +43,9 @@ format: $(STAMPS)/python $(STAMPS)/node
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py
+
+planted: setup
+	$(BIN)/python tests/support/planted_failures.py
 
 clean:
 	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web

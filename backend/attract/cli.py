@@ -271,8 +271,10 @@ def health(url: str = "http://127.0.0.1:8000") -> int:
 @app.command
 def results(
     *,
+    suite: Literal["bundled", "defaults"] = "bundled",
     only: str | None = None,
     seed: int | None = None,
+    reward_scale: float | None = None,
     out: Path = Path("docs/results.md"),
     scale: float = 1.0,
     runs_dir: Path | None = None,
@@ -283,10 +285,14 @@ def results(
 
     Parameters
     ----------
+    suite
+        `bundled`: the games that come with Attract, with their settings; `defaults`: plain games without any.
     only
         One task: a game's name, or `schedules`.
     seed
         One seed instead of 1, 2 and 3.
+    reward_scale
+        With `--suite defaults`: one factor on all rewards, instead of 1, 0.001 and 1000.
     out
         The table; the record of finished runs lies beside it, as .json.
     scale
@@ -297,7 +303,7 @@ def results(
     from attract.commands.results import ResultsOrder, make_results
 
     server = _server_settings(port=0, runs_dir=runs_dir)
-    order = ResultsOrder(out, server.runs_dir, only, seed, scale)
+    order = ResultsOrder(out, server.runs_dir, suite, only, seed, scale, reward_scale)
     return make_results(order, lambda text: print(text, flush=True))
 
 

@@ -27,7 +27,7 @@ class PpoSettings(Settings):
     n_epochs: Positive = 4
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
-    learning_rate_schedule: ScheduleName = "constant"
+    learning_rate_schedule: ScheduleName = "linear"
     gamma: Fraction = 0.99
     """Discount per step, not per tick."""
     gae_lambda: Fraction = 0.95
@@ -42,7 +42,7 @@ class PpoSettings(Settings):
     """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
     would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
-    target_kl: Annotated[float, Field(gt=0)] | None = None
+    target_kl: Annotated[float, Field(gt=0)] | None = 0.02
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch (rule P1)."""
@@ -64,6 +64,14 @@ class PpoSettings(Settings):
     """State a recurrent policy's segment is trained from: the one it began with (rule S3), or zeros."""
     burn_in_steps: Annotated[int, Field(ge=0)] = 0
     """First steps of each segment that only carry a recurrent state, and are not learned from."""
+    exploration: Literal["none", "rnd"] = "none"
+    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
+    rewards: for goals that random play never finds."""
+    exploration_coef: Annotated[float, Field(ge=0)] = 0.5
+    """Factor on that bonus, whose discounted returns are about 1 at first and fade."""
+    normalize_rewards: bool = True
+    """Divide rewards by the size of the discounted returns seen so far (rule P11), so that it does not matter
+    in what unit a game counts them. Reports show them as the game gave them."""
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph (rule P7); uint8 never is."""
     schedule_steps: Positive | None = None

@@ -18,6 +18,21 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
             "gae_lambda": 0.9,
         }
     },
+    "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
+    "puzzle": {
+        "policy": {"hidden_sizes": [128, 128], "shared_trunk": False},
+        "ppo": {"entropy_coef": 0.005, "entropy_coef_schedule": "linear"},
+    },
+    "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
+    "explore": {"ppo": {"exploration": "rnd"}},
+    "pixels": {
+        "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3, "entropy_coef": 0.01},
+        "collection": {"instances_per_worker": 32},
+    },
+    "memory": {
+        "policy": {"recurrent": "lstm"},
+        "ppo": {"learning_rate": 1e-3, "num_minibatches": 4},
+    },
     "segments-64": {
         "ppo": {
             "horizon": 64,
@@ -32,8 +47,19 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         }
     },
 }
-"""`default`: the settings' own defaults, whatever a game recommends. `classic-control`: small vectors, short
-episodes, solved in seconds. `segments-64`: large batches of 64-step segments, passed over once."""
+
+PRESET_HELP: Mapping[str, str] = {
+    "default": "The settings' own defaults, whatever the game recommends.",
+    "classic-control": "Small vectors and short episodes, as in CartPole: solved in seconds.",
+    "reflex": "What an action is worth shows within a second or two: dodging, catching, balancing.",
+    "puzzle": "Turn by turn, with many different positions: boards, cards, tiles.",
+    "long-run": "What an action is worth shows hundreds of decisions later: building, racing, saving up.",
+    "explore": "Random play never earns anything: a far goal, a key before a door.",
+    "pixels": "The observation is a picture.",
+    "memory": "What was seen earlier matters later, and the observation no longer shows it.",
+    "segments-64": "Large batches of 64-step segments, passed over once: for very many games at once.",
+}
+"""When to take each preset, in a sentence."""
 
 
 def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +68,7 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
     names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
     rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
-    stays.
+    stays. `total_steps` given in a layer ends the schedules too, whatever a lower layer has them run over.
     """
     merged: dict[str, Any] = {}
     for layer in layers:
@@ -56,10 +82,12 @@ def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
     if isinstance(given.get("parameters"), Mapping):
         # A parameter has one distribution: the one given replaces what was below it whole.
         merged["parameters"] |= given["parameters"]
-    ppo, chosen = merged.get("ppo"), given.get("ppo")
+    ppo, chosen = merged.get("ppo"), given.get("ppo", {})
     if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
         return merged
     kept, named = cast("dict[str, Any]", ppo), cast("Mapping[str, Any]", chosen)
+    if given.get("total_steps") is not None and named.get("schedule_steps") is None:
+        kept.pop("schedule_steps", None)
     one, other = "minibatch_steps", "num_minibatches"
     for first, second in ((one, other), (other, one)):
         if named.get(first) is not None and named.get(second) is None:

@@ -31,7 +31,7 @@ class PolicySettings(Settings):
     """A recurrent core between the encoders and the trunk."""
     recurrent_size: Positive = 64
     """Outputs of that core."""
-    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = -0.5
+    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = 0.5
     """Of continuous actions at first, in units of half the action's range (see `DiagonalGaussian`)."""
 
     @property
@@ -66,8 +66,9 @@ class CollectionSettings(Settings):
     collect ahead of it, by up to `max_policy_lag` versions."""
     num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
     """Workers the first lease waits for, and how many a headless run starts."""
-    instances_per_worker: Annotated[int, Field(ge=1, le=8192)] = 64
-    """Running copies of the game in each worker, stepped as one batch."""
+    instances_per_worker: Annotated[int, Field(ge=1, le=8192)] | None = None
+    """Running copies of the game in each worker, stepped as one batch. None: 64, or fewer where the run would
+    end before long episodes of so many games do."""
     seats: Annotated[tuple[PolicyId, ...], BeforeValidator(_names)] = ()
     """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
     one, `main`, plays them all."""
@@ -132,7 +133,20 @@ class RunSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     learner_threads: Annotated[int, Field(ge=0)] = 0
     """Torch threads; 0: one on small machines."""
-    preset: Literal["default", "classic-control", "segments-64"] | None = None
+    preset: (
+        Literal[
+            "default",
+            "classic-control",
+            "reflex",
+            "puzzle",
+            "long-run",
+            "explore",
+            "pixels",
+            "memory",
+            "segments-64",
+        ]
+        | None
+    ) = None
     """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
     policy: PolicySettings = PolicySettings()
     ppo: PpoSettings = PpoSettings()

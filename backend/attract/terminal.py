@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from attract.schema.api import FindingView, GameReport, LessonView, LogLine, RunView
+from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 
 PHASES = (
     ("game", "fleet/game_fraction"),
@@ -261,7 +261,7 @@ def report_text(report: GameReport, *, again: bool = False) -> str:
     return printable("\n".join(lines))
 
 
-def finding_text(finding: FindingView) -> str:
+def check_text(finding: CheckFinding) -> str:
     """A finding as compilers print theirs: place, severity, what is wrong, its id, and below what to do."""
     place = "" if finding.file is None else f"{finding.file}:{finding.line}:{finding.column}: "
     lines = [f"{place}{finding.severity}: {finding.text} [{finding.id}]", f"  {finding.fix}"]
@@ -281,6 +281,14 @@ def log_text(line: LogLine) -> str:
 def printable(text: str) -> str:
     """`text` with every character that a terminal would obey written out, but line ends and tabs."""
     return UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def finding_text(finding: Finding) -> str:
+    """The lines that tell of a finding, or that it no longer holds."""
+    if finding.withdrawn:
+        return f"no longer so: {finding.text} ({finding.finding_id})"
+    look = "not learning?" if finding.kind == "learning" else "slow?"
+    return f"{look} {finding.text} ({finding.finding_id}).\n  {finding.advice}."
 
 
 def lesson_text(lesson: LessonView) -> str:

@@ -1,7 +1,9 @@
+from typing import get_args
+
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.presets import PRESETS, layer_settings
+from attract.presets import PRESET_HELP, PRESETS, layer_settings
 from attract.settings import PpoSettings, RunSettings
 
 
@@ -80,3 +82,17 @@ def test_what_cannot_be_is_left_to_the_settings_to_refuse():
         ppo({"ppo": 5})
     with pytest.raises(ConfigurationError, match="parameters"):
         RunSettings.from_mapping(layer_settings({"parameters": {"size": 8}}, {"parameters": 5}))
+
+
+def test_P10_total_steps_win_over_a_games_schedule():
+    recommended = {"ppo": {"learning_rate_schedule": "linear", "schedule_steps": 1_000_000}}
+    assert ppo(recommended).schedule_steps == 1_000_000
+    assert ppo(recommended, {"total_steps": 3_000_000}).schedule_steps is None
+    # What is given beside the total stays, and what was given for one layer is not taken by another.
+    both = {"total_steps": 3_000_000, "ppo": {"schedule_steps": 500_000}}
+    assert ppo(recommended, both).schedule_steps == 500_000
+
+
+def test_every_preset_says_when_to_take_it():
+    assert list(PRESET_HELP) == list(PRESETS)
+    assert set(get_args(get_args(RunSettings.model_fields["preset"].annotation)[0])) == set(PRESETS)

@@ -5,13 +5,13 @@ import io
 import pytest
 from rich.console import Console
 
-from attract.schema.api import FindingView, GameReport, LessonView, LogLine, RunView
+from attract.schema.api import CheckFinding, GameReport, LessonView, LogLine, RunView
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
+    check_text,
     create_display,
     duration,
-    finding_text,
     lesson_text,
     log_text,
     progress_share,
@@ -136,7 +136,7 @@ def test_a_report_that_comes_again_is_one_line_and_a_stack_is_told_once() -> Non
 
 
 def test_a_finding_reads_like_a_compiler_s() -> None:
-    finding = FindingView(
+    finding = CheckFinding(
         id="random",
         severity="error",
         text="the game calls Math.random() (once in all)",
@@ -146,13 +146,13 @@ def test_a_finding_reads_like_a_compiler_s() -> None:
         column=38,
         stack="    at Catch.start (g/catch.ts:6:38)",
     )
-    assert finding_text(finding) == (
+    assert check_text(finding) == (
         "g/catch.ts:6:38: error: the game calls Math.random() (once in all) [random]\n"
         "  draw from `random` of start()"
     )
     thrown = finding.model_copy(update={"id": "contract", "file": None})
-    assert finding_text(thrown).splitlines()[-1] == "    at Catch.start (g/catch.ts:6:38)"
-    assert finding_text(thrown).startswith("error: ")
+    assert check_text(thrown).splitlines()[-1] == "    at Catch.start (g/catch.ts:6:38)"
+    assert check_text(thrown).startswith("error: ")
 
 
 def test_what_a_game_logs_is_marked_and_what_a_terminal_would_obey_is_written_out() -> None:

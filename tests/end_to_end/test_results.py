@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 
@@ -28,6 +30,35 @@ def test_a_task_is_trained_with_its_rival_once(tmp_path: Path) -> None:
     assert second.code == 0, second.stderr
     assert line in out.read_text()
     assert not (tmp_path / "none").exists(), "the second call runs nothing"
+
+
+@pytest.mark.parametrize(
+    ("game", "scale", "key", "least", "most"),
+    [
+        # Trained with 1,000 a step, judged by the game's own rewards: an episode has 8 to 500 steps.
+        ("cart-pole", "1000", "plain-cart-pole-bare-1-x1000", 8, 500),
+        # The share won against the simple strategy.
+        ("duel", "1", "plain-duel-bare-1", 0, 1),
+    ],
+)
+def test_a_plain_game_is_trained_with_the_bare_defaults(
+    tmp_path: Path, game: str, scale: str, key: str, least: float, most: float
+) -> None:
+    out = tmp_path / "results.md"
+    command = ("--only", game, "--seed", "1", "--reward-scale", scale, "--scale", "0.002", "--out", str(out))
+    ended = run_attract("results", "--suite", "defaults", *command, runs_dir=tmp_path / "runs")
+    assert ended.code == 0, ended.stderr
+    rows = json.loads(out.with_suffix(".json").read_text())["rows"]
+    assert rows.keys() == {key}
+    assert rows[key]["flags"] == []
+    assert least <= rows[key]["return_mean"] <= most
+    assert "## Plain games with the defaults" in out.read_text()
+
+
+def test_rewards_of_bundled_games_are_their_own(tmp_path: Path) -> None:
+    refused = run_attract("results", "--reward-scale", "10", runs_dir=tmp_path)
+    assert refused.code == 2
+    assert "--suite defaults" in refused.stderr
 
 
 def test_an_unknown_task_is_wrong_use(tmp_path: Path) -> None:

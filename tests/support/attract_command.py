@@ -41,8 +41,9 @@ class AttractCommand:
         runs_dir: Path,
         environment: dict[str, str] | None = None,
         prefix: Sequence[str] = (),
+        folder: Path | None = None,
     ) -> None:
-        """`prefix`: a command that runs the rest of its arguments in its own place."""
+        """`prefix`: a command that runs the rest of its arguments in its own place; `folder`: its own."""
         self._began = time.monotonic()
         self.process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "attract", *arguments],
@@ -51,6 +52,7 @@ class AttractCommand:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            cwd=folder,
             env={**os.environ, "ATTRACT_RUNS_DIR": str(runs_dir), **(environment or {})},
         )
 

@@ -59,6 +59,8 @@ class FakeLearner:
         self.drop_updates = 0
         """How many of the next updates are undone."""
         self.num_trained = 0
+        self.metrics: dict[str, float] = {}
+        """What updates report besides `train/loss`, the version."""
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> LearnerLink:
@@ -143,7 +145,7 @@ class FakeLearner:
                     dropped = 0
                     version += 1
                     self.num_trained += len(message.rows)
-                    published = _published(begin, message.batch_id, version)
+                    published = _published(begin, message.batch_id, version, self.metrics)
                     say(Trained(batch_id=message.batch_id, policy_version=version, metrics=published.metrics))
                     if not self.hold_disk.is_set():
                         self.holding.set()
@@ -159,14 +161,16 @@ class FakeLearner:
                     return
 
 
-def _published(begin: Begin, batch_id: int | None, version: int) -> Published:
+def _published(
+    begin: Begin, batch_id: int | None, version: int, metrics: dict[str, float] | None = None
+) -> Published:
     return Published(
         batch_id=batch_id,
         policy_version=version,
         onnx=_models(begin, version),
         checkpoint=f"checkpoints/{version}",
         weights_sha256=f"{version:064d}",
-        metrics={"train/loss": float(version)},
+        metrics={"train/loss": float(version), **(metrics or {})},
     )
 
 

@@ -13,6 +13,10 @@ def constant(progress: float) -> float:
     return 1.0
 
 
+FLOOR = 0.05
+"""Share of its first value below which no rate falls: a run that goes on after its schedule still learns."""
+
+
 def linear(progress: float) -> float:
     """From 1 at the start down to 0 at the end."""
     return 1.0 - progress
@@ -40,10 +44,17 @@ def progress_of(agent_steps: int, schedule_steps: int | None) -> float:
 
 
 def scheduled(value: float, schedule: str, agent_steps: int, schedule_steps: int | None) -> float:
-    """`value` at this point of the run; depends on nothing but its arguments, so it goes on at resume."""
-    return value * resolve_schedule(schedule)(progress_of(agent_steps, schedule_steps))
+    """`value` at this point of the run, never below a twentieth of it.
+
+    Depends on nothing but its arguments, so it goes on at resume.
+    """
+    return value * max(FLOOR, _factor(schedule, agent_steps, schedule_steps))
 
 
 def annealed_to_one(value: float, schedule: str, agent_steps: int, schedule_steps: int | None) -> float:
     """From `value` at the start to 1 where the schedule's factor has fallen to 0; `value` while constant."""
-    return 1.0 - scheduled(1.0 - value, schedule, agent_steps, schedule_steps)
+    return 1.0 - (1.0 - value) * _factor(schedule, agent_steps, schedule_steps)
+
+
+def _factor(schedule: str, agent_steps: int, schedule_steps: int | None) -> float:
+    return resolve_schedule(schedule)(progress_of(agent_steps, schedule_steps))

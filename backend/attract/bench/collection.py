@@ -9,7 +9,7 @@ from typing import Any, Literal
 from attract.bench.figure import Figure
 from attract.bench.measure import BenchOptions, Measure
 from attract.bench.page import BenchPage, open_page
-from attract.collection.config import BLOCK_BYTES
+from attract.collection.config import BLOCK_BYTES, USUAL_INSTANCES
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.game import GameDescription
@@ -38,7 +38,7 @@ class Task:
 
     game: str
     policy: PolicySettings
-    num_instances: int = RunSettings().collection.instances_per_worker
+    num_instances: int = USUAL_INSTANCES
     horizon: int = RunSettings().ppo.horizon
 
 

@@ -1,9 +1,9 @@
 """What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import numpy as np
 
@@ -20,6 +20,10 @@ FAR_BLOCK_BYTES: Final = 256 * 1024
 MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
+USUAL_INSTANCES: Final = 64
+FEWEST_INSTANCES: Final = 4
+EXPECTED_STEPS: Final = 1_000_000
+"""What a run without an end is taken to need, where that matters."""
 OBSERVE_SLOT_BYTES: Final = 32
 """Of a slot in an `observe` beside what it sees: reward, flags, ticks, episode, column of its final."""
 EPISODE_BYTES: Final = 512
@@ -45,7 +49,10 @@ class CollectionConfig:
     schedule: Literal["sync", "overlap", "async"] = "overlap"
     num_workers: int = 1
     """Workers expected: the first lease waits for them."""
-    instances_per_worker: int = 64
+    instances_per_worker: int | None = None
+    """None until the game is known, where `fitted` chooses."""
+    total_steps: int | None = None
+    """Agent steps after which the run ends; None: not known."""
     max_policy_lag: int = 1
     """Largest lag in `overlap` (at most 1) and `async` (any from 1 on); `sync` is always 0."""
     prefetch: int = 1
@@ -67,17 +74,40 @@ class CollectionConfig:
     """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
 
+    def fitted(self, description: GameDescription) -> Self:
+        """The same for a game that is known now: with a number of instances.
+
+        Unless told, a worker has `USUAL_INSTANCES`, or by halves fewer, down to `FEWEST_INSTANCES`, until the
+        steps of the run (`EXPECTED_STEPS` where it has no end) let every slot play to the game's time limit:
+        of few long episodes, side by side in too many games, none would end before the run does.
+        """
+        if self.instances_per_worker is not None:
+            return self
+        steps = self.total_steps or EXPECTED_STEPS
+        most = steps // (max(1, self.time_limit(description)) * description.num_agents * self.num_workers)
+        chosen = USUAL_INSTANCES
+        while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
+            chosen //= 2
+        return replace(self, instances_per_worker=max(chosen, self.num_groups))
+
+    @property
+    def num_instances(self) -> int:
+        """Games of each worker. Raises: RuntimeError: before the configuration was fitted to a game."""
+        if self.instances_per_worker is None:
+            raise RuntimeError(
+                "expected a configuration fitted to its game, this one has no number of instances"
+            )
+        return self.instances_per_worker
+
     @property
     def group_sizes(self) -> list[int]:
         """Instances of each of a worker's groups, as even as can be; empty without central inference."""
-        cuts = [
-            self.instances_per_worker * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)
-        ]
+        cuts = [self.num_instances * cut // max(1, self.num_groups) for cut in range(self.num_groups + 1)]
         return [end - start for start, end in pairwise(cuts)]
 
     def slots_per_worker(self, description: GameDescription) -> int:
         """Slots of each worker: instances times agents."""
-        return self.instances_per_worker * description.num_agents
+        return self.num_instances * description.num_agents
 
     def batch_target(self, description: GameDescription) -> int:
         """`batch_segments`, or its default: one rollout of the expected fleet."""
@@ -226,12 +256,11 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             setting="ppo.horizon",
             fix=f"the largest horizon that fits is {low}",
         )
-    if config.num_groups > config.instances_per_worker:
+    if config.num_groups > config.num_instances:
         raise ConfigurationError(
-            f"I2: {config.instances_per_worker} instances of a worker cannot be cut into "
-            f"{config.num_groups} groups",
+            f"I2: {config.num_instances} instances of a worker cannot be cut into {config.num_groups} groups",
             setting="collection.async_factor",
-            fix=f"the largest that works is {config.instances_per_worker}",
+            fix=f"the largest that works is {config.num_instances}",
         )
     observed = config.observe_bytes(description)
     if observed > limit:

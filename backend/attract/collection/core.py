@@ -38,10 +38,14 @@ class CollectionCore:
     """
 
     def __init__(self, config: CollectionConfig) -> None:
-        self.config = config
         self._state = CollectionState(config)
 
     # --- views ---
+
+    @property
+    def config(self) -> CollectionConfig:
+        """What decides how the run collects; fitted to the game once that is known."""
+        return self._state.config
 
     @property
     def description(self) -> GameDescription | None:

@@ -105,8 +105,9 @@ class Worker:
 class Fleet:
     """Every host and worker of a run. Ids are issued once and stay with a worker's key for ever."""
 
-    def __init__(self, num_instances: int) -> None:
-        self._num_instances = num_instances
+    def __init__(self, num_instances: int = 0) -> None:
+        self.num_instances = num_instances
+        """Games of each worker; set before the first one is seated."""
         self.hosts: dict[str, Host] = {}
         self.workers: dict[str, Worker] = {}
         self._by_id: list[Worker] = []
@@ -199,8 +200,8 @@ class Fleet:
     def seat(self, worker: Worker) -> None:
         """Give a worker its id and its instances (never used before)."""
         worker.worker_id = len(self._by_id)
-        first = worker.worker_id * self._num_instances
-        worker.instance_ids = range(first, first + self._num_instances)
+        first = worker.worker_id * self.num_instances
+        worker.instance_ids = range(first, first + self.num_instances)
         self._by_id.append(worker)
         del self._unseated[worker.worker_key]
         self._changed()

@@ -72,6 +72,8 @@ def hear_worker(state: CollectionState, worker: Worker, message: FromBrowser, no
 
 
 def _game_described(state: CollectionState, description: GameDescription) -> None:
+    state.config = state.config.fitted(description)
+    state.fleet.num_instances = state.config.num_instances
     check_satisfiable(state.config, description)
     state.described = Described(state.config, description, state.book)
     state.describing = None

@@ -46,7 +46,7 @@ class CollectionState:
 
     def __init__(self, config: CollectionConfig) -> None:
         self.config = config
-        self.fleet = Fleet(config.instances_per_worker)
+        self.fleet = Fleet()
         self.book = LeaseBook()
         self.learner = LearnerState()
         self.gate = FleetGate(config)

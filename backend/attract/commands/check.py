@@ -12,10 +12,10 @@ from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.gateway import running_gateway
 from attract.errors import GameError
-from attract.schema.api import CheckView, FindingView
+from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
 from attract.settings import ServerSettings
-from attract.terminal import finding_text
+from attract.terminal import check_text
 
 BUDGET_SECONDS = 6.0
 """Most games need a tenth of that; a slow one is played as far as it gets."""
@@ -75,7 +75,7 @@ def check_lines(view: CheckView) -> list[str]:
             f"{play.microseconds_per_tick:.2g} microseconds a tick"
         )
     for one in view.findings:
-        lines += ["", finding_text(one)]
+        lines += ["", check_text(one)]
     errors = sum(one.severity == "error" for one in view.findings)
     warnings = len(view.findings) - errors
     found = (
@@ -107,7 +107,7 @@ def _described(game: GameDescription) -> str:
 
 def _not_loaded(game: str, error: GameError) -> CheckView:
     place = BUNDLER_PLACE.search(error.text)
-    finding = FindingView(
+    finding = CheckFinding(
         id="load",
         severity="error",
         text=error.text,

@@ -1,4 +1,4 @@
-"""`attract results`: trains every task for the table of results, a rival beside it, and writes the table."""
+"""`attract results`: trains every task of a suite, a rival beside it, and writes the page of results."""
 
 import dataclasses
 import importlib.util
@@ -8,17 +8,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
 from attract.errors import ConfigurationError
 from attract.results.child import attract, json_of
 from attract.results.machine import describe_machine
 from attract.results.plan import EVALUATION_EPISODES, Run, plan_runs
-from attract.results.record import Record, Row
+from attract.results.record import Record, Row, Said
+from attract.results.suite import SUITE_DIR, module_of, plan_suite
 from attract.results.table import render
 
 MOST_SECONDS = 3 * 3600.0
 """No run is begun after this; another call goes on with those left."""
+OPPONENT_GAMES = 200
+Suite = Literal["bundled", "defaults"]
 RIVAL_PACKAGES = ("stable_baselines3", "gymnasium")
 
 
@@ -28,24 +32,26 @@ class ResultsOrder:
 
     out: Path
     runs_dir: Path
+    suite: Suite = "bundled"
     only: str | None = None
     seed: int | None = None
     scale: float = 1.0
+    reward_scale: float | None = None
+    """Of the suite `defaults` alone; None: all of its factors."""
 
 
 def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
-    """Do the runs that are not recorded yet and write the table after each; 0.
+    """Do the runs that are not recorded yet and write the page after each; 0.
 
     Raises:
-        ConfigurationError: for a task there is not, or when the rival's packages are missing.
+        ConfigurationError: for a task there is not, or when the rival's packages or the games are missing.
         AttractError: when a run fails; those before it are kept.
     """
-    planned = plan_runs(only=order.only, seed=order.seed, scale=order.scale)
+    planned = _planned(order)
     record = Record(order.out.with_suffix(".json"))
     open_runs = [run for run in planned if record.get(run) is None]
     _check_rival(open_runs)
-    # The page shows all seeds of what was asked for, also those of earlier calls.
-    shown = plan_runs(scale=order.scale)
+    shown = _shown(order, record)
     began = time.monotonic()
     for number, run in enumerate(open_runs, start=1):
         if time.monotonic() - began > MOST_SECONDS:
@@ -61,24 +67,74 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
     return 0
 
 
+def _planned(order: ResultsOrder) -> list[Run]:
+    if order.suite == "defaults":
+        return plan_suite(
+            only=order.only, seed=order.seed, reward_scale=order.reward_scale, scale=order.scale
+        )
+    if order.reward_scale is not None:
+        raise ConfigurationError(
+            "the bundled games are trained with their own rewards",
+            setting="--reward-scale",
+            fix="add --suite defaults",
+        )
+    return plan_runs(only=order.only, seed=order.seed, scale=order.scale)
+
+
+def _shown(order: ResultsOrder, record: Record) -> list[Run]:
+    """Every run of the suite asked for, done now or earlier, and of the other one if any is done."""
+    suites: dict[Suite, list[Run]] = {"bundled": plan_runs(scale=order.scale)}
+    if SUITE_DIR.is_dir():
+        suites["defaults"] = plan_suite(scale=order.scale)
+    if order.suite == "defaults" and order.reward_scale is not None:
+        known = {run.key for run in suites["defaults"]}
+        extra = plan_suite(reward_scale=order.reward_scale, scale=order.scale)
+        suites["defaults"] += [run for run in extra if run.key not in known]
+    return [
+        run
+        for suite, runs in suites.items()
+        if suite == order.suite or any(record.get(one) is not None for one in runs)
+        for run in runs
+    ]
+
+
 def _own_row(run: Run, runs_dir: Path) -> Row:
     run_id = f"results-{run.key}"
+    game = run.game if run.reward_scale == 1.0 else str(module_of(run, runs_dir / "scaled-games"))
     trained = attract(
-        "train", run.game, "--headless", "--force", "--run-id", run_id, "--seed", str(run.seed),
+        "train", game, "--headless", "--force", "--run-id", run_id, "--seed", str(run.seed),
         "--total-steps", str(run.steps), *run.flags, "--json",
         runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
     )  # fmt: skip
-    judged = attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
     return Row(
         steps=run.steps,
         flags=list(run.flags),
         agent_steps=trained["agent_steps"],
         wall_seconds=trained["wall_seconds"],
-        return_mean=judged["return_mean"],
-        return_std=judged["return_std"],
-        episodes=judged["episodes"],
         steps_per_second=trained["steps_per_second"],
+        findings=[
+            Said(one["finding_id"], one["first_agent_steps"], one["setting"])
+            for one in trained.get("findings", [])
+        ],
+        **_judged(run, run_id, trained, runs_dir),
     )
+
+
+def _judged(run: Run, run_id: str, trained: dict[str, Any], runs_dir: Path) -> dict[str, Any]:
+    """Mean and deviation of the evaluation's returns in the game's own rewards, or the share won."""
+    if run.opponent is not None:
+        policy = Path(trained["export"]) / "policy.onnx"
+        command = [sys.executable, "-m", "attract.vector.score", run.opponent, str(policy)]
+        played = json_of([*command, "--games", str(OPPONENT_GAMES)])
+        won = played["won"]
+        deviation = (won * (1 - won)) ** 0.5
+        return {"return_mean": won, "return_std": deviation, "episodes": played["episodes"]}
+    played = attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
+    return {
+        "return_mean": played["return_mean"] / run.reward_scale,
+        "return_std": played["return_std"] / run.reward_scale,
+        "episodes": played["episodes"],
+    }
 
 
 def _rival_row(run: Run) -> Row:

@@ -15,13 +15,13 @@ from attract.browser.process import HostProcess
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.runs.exports import export_models
-from attract.schema.api import GameReport, LessonView, LogLine, MetricsRow, RunView
+from attract.schema.api import Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, lesson_text, log_text
+from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
 
 REFRESH_SECONDS = 0.25
 EXIT_DONE, EXIT_FAILED, EXIT_GOAL_MISSED = 0, 1, 3
@@ -103,6 +103,8 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             display.updated(service.view(run_id), body.values)
         elif isinstance(body, LessonView):
             display.say(lesson_text(body))
+        elif isinstance(body, Finding):
+            display.say(finding_text(body))
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
             display.reported(body)
@@ -205,6 +207,9 @@ def _tell_result(console: Console, result: RunResult, goal: float | None, models
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(f"goal of {goal:g} {reached}")
+    if result.findings:
+        names = ", ".join(finding.finding_id for finding in result.findings)
+        say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
     for model in models:
         say(f"policy: {model}")
     if models:
@@ -222,4 +227,5 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "episode_return_mean": result.episode_return_mean,
         "goal_reached": result.goal_reached,
         "export": result.export,
+        "findings": [finding.model_dump(mode="json") for finding in result.findings],
     }

@@ -1,5 +1,6 @@
 """The last 100 finished episodes: what their returns, lengths and metrics come to."""
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,14 @@ class EpisodeWindow:
             self._returns.append(tuple(one["returns"]))
             self._lengths.append(int(one["length"]))
             self._metrics.append(one["metrics"])
+
+    def std(self, name: str) -> float | None:
+        """Standard deviation of a metric over those episodes, None without any."""
+        values = self._values(name)
+        if not values:
+            return None
+        mean = sum(values) / len(values)
+        return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
 
     def _values(self, name: str) -> list[float]:
         """What a metric was in the episodes that have one of that name."""

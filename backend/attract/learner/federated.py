@@ -39,7 +39,9 @@ class FederatedStatistics:
 
     def add(self, moments: Mapping[str, RunningMoments]) -> None:
         """More was seen, by this trainer alone."""
-        self.own = {key: seen.merge(moments[key]) for key, seen in self.own.items()}
+        self.own = {
+            key: seen.merge(moments[key]) if key in moments else seen for key, seen in self.own.items()
+        }
 
     def take_in(self, gathered: Mapping[str, RunningMoments]) -> None:
         """A round is done: what everybody saw since the last one is common now."""

@@ -15,6 +15,7 @@ from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_n
 from attract.learner.exporting import export_policies
 from attract.learner.federated import FederatedAveraging
 from attract.learner.gloo import GlooAveraging
+from attract.learner.health import ExperienceHealth
 from attract.learner.lockstep import Lockstep
 from attract.learner.machine import default_threads, resolve_device
 from attract.learner.phases import EpisodePhases
@@ -91,6 +92,7 @@ class Learner:
             for one in self._state.policies.values():
                 one.begin_federated()
         self._phases = EpisodePhases()
+        self._health = ExperienceHealth(begin.description)
         self._consecutive_dropped = 0
         self._idle_since: float | None = None
         self._needs_warmup = False
@@ -239,6 +241,7 @@ class Learner:
         self._state.curriculum = message.curriculum
         metrics = {
             **update_metrics(reports, rates, is_sole=len(self._state.policies) == 1),
+            **self._health.metrics(fit, reports, is_sole=len(self._state.policies) == 1),
             "train/policy_lag_mean": float(lags.mean()),
             "train/policy_lag_max": float(lags.max()),
             "train/verify_largest_difference": max(

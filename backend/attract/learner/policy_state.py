@@ -12,16 +12,22 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint
 from attract.learner.federated import FederatedStatistics
+from attract.learner.novelty import RandomNetworkDistillation
+from attract.learner.reward_scale import SlotReturns
 from attract.learner.update import create_optimizer
 from attract.learner.verification import Tolerance
-from attract.policy.entries import Entry
 from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.philox import derive_seed
 from attract.settings import PolicySettings, PpoSettings
 
-_STATISTICS = "observation_statistics"
-_COMMON, _OWN = f"{_STATISTICS}_common", f"{_STATISTICS}_own"
+_STATISTICS, _RETURNS = "observation_statistics", "return_statistics"
+_ALL, _COMMON, _OWN = "", "_common", "_own"
+_MOMENTS = ("count", "mean", "squared_deviations")
+_SLOTS = f"{_RETURNS}.slots."
+_NOVELTY = "exploration."
+RETURNS = "//returns"
+"""Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
 _ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
@@ -34,8 +40,14 @@ class PolicyState:
     generator: torch.Generator
     """Shuffles minibatches; on the CPU whatever the device."""
     statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
+    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version. Under
+    `RETURNS` those of discounted returns, where rewards are scaled by them (rule P11)."""
+    slot_returns: SlotReturns = field(default_factory=SlotReturns)
+    reward_range: tuple[float, float] | None = None
+    """Smallest and largest reward of a single step that was learned from; None before there was one."""
     tolerance: Tolerance = field(default_factory=Tolerance)
+    novelty: RandomNetworkDistillation | None = None
+    """What pays for the unseen, where that is asked for."""
     federated: FederatedStatistics | None = None
     """Where the statistics come from, for a trainer that averages with others."""
 
@@ -70,16 +82,32 @@ class PolicyState:
             statistics={
                 key: RunningMoments.empty(tuple(normaliser.mean.shape))
                 for key, normaliser in policy.normalisers.items()
-            },
+            }
+            | ({RETURNS: RunningMoments.empty(())} if ppo.normalize_rewards else {}),
+            novelty=RandomNetworkDistillation(
+                policy.entries,
+                torch.Generator().manual_seed(_number(seed, f"exploration{own}")),
+                device,
+            )
+            if ppo.exploration == "rnd"
+            else None,
         )
 
     def apply_statistics(self) -> None:
         """Let the policy normalise by what was gathered; only between versions (rule P7)."""
-        self.policy.set_statistics(self.statistics)
+        self.policy.set_statistics(self.observation_statistics)
+
+    @property
+    def observation_statistics(self) -> dict[str, RunningMoments]:
+        """Those that belong to the policy's version, and to its graph."""
+        return {key: seen for key, seen in self.statistics.items() if key != RETURNS}
 
     def gather(self, moments: Mapping[str, RunningMoments]) -> None:
-        """More observations were seen (rule P7); the next version normalises by them too."""
-        self.statistics = {key: seen.merge(moments[key]) for key, seen in self.statistics.items()}
+        """More was seen (rules P7, P11); the next version normalises by it too.
+
+        A key that is left out has seen nothing.
+        """
+        self.statistics = _merged(self.statistics, moments)
         if self.federated is not None:
             self.federated.add(moments)
         self.apply_statistics()
@@ -92,10 +120,14 @@ class PolicyState:
     def tensors(self) -> dict[str, Tensor]:
         """State dict and observation statistics, as a checkpoint names them. Not copied."""
         tensors = dict(self.policy.state_dict())
-        tensors |= self._to_tensors(_STATISTICS, self.statistics)
+        tensors |= self._to_tensors(_ALL, self.statistics)
         if self.federated is not None:
             tensors |= self._to_tensors(_COMMON, self.federated.common)
             tensors |= self._to_tensors(_OWN, self.federated.own)
+        if RETURNS in self.statistics:
+            tensors |= {f"{_SLOTS}{name}": tensor for name, tensor in self.slot_returns.tensors().items()}
+        if self.novelty is not None:
+            tensors |= {f"{_NOVELTY}{name}": tensor for name, tensor in self.novelty.tensors().items()}
         return tensors
 
     def document(self) -> dict[str, Any]:
@@ -104,6 +136,7 @@ class PolicyState:
             "random_state": {
                 "shuffle": base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
             },
+            "reward_range": self.reward_range,
             "verification": {
                 "num_checks": self.tolerance.num_checks,
                 "largest_difference": self.tolerance.largest_difference,
@@ -111,7 +144,7 @@ class PolicyState:
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over what `adopt` leaves out: optimizer, random state and tolerance.
+        """Take over what `adopt` leaves out: optimizer, random state, running returns and tolerance.
 
         Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
@@ -119,6 +152,13 @@ class PolicyState:
         state = bytearray(base64.b64decode(checkpoint.document["random_state"]["shuffle"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self.tolerance = Tolerance(**checkpoint.document["verification"])
+        known = checkpoint.document.get("reward_range")
+        self.reward_range = None if known is None else (float(known[0]), float(known[1]))
+        slots, novelty = _within(checkpoint.policy, _SLOTS), _within(checkpoint.policy, _NOVELTY)
+        if slots:
+            self.slot_returns.restore(slots)
+        if self.novelty is not None and novelty:
+            self.novelty.restore(novelty)
         if self.federated is None:
             return
         own = self._from_tensors(_OWN, checkpoint.policy)
@@ -135,7 +175,7 @@ class PolicyState:
         Raises: CheckpointError: when the network's shape differs, naming each tensor that does.
         """
         self.policy.load_state_dict(matching_state(checkpoint, self.policy))
-        statistics = self._from_tensors(_STATISTICS, checkpoint.policy)
+        statistics = self._from_tensors(_ALL, checkpoint.policy)
         if statistics is None:
             raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
         self.statistics = statistics
@@ -174,29 +214,52 @@ class PolicyState:
         }
         self.optimizer.load_state_dict(saved)
 
-    def _to_tensors(self, prefix: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
+    def _to_tensors(self, whose: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""
         tensors: dict[str, Tensor] = {}
-        for entry in self._normalised():
-            one, name = moments[entry.key], f"{prefix}{entry.suffix}"
+        for key, name in self._names(whose).items():
+            one = moments[key]
             tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
             tensors[f"{name}.mean"] = one.mean
             tensors[f"{name}.squared_deviations"] = one.squared_deviations
         return tensors
 
-    def _from_tensors(self, prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
-        """What `_to_tensors` made; None when something of it is missing."""
+    def _from_tensors(self, whose: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
+        """What `_to_tensors` made; None when something of it is missing.
+
+        Of returns nothing need be there: rewards were not scaled then.
+        """
         moments: dict[str, RunningMoments] = {}
-        for entry in self._normalised():
-            names = [f"{prefix}{entry.suffix}.{name}" for name in ("count", "mean", "squared_deviations")]
-            if not tensors.keys() >= set(names):
+        for key, start in self._names(whose).items():
+            names = [f"{start}.{name}" for name in _MOMENTS]
+            if tensors.keys() >= set(names):
+                count, mean, squared = (tensors[name] for name in names)
+                moments[key] = RunningMoments(float(count), mean, squared)
+            elif key == RETURNS:
+                moments[key] = RunningMoments.empty(())
+            else:
                 return None
-            count, mean, squared = (tensors[name] for name in names)
-            moments[entry.key] = RunningMoments(float(count), mean, squared)
         return moments
 
-    def _normalised(self) -> list[Entry]:
-        return [entry for entry in self.policy.entries if entry.key in self.statistics]
+    def _names(self, whose: str) -> dict[str, str]:
+        """How the names of each key's moments begin in a checkpoint."""
+        names = {
+            entry.key: f"{_STATISTICS}{whose}{entry.suffix}"
+            for entry in self.policy.entries
+            if entry.key in self.statistics
+        }
+        return names | ({RETURNS: f"{_RETURNS}{whose}"} if RETURNS in self.statistics else {})
+
+
+def _within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
+    """Those whose names begin so, without it."""
+    return {name.removeprefix(start): one for name, one in tensors.items() if name.startswith(start)}
+
+
+def _merged(
+    seen: Mapping[str, RunningMoments], more: Mapping[str, RunningMoments]
+) -> dict[str, RunningMoments]:
+    return {key: one.merge(more[key]) if key in more else one for key, one in seen.items()}
 
 
 def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
@@ -204,7 +267,11 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
 
     Raises: CheckpointError: when it does not, naming each tensor.
     """
-    saved = {name: tensor for name, tensor in checkpoint.policy.items() if not name.startswith(_STATISTICS)}
+    saved = {
+        name: tensor
+        for name, tensor in checkpoint.policy.items()
+        if not name.startswith((_STATISTICS, _RETURNS, _NOVELTY))
+    }
     wanted = policy.state_dict()
     problems = [
         f"{name}: this network has {_shape(wanted.get(name))}, the checkpoint {_shape(saved.get(name))}"

@@ -55,7 +55,9 @@ class TrainingState:
     @property
     def needs_statistics(self) -> bool:
         """Whether some policy has seen nothing yet of what it is to normalise (rule P7)."""
-        return any(seen.count == 0 for one in self.policies.values() for seen in one.statistics.values())
+        return any(
+            seen.count == 0 for one in self.policies.values() for seen in one.observation_statistics.values()
+        )
 
     def weights_sha256(self) -> str:
         """Hash of the version's state dicts: weights and normalisers of all policies."""

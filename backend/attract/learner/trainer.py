@@ -1,19 +1,27 @@
 """One policy of a run in training: what its rows are judged by, and its part of an update (rules C7, P7)."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+import torch
 from torch import Tensor
 
-from attract.algorithm.distributions import ActionDistribution
+from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
-from attract.learner.policy_state import PolicyState
+from attract.learner.novelty import SeenNovelty
+from attract.learner.policy_state import RETURNS, PolicyState
 from attract.learner.report import UpdateRates, UpdateReport
+from attract.learner.reward_scale import SeenReturns, scaled
 from attract.learner.update import ppo_update
 from attract.learner.update_batch import UpdateBatch
 from attract.learner.verification import VersionHistory, verify
 from attract.ppo_settings import PpoSettings
 from attract.schema.learner import RejectedRow
+
+UNREWARDED_ENTROPY_COEF = 0.01
+"""Least coefficient of the entropy of choices while every step so far had the same reward: nothing was found
+yet that would be worth deciding for, and what looks better is the critic's error."""
 
 
 class PolicyTrainer:
@@ -33,6 +41,9 @@ class PolicyTrainer:
         self._distribution = distribution
         self._ppo = ppo
         self._history = VersionHistory(state.policy, distribution, num_versions)
+        self._seen: SeenReturns | None = None
+        self._novelty: SeenNovelty | None = None
+        self._reward_range: tuple[float, float] | None = None
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""
@@ -57,18 +68,55 @@ class PolicyTrainer:
 
         Raises: NonFiniteUpdateError: the update was undone (rule P8).
         """
-        return ppo_update(
+        update_batch, details = UpdateBatch.of(batch, policy_version), dict[str, float]()
+        low, high = self._reward_range = self._range_with(batch)
+        if low == high and not isinstance(self._distribution, DiagonalGaussian):
+            rates = replace(rates, entropy_coef=max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF))
+            details["train/entropy_coef"] = rates.entropy_coef
+        if self._ppo.normalize_rewards:
+            self._seen = self.state.slot_returns.see(update_batch, self._ppo.gamma)
+            rewards, divisor = scaled(update_batch.rewards, self.state.statistics[RETURNS], self._seen)
+            update_batch = replace(update_batch, rewards=rewards)
+            details["train/reward_divisor"] = divisor
+        if self.state.novelty is not None:
+            self._novelty = self.state.novelty.see(self.state.policy, update_batch, self._ppo.gamma)
+            bonus = self._novelty.bonus * self._ppo.exploration_coef
+            update_batch = replace(update_batch, rewards=update_batch.rewards + bonus)
+            details["train/exploration_bonus"] = float(bonus[batch.valid].mean())
+        report = ppo_update(
             self.state.policy,
             self.state.optimizer,
-            UpdateBatch.of(batch, policy_version),
+            update_batch,
             self._ppo,
             self.state.generator,
             distribution=self._distribution,
             rates=rates,
         )
+        return replace(report, details={**report.details, **details})
 
     def gather(self, batch: Batch) -> None:
-        """Let the next version normalise by these observations too (rule P7)."""
-        self.state.gather(
-            {key: RunningMoments.of(batch.observation[key], batch.valid) for key in self.state.statistics}
-        )
+        """Let the next version normalise by this batch too (rules P7, P11).
+
+        Args:
+            batch: of a warm-up, or that of the last update, which succeeded.
+        """
+        moments = {
+            key: RunningMoments.of(batch.observation[key], batch.valid)
+            for key in self.state.observation_statistics
+        }
+        if self._reward_range is not None:
+            self.state.reward_range, self._reward_range = self._reward_range, None
+        if self._seen is not None:
+            moments[RETURNS] = self._seen.moments
+            self.state.slot_returns.take_over(self._seen)
+            self._seen = None
+        if self.state.novelty is not None and self._novelty is not None:
+            self.state.novelty.take_over(self._novelty, self.state.generator)
+            self._novelty = None
+        self.state.gather(moments)
+
+    def _range_with(self, batch: Batch) -> tuple[float, float]:
+        """Smallest and largest reward of a step, this batch's included."""
+        low, high = (float(one) for one in torch.aminmax(batch.reward[batch.valid]))
+        known = self.state.reward_range
+        return (low, high) if known is None else (min(low, known[0]), max(high, known[1]))

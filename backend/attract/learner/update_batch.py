@@ -41,7 +41,7 @@ class UpdateBatch:
     values: Tensor
     """[T, S] float32, V(observation) under the version that acted."""
     rewards: Tensor
-    """[T, S] float32."""
+    """[T, S] float32; raw, or scaled (rule P11)."""
     terminated: Tensor
     """[T, S] bool."""
     truncated: Tensor

@@ -19,6 +19,11 @@ class Rival:
     settings: dict[str, Any]
     linear: tuple[str, ...] = ()
     """Settings that fall linearly to 0."""
+    normalize: bool = False
+    """Observations and rewards are divided by their running deviations."""
+    starts: tuple[tuple[float, float], ...] = ()
+    """Range of each number of the state at an episode's start, in the order in which our game draws them: it
+    is judged on the episodes that ours is. Empty: on Gymnasium's own."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +140,16 @@ class Run:
     steps: int
     flags: tuple[str, ...] = ()
     rival: Rival | None = field(default=None, compare=False)
+    reward_scale: float = 1.0
+    """The game's rewards are multiplied by it; what is recorded is divided by it again."""
+    opponent: str | None = None
+    """A module in which the policy plays against a script: recorded is the share of episodes that it wins."""
 
     @property
     def key(self) -> str:
         """Names the run in the record and as a run's folder."""
-        return f"{self.task}-{self.variant}-{self.seed}"
+        scale = "" if self.reward_scale == 1.0 else f"-x{self.reward_scale:g}"
+        return f"{self.task}-{self.variant}-{self.seed}{scale}"
 
 
 def plan_runs(*, only: str | None = None, seed: int | None = None, scale: float = 1.0) -> list[Run]:
@@ -153,12 +163,7 @@ def plan_runs(*, only: str | None = None, seed: int | None = None, scale: float 
     Raises: ConfigurationError: for a task there is not, or a scale that cannot be.
     """
     names = [*(task.game for task in TASKS), SCHEDULES_NAME]
-    if only is not None and only not in names:
-        near = nearest_name(only, names)
-        fix = f"did you mean {near!r}?" if near else f"tasks: {', '.join(names)}"
-        raise ConfigurationError(f"there is no task {only!r}", setting="--only", fix=fix)
-    if not 0 < scale <= 1:
-        raise ConfigurationError(f"must be above 0 and at most 1, got {scale}", setting="--scale")
+    check_choice(names, only, scale)
     runs: list[Run] = []
     seeds: Sequence[int] = SEEDS if seed is None else (seed,)
     for name, task in zip(names, (*TASKS, SCHEDULES), strict=True):
@@ -173,6 +178,16 @@ def plan_runs(*, only: str | None = None, seed: int | None = None, scale: float 
             if task.rival is not None:
                 runs.append(Run(name, "sb3", each, task.game, steps, rival=task.rival))
     return runs
+
+
+def check_choice(names: Sequence[str], only: str | None, scale: float) -> None:
+    """Raises: ConfigurationError: unless `only` is None or one of `names`, and `scale` in (0, 1]."""
+    if only is not None and only not in names:
+        near = nearest_name(only, names)
+        fix = f"did you mean {near!r}?" if near else f"tasks: {', '.join(names)}"
+        raise ConfigurationError(f"there is no task {only!r}", setting="--only", fix=fix)
+    if not 0 < scale <= 1:
+        raise ConfigurationError(f"must be above 0 and at most 1, got {scale}", setting="--scale")
 
 
 def _flags(task: Task, variant: Variant) -> tuple[str, ...]:

@@ -1,11 +1,22 @@
 """The record of finished runs: a JSON file beside the table, so that a run is done once."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attract.results.plan import Run
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding of the doctor for learning that held when a run ended."""
+
+    finding: str
+    agent_steps: int
+    """When it was first seen."""
+    setting: str | None
+    """What it said to try."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +31,11 @@ class Row:
     wall_seconds: float
     """From the first lease to the last update; for the rival, `learn` alone."""
     return_mean: float
-    """Of the evaluation's episodes, each played to its end."""
+    """Of the evaluation's episodes, each played to its end; against an opponent the share won."""
     return_std: float
     episodes: int
     steps_per_second: float
+    findings: list[Said] = field(default_factory=list[Said])
 
 
 class Record:
@@ -36,7 +48,7 @@ class Record:
         self.machine = ""
         if path.exists():
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            self._rows = {key: Row(**row) for key, row in data["rows"].items()}
+            self._rows = {key: _row(row) for key, row in data["rows"].items()}
             self.machine = data["machine"]
 
     def get(self, run: Run) -> Row | None:
@@ -57,3 +69,9 @@ class Record:
         temporary = self._path.with_name(self._path.name + ".new")
         temporary.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
         temporary.replace(self._path)
+
+
+def _row(values: dict[str, Any]) -> Row:
+    known: dict[str, Any] = {"findings": [], **values}
+    known["findings"] = [Said(**said) for said in known["findings"]]
+    return Row(**known)

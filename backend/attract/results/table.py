@@ -5,6 +5,7 @@ from statistics import mean, median
 
 from attract.results.plan import EVALUATION_EPISODES, SCHEDULES, SCHEDULES_NAME, TASKS, Run, Task, Variant
 from attract.results.record import Record, Row
+from attract.results.suite_table import render_suite
 
 MISSING = "not run"
 NO_TWIN = "no twin"
@@ -35,7 +36,7 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
         parts.append(f"Machine: {record.machine}. {SECONDS}")
     if scale != 1.0:
         parts.append(SCALED.format(share=scale))
-    parts += [_tasks_table(record, runs), _schedules_table(record, runs)]
+    parts += [_tasks_table(record, runs), _schedules_table(record, runs), render_suite(record, runs)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -196,6 +196,19 @@ class MetricsStore:
             connection.execute(delete(METRICS).where(METRICS.c.update > update))
             connection.execute(delete(UPDATES).where(UPDATES.c.update > update))
 
+    def rows(self) -> list[tuple[int, int, dict[str, float]]]:
+        """Update, agent steps and metrics of every row that has any, in order."""
+        query = (
+            select(UPDATES.c.update, UPDATES.c.agent_steps, METRICS.c.name, METRICS.c.value)
+            .join(METRICS, UPDATES.c.update == METRICS.c.update)
+            .order_by(UPDATES.c.update)
+        )
+        found: dict[int, tuple[int, int, dict[str, float]]] = {}
+        with self._engine.connect() as connection:
+            for update, agent_steps, name, value in connection.execute(query):
+                found.setdefault(update, (update, agent_steps, {}))[2][name] = value
+        return list(found.values())
+
     def names(self) -> list[str]:
         """All metric names, sorted."""
         with self._engine.connect() as connection:

@@ -98,7 +98,7 @@ class GameReport(WireModel):
     count: Count = 1
 
 
-class FindingView(WireModel):
+class CheckFinding(WireModel):
     """One thing that a check found out about a game, in its author's own places."""
 
     id: Name
@@ -117,7 +117,7 @@ class CheckView(WireModel):
     """What `attract check` found out about a game."""
 
     game: Name
-    findings: list[FindingView]
+    findings: list[CheckFinding]
     description: GameDescription | None
     """None when the game could not be loaded."""
     play: CheckedPlay | None
@@ -140,6 +140,28 @@ class LogView(WireModel):
     """Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run."""
 
     lines: list[LogLine]
+
+
+class Finding(WireModel):
+    """Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now."""
+
+    finding_id: Name
+    """Stable, such as `reward-constant`; at most one of each at a time."""
+    kind: Literal["learning", "speed"]
+    """`speed`: it learns, and takes longer than it need."""
+    text: Text
+    """One sentence with its number, without a full stop."""
+    value: float
+    """That number."""
+    advice: Text
+    """One thing to try."""
+    setting: Text | None = None
+    """The flag of `attract train` that does it; None where the game has to be changed."""
+    first_update: Count
+    first_agent_steps: Count
+    """When it was first seen; it is said once it has lasted."""
+    withdrawn: bool = False
+    """It no longer holds."""
 
 
 class EvaluationView(WireModel):
@@ -190,6 +212,7 @@ class RunView(WireModel):
     total_steps: Count | None
     error: Text | None = None
     reports: list[GameReport] = []
+    findings: list[Finding] = []
     evaluation: EvaluationView | None = None
     lesson: LessonView | None = None
     """None without lessons."""

@@ -103,11 +103,12 @@ class ActiveRun:
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
         self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
-        self._config = replace(
-            collection_config(settings, self.run_id, module.reference),
-            max_frame_bytes=hub.server_frame_bytes,
+        self._core = CollectionCore(
+            replace(
+                collection_config(settings, self.run_id, module.reference),
+                max_frame_bytes=hub.server_frame_bytes,
+            )
         )
-        self._core = CollectionCore(self._config)
         sha256 = module.reference.sha256
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
         self._news = RunNews(
@@ -288,24 +289,24 @@ class ActiveRun:
             if known != description:
                 self.fail("the game is not the one this run was started with: its description changed")
             return
-        self._progress.described(description)
+        self._progress.described(description, starts_untrained=self._initialize_from is None)
+        config = self._core.config.fitted(description)
         directory = self._record.directory
         try:
             self._course.described(description)
-            self.browsers.store = store = create_store(self.settings, self._config, directory, description)
+            self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
             self.fail(str(error))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
-            self._config.frame_bytes(description)
-            + episode_bytes(description) * self.settings.evaluation.episodes,
+            config.frame_bytes(description) + episode_bytes(description) * self.settings.evaluation.episodes,
         )
         if self._relay is not None:
             try:
                 self._relay.begin(
                     lambda inbound, outbound: begin_inference_message(
-                        self.settings, self._config, directory, description, inbound, outbound
+                        self.settings, config, directory, description, inbound, outbound
                     )
                 )
             except AttractError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attract.errors import AttractError
-from attract.schema.api import CheckView, FindingView
+from attract.schema.api import CheckFinding, CheckView
 from attract.schema.base import WireModel
 from attract.schema.game_messages import CheckGame, GameChecked, GameFinding
 from attract.server.games import GameLibrary, GameModule
@@ -86,7 +86,7 @@ class GameChecker:
                 one.answer.set_exception(AttractError("the browser went away during the check"))
 
     def _view(self, module: GameModule, message: GameChecked) -> CheckView:
-        findings: list[FindingView] = []
+        findings: list[CheckFinding] = []
         for one in message.findings:
             finding = self._finding(module, one)
             # Two calls that differ in a package alone are the same to its author.
@@ -102,10 +102,10 @@ class GameChecker:
             seconds=message.seconds,
         )
 
-    def _finding(self, module: GameModule, finding: GameFinding) -> FindingView:
+    def _finding(self, module: GameModule, finding: GameFinding) -> CheckFinding:
         stack = self._games.own_stack(module.reference.sha256, finding.stack, finding.method)
         place = first_place(stack)
-        return FindingView(
+        return CheckFinding(
             id=finding.id,
             severity=finding.severity,
             text=finding.text,
@@ -117,5 +117,5 @@ class GameChecker:
         )
 
 
-def _is_same(one: FindingView, other: FindingView) -> bool:
+def _is_same(one: CheckFinding, other: CheckFinding) -> bool:
     return (one.id, one.text, one.file, one.line) == (other.id, other.text, other.file, other.line)

@@ -26,7 +26,7 @@ def plan_lines(settings: RunSettings, description: GameDescription, game: GameRe
 
 
 def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
-    config = collection_config(settings, "plan", game)
+    config = collection_config(settings, "plan", game).fitted(description)
     slots = config.num_workers * config.slots_per_worker(description)
     segments = config.batch_target(description)
     return (
@@ -37,7 +37,7 @@ def _batch_line(settings: RunSettings, description: GameDescription, game: GameR
 
 
 def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    seating = collection_config(settings, "plan", game).seating(description)
+    seating = collection_config(settings, "plan", game).fitted(description).seating(description)
     if len(seating.policy_ids) == 1:
         return []
     played = [f"{one} plays {_agents(seating.agents_of(one))}" for one in seating.policy_ids]
@@ -49,7 +49,7 @@ def _agents(agents: list[int]) -> str:
 
 
 def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    shares = collection_config(settings, "plan", game).batch_targets(description)
+    shares = collection_config(settings, "plan", game).fitted(description).batch_targets(description)
     if len(shares) == 1:
         return [f"minibatches: {_cut(settings, segments)}" for segments in shares.values()]
     return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]

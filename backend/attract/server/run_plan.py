@@ -27,6 +27,7 @@ def collection_config(settings: RunSettings, run_id: str, game: GameReference) -
         schedule=collection.schedule,
         num_workers=collection.num_workers,
         instances_per_worker=collection.instances_per_worker,
+        total_steps=settings.total_steps,
         max_policy_lag=collection.policy_lag,
         desync_episodes=collection.desync_episodes,
         desync_steps=collection.desync_steps,

@@ -1,14 +1,18 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from attract.curriculum.director import Director
+from attract.diagnosis.diagnosis import Diagnosis
+from attract.diagnosis.facts import RunFacts
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import (
     EvaluationView,
+    Finding,
     FleetView,
     GameReport,
     LessonView,
@@ -47,6 +51,8 @@ class RunResult:
     export: str | None
     """Folder with the policies' models and policy.json; None when nothing could be exported."""
     error: str | None = None
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """What kept it from learning, as it stood at the end."""
 
 
 class RunProgress:
@@ -71,6 +77,8 @@ class RunProgress:
         self.description: GameDescription | None = None
         self.goal = Goal(settings.until_return, settings.total_steps, director.window)
         self.statistics = Statistics({})
+        self._diagnosis: Diagnosis | None = None
+        self._facts: RunFacts | None = None
         self._created = created
         self.settings = settings
         self._director = director
@@ -81,10 +89,32 @@ class RunProgress:
         self._seconds_before = 0.0
         self._steps_before: int | None = None
 
-    def described(self, description: GameDescription) -> None:
-        """The game is known."""
+    def described(self, description: GameDescription, *, starts_untrained: bool = True) -> None:
+        """The game is known; `starts_untrained`: its first policy is random."""
         self.description = description
         self.statistics = Statistics(description.reward_terms)
+        self._facts = RunFacts.of(
+            self.settings, description, num_cores=os.cpu_count() or 1, starts_untrained=starts_untrained
+        )
+        self._diagnosis = Diagnosis(self._facts)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What keeps it from learning now."""
+        return [] if self._diagnosis is None else self._diagnosis.findings
+
+    def examine(self, row: UpdateRow) -> list[Finding]:
+        """What a committed row shows that was not said before, and what no longer holds."""
+        if self._diagnosis is None or not row.values:
+            return []
+        return self._diagnosis.observe(row.update, row.agent_steps, row.values)
+
+    def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
+        """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""
+        if self._facts is not None:
+            self._diagnosis = Diagnosis(self._facts)
+            for update, agent_steps, values in rows:
+                self._diagnosis.observe(update, agent_steps, values)
 
     def leased(self) -> None:
         """A lease was given; the first one starts the clock."""
@@ -133,6 +163,7 @@ class RunProgress:
             total_steps=self.settings.total_steps,
             error=self.error,
             reports=reports,
+            findings=self.findings,
             evaluation=self.evaluation,
             lesson=self.lesson(),
             description=self.description,
@@ -228,6 +259,7 @@ class RunProgress:
             goal_reached=self.goal.reached,
             export=export,
             error=self.error,
+            findings=self.findings,
         )
 
     def _sitting_seconds(self) -> float:

@@ -97,6 +97,10 @@ class RunRecord:
         await self._keep("the run's rows", self._store.rewind, update)
         return await self._run(self._store.last_seconds), await self._run(self._store.last_version)
 
+    async def rows(self) -> list[tuple[int, int, dict[str, float]]]:
+        """Every row that is there, as `MetricsStore.rows`."""
+        return await self._run(self._store.rows)
+
     async def keep_view(self, view: RunView) -> None:
         """Keep how the run stands, for when it is no longer active."""
         with _unless_refused("how the run stands"):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from attract.curriculum.window import RETURN
 from attract.schema.api import FleetView
 from attract.schema.episodes import Episodes
 from attract.schema.learner import Counters
@@ -20,6 +21,7 @@ class Statistics:
         self._metrics: dict[str, list[float]] = defaultdict(list)
         self._latencies: list[float] = []
         self._episodes = 0
+        self._at_limit = 0
         self._last_row = (0.0, 0)
 
     def lease_finished(self, seconds: float) -> None:
@@ -37,6 +39,7 @@ class Statistics:
         """Finished training episodes; cut ones stay out (E1)."""
         finished = episodes.finished()
         self._episodes += len(finished)
+        self._at_limit += finished.columns.end_reason.count("time_limit")
         for name, values in finished.columns.metrics.items():
             self._metrics[name] += [one for one in values if one is not None]
         for name, values in finished.columns.reward_terms.items():
@@ -55,10 +58,13 @@ class Statistics:
         window = goal.window
         if window.return_mean is not None and window.length_mean is not None:
             values["rollout/ep_rew_mean"] = window.return_mean
+            values["rollout/ep_rew_std"] = window.std(RETURN) or 0.0
             values["rollout/ep_len_mean"] = window.length_mean
         for agent, mean in enumerate(window.agent_return_means):
             values[f"rollout/ep_rew_mean/agent_{agent}"] = mean
         values["rollout/episodes"] = float(self._episodes)
+        if self._episodes:
+            values["rollout/time_limit_share"] = self._at_limit / self._episodes
         values["time/total_timesteps"] = float(counters.agent_steps)
         values["time/collected_steps"] = float(counters.collected_steps)
         values["time/iterations"] = float(counters.updates)
@@ -75,6 +81,9 @@ class Statistics:
         values["fleet/workers"] = float(
             sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         )
+        values["fleet/instances"] = float(
+            sum(worker.num_instances for host in fleet.hosts for worker in host.workers)
+        )
         values["fleet/steps_per_second"] = fleet.steps_per_second
         values["fleet/leases_lapsed"] = float(fleet.leases_lapsed)
         values["fleet/blocks_refused"] = float(fleet.blocks_refused)
@@ -88,7 +97,7 @@ class Statistics:
         self._terms.clear()
         self._metrics.clear()
         self._seconds.clear()
-        self._episodes = 0
+        self._episodes = self._at_limit = 0
         return values
 
     def _fractions(self) -> dict[str, float]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from attract.collection.core import CollectionCore
 from attract.errors import ConfigurationError
+from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
 from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained
 from attract.server.evaluator import Evaluator
@@ -76,6 +77,7 @@ class UpdateFlow:
             log.warning("%s", note)
         seconds, version = await self._record.rewind(ready.counters.updates)
         self._progress.ready(ready, seconds)
+        self._progress.examine_again(await self._record.rows())
         if not ready.needs_warmup:
             if version != ready.policy_version:
                 # A checkpoint whose row was not written: its learner, or this server, was killed between.
@@ -134,7 +136,16 @@ class UpdateFlow:
             self._news.tell(event, kind, body)
         if not self._in_flight:
             self.idle.set()
+        await self._examine(row)
         await self._evaluator.mark_best_by_return(row)
+
+    async def _examine(self, row: UpdateRow) -> None:
+        """Say what the diagnosis has found, or no longer finds, in a version that is out."""
+        findings = self._progress.examine(row)
+        for finding in findings:
+            self._news.publish("finding", finding)
+        if findings:
+            await self._news.changed()
 
     def _keep(self, said: Ready | Published) -> None:
         for policy_id, onnx in said.onnx.items():

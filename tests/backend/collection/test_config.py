@@ -242,3 +242,32 @@ def test_S1_no_segment_is_larger_than_what_was_foreseen(agents: int, state_size:
     size = len(encode(block))
     assert size <= config.segment_bytes(description) + FRAME_OVERHEAD_BYTES
     assert size > 0.6 * config.segment_bytes(description), "nor is it foreseen much too large"
+
+
+@pytest.mark.parametrize(
+    ("limit", "total_steps", "agents", "expected"),
+    [
+        (500, None, 1, 64),  # 64 games of each of two workers reach the limit within 64,000 steps
+        (None, 1000, 1, 64),  # without a limit nothing is known
+        (999, 20_000, 1, 8),  # 20,000 / (2 x 999) = 10.01, by halves
+        (999, 20_000, 2, 4),  # two agents' steps count twice: 5
+        (100_000, None, 1, 4),  # never fewer than four
+        (36_000, None, 1, 8),  # ten minutes at 60 decisions a second: 1,000,000 / (2 x 36,000) = 13.9
+    ],
+)
+def test_S1_unless_told_no_more_games_than_can_reach_the_time_limit(limit, total_steps, agents, expected):
+    game = counting_description(num_agents=agents).model_copy(
+        update={"max_steps": limit, "max_seconds": None}
+    )
+    config = small_config(instances_per_worker=None, total_steps=total_steps)
+    assert config.fitted(game).num_instances == expected
+    assert replace(config, instances_per_worker=33).fitted(game).num_instances == 33
+    with pytest.raises(RuntimeError, match="fitted"):
+        config.slots_per_worker(game)
+
+
+def test_I2_unless_told_there_is_a_game_for_each_group() -> None:
+    game = counting_description().model_copy(update={"max_steps": 100_000, "max_seconds": None})
+    config = small_config(instances_per_worker=None, num_groups=6)
+    assert config.fitted(game).num_instances == 6
+    check_satisfiable(config.fitted(game), game)

@@ -1,9 +1,9 @@
 from attract.commands.check import check_lines, json_object
-from attract.schema.api import CheckView, FindingView
+from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game_messages import CheckedPlay
 from socket_fleet import DESCRIPTION
 
-FINDING = FindingView(
+FINDING = CheckFinding(
     id="random",
     severity="error",
     text="the game calls Math.random() (once in all)",

@@ -1,10 +1,11 @@
 """A finished run is kept on disk, and forgotten once its steps or flags are others."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 from attract.results.plan import plan_runs
-from attract.results.record import Record, Row
+from attract.results.record import Record, Row, Said
 
 RUN = plan_runs(only="memory", seed=1)[1]
 ROW = Row(
@@ -37,3 +38,19 @@ def test_other_steps_or_flags_are_another_run(tmp_path: Path) -> None:
     assert record.get(dataclasses.replace(RUN, flags=())) is None
     assert record.get(dataclasses.replace(RUN, seed=2)) is None
     assert record.get(RUN) == ROW
+
+
+def test_what_a_run_said_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    said = dataclasses.replace(ROW, findings=[Said("reward-constant", 4096, "--preset long-run")])
+    Record(path).put(RUN, said, "2 cores")
+    assert Record(path).get(RUN) == said
+
+
+def test_a_record_of_before_findings_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    Record(path).put(RUN, ROW, "2 cores")
+    data = json.loads(path.read_text())
+    del data["rows"][RUN.key]["findings"]
+    path.write_text(json.dumps(data))
+    assert Record(path).get(RUN) == ROW

@@ -38,7 +38,7 @@ def test_S5_whole_segments_are_counted_as_such():
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({}, "schedules: none, every rate stays as it is"),
+        ({"ppo": {"learning_rate_schedule": "constant"}}, "schedules: none, every rate stays as it is"),
         (
             {"ppo": {"learning_rate_schedule": "linear"}},
             "schedules: learning_rate stay constant, there is nothing to run over: "
@@ -46,7 +46,7 @@ def test_S5_whole_segments_are_counted_as_such():
         ),
         (
             {"total_steps": 900, "ppo": {"clip_range_schedule": "linear", "prio_alpha": 1.0}},
-            "schedules: clip_range, prio_beta over 900 agent steps",
+            "schedules: learning_rate, clip_range, prio_beta over 900 agent steps",
         ),
         (
             {"total_steps": 900, "ppo": {"learning_rate_schedule": "linear", "schedule_steps": 500}},

@@ -71,9 +71,11 @@ def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tm
     directory = RunDirectory.create(tmp_path, "r")
     chosen = settings(num_minibatches=10**9)
     with pytest.raises(ConfigurationError, match="largest that works"):
-        create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
     chosen = settings()
-    store = create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+    store = create_store(
+        chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION
+    )
     assert store.layout.horizon == 8
     store.close(unlink=True)
     directory.close()
@@ -114,7 +116,7 @@ def test_E9_as_many_seats_as_agents_or_none(tmp_path: Path) -> None:
     directory = RunDirectory.create(tmp_path, "r")
     chosen = RunSettings.from_mapping({"collection": {"seats": ["a", "b"]}})
     with pytest.raises(ConfigurationError, match="2 seats for the 1 agents") as refused:
-        create_store(chosen, collection_config(chosen, "r", GAME), directory, DESCRIPTION)
+        create_store(chosen, collection_config(chosen, "r", GAME).fitted(DESCRIPTION), directory, DESCRIPTION)
     assert refused.value.setting == "collection.seats"
     directory.close()
 

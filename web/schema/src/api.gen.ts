@@ -2,29 +2,9 @@
 import type { CheckedPlay, GameDescription, GameReference } from "./messages.gen.ts";
 
 /**
- * What `attract check` found out about a game.
- */
-export interface CheckView {
-  game: string;
-  findings: FindingView[];
-  /**
-   * None when the game could not be loaded.
-   */
-  description: GameDescription | null;
-  /**
-   * Of random play; None when a game failed in it.
-   */
-  play: CheckedPlay | null;
-  /**
-   * No game could be loaded, made or played for some hundred steps.
-   */
-  unplayable: boolean;
-  seconds: number;
-}
-/**
  * One thing that a check found out about a game, in its author's own places.
  */
-export interface FindingView {
+export interface CheckFinding {
   /**
    * Stable: tools may rely on it.
    */
@@ -41,6 +21,26 @@ export interface FindingView {
   stack: string | null;
 }
 /**
+ * What `attract check` found out about a game.
+ */
+export interface CheckView {
+  game: string;
+  findings: CheckFinding[];
+  /**
+   * None when the game could not be loaded.
+   */
+  description: GameDescription | null;
+  /**
+   * Of random play; None when a game failed in it.
+   */
+  play: CheckedPlay | null;
+  /**
+   * No game could be loaded, made or played for some hundred steps.
+   */
+  unplayable: boolean;
+  seconds: number;
+}
+/**
  * Result of an evaluation.
  */
 export interface EvaluationView {
@@ -54,6 +54,44 @@ export interface EvaluationView {
    * Mean return of each agent, for games of several; `return_mean` is over all of them.
    */
   agent_return_means: number[];
+}
+/**
+ * Server-sent event `finding`: what keeps a run from learning; in a run's view, what holds now.
+ */
+export interface Finding {
+  /**
+   * Stable, such as `reward-constant`; at most one of each at a time.
+   */
+  finding_id: string;
+  /**
+   * `speed`: it learns, and takes longer than it need.
+   */
+  kind: "learning" | "speed";
+  /**
+   * One sentence with its number, without a full stop.
+   */
+  text: string;
+  /**
+   * That number.
+   */
+  value: number;
+  /**
+   * One thing to try.
+   */
+  advice: string;
+  /**
+   * The flag of `attract train` that does it; None where the game has to be changed.
+   */
+  setting: string | null;
+  first_update: number;
+  /**
+   * When it was first seen; it is said once it has lasted.
+   */
+  first_agent_steps: number;
+  /**
+   * It no longer holds.
+   */
+  withdrawn: boolean;
 }
 /**
  * The fleet now.
@@ -280,6 +318,7 @@ export interface RunView {
   total_steps: number | null;
   error: string | null;
   reports: GameReport[];
+  findings: Finding[];
   evaluation: EvaluationView | null;
   /**
    * None without lessons.

@@ -51,6 +51,7 @@ def test_P5_one_step_equals_ppo_written_with_torchs_own_parts():
         value_coef=0.3,
         normalize_value_loss=False,
         max_grad_norm=0.2,
+        target_kl=None,
     )
     batch = make_batch(horizon=16, slots=8)
     # Log-probabilities of another version, so that some ratios are clipped.

@@ -87,7 +87,9 @@ def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(rec
     assert (batch.state != 0).any(1).sum() >= 3 and bool(batch.truncated[:-1].any())
     noise = torch.randn(batch.log_probs.shape, generator=torch.Generator().manual_seed(2))
     batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.3 * noise)
-    settings = PpoSettings(n_epochs=1, num_minibatches=1, normalize_value_loss=False, max_grad_norm=None)
+    settings = PpoSettings(
+        n_epochs=1, num_minibatches=1, normalize_value_loss=False, max_grad_norm=None, target_kl=None
+    )
     reference = UnrolledReference(policy, recurrent)
     estimates = Estimator(policy, distribution, batch, settings).estimate()
 

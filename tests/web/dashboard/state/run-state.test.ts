@@ -22,6 +22,7 @@ const RUN: RunView = {
   total_steps: null,
   error: null,
   reports: [],
+  findings: [],
   evaluation: null,
   lesson: null,
   description: null,

@@ -10,6 +10,7 @@ import { lessonNames } from "../state/lessons.ts";
 import { isOver } from "../state/run-state.ts";
 import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
+import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GameLog } from "./game-log.tsx";
 import { JoinCard } from "./join-card.tsx";
@@ -41,6 +42,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         onChange={live.accept}
       />
       <Reports reports={live.reports} />
+      <FindingsCard findings={run.findings} />
       <div className="run-top">
         <Cabinet
           run={run}

@@ -1,0 +1,78 @@
+"""What to try for each finding: one setting, or one change to the game. All such texts stand here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to try; `{names}` in it are filled from the finding's numbers."""
+
+    text: str
+    """A sentence that begins with what to do."""
+    setting: str | None = None
+    """The flag of `attract train` that does it; None where the game has to be changed."""
+
+    def filled(self, numbers: Mapping[str, object]) -> "Advice":
+        """The same with the numbers in their places."""
+        setting = None if self.setting is None else self.setting.format_map(numbers)
+        return Advice(self.text.format_map({**numbers, "setting": setting}), setting)
+
+
+ADVICE: Mapping[str, Advice] = {
+    "reward-constant/zero": Advice(
+        "Let it look for what it has not seen yet: `{setting}`", "--preset explore"
+    ),
+    "reward-constant/unpaid": Advice(
+        "Let `update()` return what was achieved as `reward`, or pay a little for every step towards it"
+    ),
+    "reward-constant/price": Advice(
+        "Hold each action longer, so that chance gets further: `secondsPerStep: {longer_step:g}` in the "
+        "game, now {seconds_per_step:g}"
+    ),
+    "no-episode-ended/unlimited": Advice(
+        "End episodes: return `terminated: true` when the game is lost or won, or give the game a time limit "
+        "(`maxSeconds: 60`)"
+    ),
+    "no-episode-ended/limited": Advice(
+        "Play fewer games at once, so that each gets to its end sooner: `{setting}`", "--instances {fewer}"
+    ),
+    "time-limit/always": Advice(
+        "Give the game more time than random play needs to its goal (`maxSeconds: {longer_limit:g}`, now "
+        "{limit:g}), or end lost episodes by `terminated: true`"
+    ),
+    "time-limit/idle": Advice(
+        "Make doing nothing cost something, or let it try wider actions: `{setting}`",
+        "--policy.log-std-init 0.5",
+    ),
+    "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.01"),
+    "entropy-collapsed/continuous": Advice(
+        "Begin with wider actions: `{setting}`", "--policy.log-std-init 0.5"
+    ),
+    "kl-high": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
+    "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
+    "policy-unchanged": Advice("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
+    "short-sighted": Advice("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
+    "value-unexplained": Advice(
+        "See whether the observation holds what the reward depends on; if that was shown earlier in the "
+        "episode, give the policy a memory: `{setting}`",
+        "--preset memory",
+    ),
+    "term-dominates": Advice(
+        "Lower the weight of `{term}` in the game's `rewardTerms` until the others show beside it"
+    ),
+    "observation-constant": Advice(
+        "See whether the game sets it, and leave it out if it is meant to be constant"
+    ),
+    "no-improvement": Advice(
+        "See whether the actions do anything and the observation shows what to do; if success is rare, keep "
+        "trying longer: `{setting}`",
+        "--ppo.entropy-coef 0.01",
+    ),
+    "workers-wait": Advice("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
+    "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
+    "learner-waits/machines": Advice(
+        "Make `update()` cheaper, or lend another machine's browser (`attract join LINK`)"
+    ),
+}
+"""By the finding's id, and a variant where its advice depends on the game."""

@@ -1,0 +1,101 @@
+"""Follows a run update by update: what is wrong is said once, and withdrawn when it no longer holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attract.diagnosis.advice import ADVICE
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+from attract.diagnosis.sign import Sign
+from attract.diagnosis.symptoms import SYMPTOMS, Symptom
+from attract.schema.api import Finding
+
+CLEAR_UPDATES = 10
+"""Rows in a row that no longer show a finding before it is withdrawn."""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """How long a symptom has shown, and what was said of it."""
+
+    first_update: int = 0
+    first_steps: int = 0
+    num_shown: int = 0
+    num_clear: int = 0
+    said: Finding | None = None
+
+
+class Diagnosis:
+    """Owned by the run's progress; does no I/O and reads no clock: the same rows give the same findings."""
+
+    def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
+        self._history = History(facts.num_agents)
+        self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What holds now, in the order in which it was first seen."""
+        said = [watch.said for watch in self._watches.values() if watch.said is not None]
+        return sorted(said, key=lambda one: one.first_agent_steps)
+
+    def observe(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
+        """One committed update; what there is to say of it: new findings, and withdrawn ones as such.
+
+        Args:
+            update: its number.
+            agent_steps: of the run after it.
+            values: its metrics by name.
+        """
+        self._history.add(update, agent_steps, values)
+        changes: list[Finding] = []
+        shows_before = False
+        for symptom in SYMPTOMS:
+            watch = self._watches[symptom.finding_id]
+            # What was said first stays, whatever follows from it.
+            is_explained = symptom.alone and shows_before and watch.said is None
+            sign = None if is_explained else symptom.look(self._history, self._facts)
+            change = self._follow(symptom, sign, update, agent_steps)
+            if change is not None:
+                changes.append(change)
+            shows_before = shows_before or watch.num_shown > 0 or watch.said is not None
+        return changes
+
+    def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:
+        watch = self._watches[symptom.finding_id]
+        if sign is None:
+            watch.num_shown = 0
+            watch.num_clear += 1
+            if watch.said is None or watch.num_clear < CLEAR_UPDATES:
+                return None
+            withdrawn = watch.said.model_copy(update={"withdrawn": True})
+            watch.said = None
+            return withdrawn
+        watch.num_clear = 0
+        if watch.num_shown == 0 and watch.said is None:
+            watch.first_update, watch.first_steps = update, agent_steps
+        watch.num_shown += 1
+        if watch.said is not None:
+            # Its numbers go on; what to try was said, and stays.
+            watch.said = watch.said.model_copy(update={"text": sign.text, "value": sign.value})
+            return None
+        if watch.num_shown < symptom.num_updates:
+            return None
+        watch.said = _finding(symptom, sign, watch)
+        return watch.said
+
+
+def _finding(symptom: Symptom, sign: Sign, watch: _Watch) -> Finding:
+    advice = ADVICE[sign.advice].filled(sign.numbers)
+    return Finding.model_validate(
+        {
+            "finding_id": symptom.finding_id,
+            "kind": symptom.kind,
+            "text": sign.text,
+            "value": sign.value,
+            "advice": advice.text,
+            "setting": advice.setting,
+            "first_update": watch.first_update,
+            "first_agent_steps": watch.first_steps,
+        }
+    )

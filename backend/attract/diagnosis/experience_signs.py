@@ -1,0 +1,124 @@
+"""Signs in what is collected: rewards, ends of episodes, observations, and how fast it comes."""
+
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no_better, percent
+
+LONGER_STEP = 8
+"""Times that a step is held longer, to try."""
+LONGER_LIMIT = 4
+"""Times that an episode may last longer, to try."""
+DOMINATING = 300.0
+"""Times all other terms together."""
+SLOW_UPDATE_SECONDS = 3.0
+
+
+def reward_constant(history: History, facts: RunFacts) -> Sign | None:
+    """Every step brought the same reward, so that nothing tells a good action from a bad one."""
+    reward = history.reward_low
+    if reward != history.reward_high or history.agent_steps < facts.share_of_steps(8, 50_000):
+        return None
+    is_always_cut = history.num_episodes >= 20 and are_all_at_limit(history)
+    if reward != 0 and not is_always_cut:
+        # A reward for each step survived is no failure as long as some episodes end sooner than others.
+        return None
+    numbers = {
+        "seconds_per_step": facts.seconds_per_step,
+        "longer_step": LONGER_STEP * facts.seconds_per_step,
+    }
+    ends = ", and every episode ended at its time limit" if is_always_cut else ""
+    text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}{ends}"
+    zero = "zero" if history.num_episodes == 0 or is_always_cut else "unpaid"
+    return Sign(reward, text, f"reward-constant/{'price' if reward != 0 else zero}", numbers)
+
+
+def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
+    """There is no return yet, and without an end there will not be one."""
+    steps = history.agent_steps
+    if history.num_episodes > 0 or steps < facts.share_of_steps(8, 30_000):
+        return None
+    text = f"no episode has ended in {steps:,} steps"
+    if facts.max_steps is None:
+        text += ", and the game has no time limit"
+        return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * history.num_slots else None
+    first = facts.max_steps * history.num_slots
+    if facts.total_steps is not None and first < facts.total_steps // 2:
+        # The first ends come well within the run.
+        return None
+    num_games = history.num_slots // facts.num_agents
+    text += f": {num_games} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"
+    fewer = max(1, num_games * steps // (first * facts.num_workers))
+    return Sign(steps, text, "no-episode-ended/limited", {"fewer": fewer})
+
+
+def time_limit(history: History, facts: RunFacts) -> Sign | None:
+    """Every episode is stopped from outside, and it does not get better; or it learned to wait for that."""
+    now, baseline = history.now, history.baseline
+    if history.num_episodes < 50 or not are_all_at_limit(history) or now is None or baseline is None:
+        return None
+    if not facts.is_comparable or facts.max_steps is None:
+        return None
+    limit = facts.max_steps * facts.seconds_per_step
+    text = f"all {history.num_episodes:,} episodes so far ended at the time limit of {limit:g} s"
+    if is_no_better(history, facts):
+        text += ", with a return no better than at first"
+        numbers = {"limit": limit, "longer_limit": LONGER_LIMIT * limit}
+        return Sign(history.num_episodes, text, "time-limit/always", numbers)
+    has_only_costs = history.reward_high <= 0 and baseline.mean < 0
+    if has_only_costs and history.has_improved and abs(now.mean) < 0.02 * abs(baseline.mean):
+        text += f", nothing was ever rewarded, and the return is {now.mean:.3g}: it may do nothing at all"
+        return Sign(now.mean, text, "time-limit/idle")
+    return None
+
+
+def term_dominates(history: History, facts: RunFacts) -> Sign | None:
+    """Beside one term of the reward the others are not seen."""
+    sizes = {name: abs(mean) for name, mean in history.means("reward/").items()}
+    if history.num_episodes < 50 or sum(size > 0 for size in sizes.values()) < 2:
+        return None
+    largest = max(sizes, key=lambda name: sizes[name])
+    times = sizes[largest] / (sum(sizes.values()) - sizes[largest])
+    if times < DOMINATING:
+        return None
+    term = largest.removeprefix("reward/")
+    text = f"the reward is all `{term}`: over an episode it is {times:,.0f} times the other terms together"
+    return Sign(times, text, "term-dominates", {"term": term})
+
+
+def observation_constant(history: History, facts: RunFacts) -> Sign | None:
+    """A number of the observation says nothing."""
+    count = history.last("rollout/constant_observations")
+    place = history.last("rollout/first_constant_observation")
+    value = history.last("rollout/first_constant_value")
+    num_numbers = len(facts.observation_names)
+    if not count or place is None or value is None or int(place) >= num_numbers:
+        return None
+    if history.agent_steps < facts.share_of_steps(8, 50_000) or count > max(1, num_numbers // 4):
+        return None
+    if value == 0 and not is_like_random(history, facts):
+        # It may stand for something that has not happened yet.
+        return None
+    others = f", and so were {count - 1:.0f} others" if count > 1 else ""
+    steps = f"{history.agent_steps:,} steps"
+    text = f"{facts.observation_names[int(place)]} was {value:g} in every one of the {steps} so far{others}"
+    return Sign(count, text, "observation-constant")
+
+
+def workers_wait(history: History, facts: RunFacts) -> Sign | None:
+    """Updates take so long that the games stand still."""
+    wait, seconds = history.median("fleet/wait_fraction", 20), history.median("time/update_seconds", 20)
+    if wait is None or seconds is None or wait < 0.9 or seconds < SLOW_UPDATE_SECONDS:
+        return None
+    text = f"workers wait {percent(wait)} of the time for the learner, which takes {seconds:.1f} s an update"
+    return Sign(wait, text, "workers-wait", {"fewer_epochs": max(1, facts.n_epochs // 4)})
+
+
+def learner_waits(history: History, facts: RunFacts) -> Sign | None:
+    """Experience comes so slowly that the learner stands still."""
+    idle, update = history.median("time/idle_seconds", 20), history.median("time/update_seconds", 20)
+    if idle is None or update is None or idle < 1.0 or idle < 9.0 * update:
+        return None
+    share = idle / (idle + update)
+    text = f"the learner waits {percent(share)} of the time for experience, {idle:.1f} s before each update"
+    where = "cores" if facts.num_workers < facts.num_cores else "machines"
+    return Sign(share, text, f"learner-waits/{where}", {"num_cores": facts.num_cores})

@@ -1,0 +1,90 @@
+"""What is known of a run beside its metrics: of its game, its settings and the machine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace, DictSpace
+from attract.settings import RunSettings
+
+MAX_VECTOR = 32
+"""Numbers of an observation of which each is likely to be meant; a larger one may well be a board."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Fixed for a run."""
+
+    action: Literal["discrete", "continuous"] = "discrete"
+    num_agents: int = 1
+    max_steps: int | None = None
+    """The game's time limit in steps."""
+    seconds_per_step: float = 0.1
+    ticks_per_step: int = 1
+    observation_names: tuple[str, ...] = ()
+    """Of each number of the observation in the order of the learner's count; empty for large ones."""
+    total_steps: int | None = None
+    gamma: float = 0.99
+    learning_rate: float = 2.5e-3
+    n_epochs: int = 4
+    num_workers: int = 2
+    num_cores: int = 2
+    is_comparable: bool = True
+    """Whether returns may be compared with the first ones: not with lessons, from an earlier policy, or where
+    several agents may be each other's measure."""
+
+    @classmethod
+    def of(
+        cls,
+        settings: RunSettings,
+        game: GameDescription,
+        *,
+        num_cores: int,
+        starts_untrained: bool = True,
+    ) -> Self:
+        """What the settings and the game say.
+
+        Args:
+            settings: of the run.
+            game: as its first worker described it.
+            num_cores: processors of this machine.
+            starts_untrained: whether its first policy was random.
+        """
+        ppo, collection = settings.ppo, settings.collection
+        return cls(
+            action="continuous" if isinstance(game.action, BoxSpace) else "discrete",
+            num_agents=game.num_agents,
+            max_steps=game.max_steps,
+            seconds_per_step=game.seconds_per_step,
+            ticks_per_step=game.ticks_per_step,
+            observation_names=tuple(_names(game)),
+            total_steps=settings.total_steps,
+            gamma=ppo.gamma,
+            learning_rate=ppo.learning_rate,
+            n_epochs=ppo.n_epochs,
+            num_workers=collection.num_workers,
+            num_cores=num_cores,
+            is_comparable=starts_untrained and game.num_agents == 1 and not settings.curriculum.lessons,
+        )
+
+    def share_of_steps(self, divisor: int, most: int) -> int:
+        """Agent steps: that part of the run, or `most` where that is less or the run has no end."""
+        return most if self.total_steps is None else min(most, self.total_steps // divisor)
+
+
+def _names(game: GameDescription) -> Iterator[str]:
+    """Empty unless the observation is a small vector, or a dictionary of such."""
+    space = game.observation
+    if isinstance(space, DictSpace):
+        boxes = {name: one for name, one in sorted(space.spaces.items()) if isinstance(one, BoxSpace)}
+        is_small = len(boxes) == len(space.spaces)
+    else:
+        boxes, is_small = {"": space}, True
+    sizes = [box.size for box in boxes.values()]
+    is_vector = all(box.dtype == "float32" and len(box.shape) <= 1 for box in boxes.values())
+    if not (is_small and is_vector) or sum(sizes) > MAX_VECTOR:
+        return
+    for name, box in boxes.items():
+        for place in range(box.size):
+            yield f"observation.{name}[{place}]" if name else f"observation[{place}]"

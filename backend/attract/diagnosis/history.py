@@ -1,0 +1,151 @@
+"""What the rows of a run's metrics come to, as the symptoms read it."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from statistics import median
+
+KEPT_UPDATES = 60
+"""Rows that are looked back on."""
+BASELINE_EPISODES = 20
+BASELINE_LENGTHS = 2
+"""Steps of each slot, in mean lengths of an episode, until long episodes have ended as well as short ones."""
+UNTRAINED_UPDATES = 3
+"""Episodes that ended no later were played by a policy that is still close to random."""
+UNDECIDED = 0.9
+"""So were those of a policy with this share of the largest entropy, or of its first actions' spread."""
+NOW_UPDATES = 5
+"""Rows over which the present return is taken."""
+CERTAIN = 3.0
+"""Standard errors by which a return must differ from another one."""
+NOTICEABLE = 0.2
+"""And untrained standard deviations."""
+RETURN, RETURN_STD, EPISODES = "rollout/ep_rew_mean", "rollout/ep_rew_std", "rollout/episodes"
+WINDOW_EPISODES = 100
+
+
+class Returns:
+    """Of some episodes: `mean`, `std` and `count`, in the game's units."""
+
+    def __init__(self, mean: float, std: float, count: int) -> None:
+        self.mean, self.std, self.count = mean, std, count
+
+    def exceeds(self, other: "Returns") -> bool:
+        """Whether it is better than `other` beyond chance, and by enough to matter."""
+        noise = math.sqrt(self.std**2 / self.count + other.std**2 / other.count)
+        difference = self.mean - other.mean
+        return difference > max(CERTAIN * noise, NOTICEABLE * other.std, 1e-9 * abs(other.mean))
+
+
+class History:
+    """Owned by the diagnosis; `add` each row once, in order. Numbers are since the run's start."""
+
+    def __init__(self, num_agents: int = 1) -> None:
+        """`num_agents`: of the game."""
+        self._num_agents = num_agents
+        self.num_slots = num_agents
+        """Agents of all games at once: the most so far."""
+        self.update = 0
+        self.agent_steps = 0
+        self.num_updates = 0
+        self.num_episodes = 0
+        self.num_at_limit = 0.0
+        """Of them, how many ended by the time limit."""
+        self.reward_low = math.inf
+        self.reward_high = -math.inf
+        """Of single steps."""
+        self.is_return_constant = True
+        """No two episodes had different returns."""
+        self.baseline: Returns | None = None
+        """Of the first episodes."""
+        self.is_baseline_untrained = False
+        """Whether an untrained policy played them, or one much like it."""
+        self.earliest: Returns | None = None
+        """Of the very first episodes: short ones, where some are short."""
+        self.best: Returns | None = None
+        self.has_improved = False
+        """Whether the return was ever better than the baseline."""
+        self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
+
+    def add(self, update: int, agent_steps: int, values: Mapping[str, float]) -> None:
+        """One committed update and its metrics."""
+        self.update, self.agent_steps = update, agent_steps
+        self.num_updates += 1
+        num_slots = int(values.get("fleet/instances", 0)) * self._num_agents
+        self.num_slots = max(self.num_slots, num_slots)
+        self._rows.append(values)
+        self.reward_low = min(self.reward_low, values.get("rollout/reward_min", math.inf))
+        self.reward_high = max(self.reward_high, values.get("rollout/reward_max", -math.inf))
+        episodes = int(values.get(EPISODES, 0))
+        self.num_episodes += episodes
+        self.num_at_limit += episodes * values.get("rollout/time_limit_share", 0.0)
+        if RETURN not in values:
+            return
+        # A sum of equal numbers may differ from their product in the last bits.
+        if values.get(RETURN_STD, 0.0) > 1e-6 * max(1.0, abs(values[RETURN])):
+            self.is_return_constant = False
+        if self.baseline is None and self.num_episodes >= BASELINE_EPISODES:
+            first = Returns(
+                values[RETURN], values.get(RETURN_STD, 0.0), min(self.num_episodes, WINDOW_EPISODES)
+            )
+            self.earliest = self.earliest or first
+            length = values.get("rollout/ep_len_mean", 0.0)
+            if agent_steps >= BASELINE_LENGTHS * length * self.num_slots:
+                self.baseline = first
+                self.is_baseline_untrained = self._is_untrained()
+        now = self.now
+        if now is None or self.baseline is None:
+            return
+        if now.exceeds(self.baseline):
+            self.has_improved = True
+        if self.best is None or now.mean > self.best.mean:
+            self.best = now
+
+    @property
+    def now(self) -> Returns | None:
+        """Of the newest episodes; None before the first have ended."""
+        rows = [row for row in list(self._rows)[-NOW_UPDATES:] if RETURN in row]
+        if not rows:
+            return None
+        means = [row[RETURN] for row in rows]
+        deviations = [row.get(RETURN_STD, 0.0) for row in rows]
+        # A row is about the last 100 episodes; those without new ones repeat the row before.
+        episodes = int(sum(min(WINDOW_EPISODES, row.get(EPISODES, 0)) for row in rows))
+        count = max(1, min(self.num_episodes, max(WINDOW_EPISODES, episodes)))
+        return Returns(sum(means) / len(means), max(deviations), count)
+
+    def _is_untrained(self) -> bool:
+        if self.num_updates <= UNTRAINED_UPDATES:
+            return True
+        shares = [self.median(name, UNTRAINED_UPDATES) for name, _ in self.policies("train/entropy_share")]
+        spreads = [
+            (self.median(name, UNTRAINED_UPDATES) or 0.0) / self._rows[0].get(name, 1.0)
+            for name, _ in self.policies("train/action_spread")
+        ]
+        known = [share for share in (*shares, *spreads) if share is not None]
+        return bool(known) and min(known) > UNDECIDED
+
+    def last(self, name: str) -> float | None:
+        """A metric's newest value."""
+        return next((row[name] for row in reversed(self._rows) if name in row), None)
+
+    def median(self, name: str, num_updates: int) -> float | None:
+        """Of a metric over the newest rows; None unless at least half of that many have it."""
+        values = [row[name] for row in list(self._rows)[-num_updates:] if name in row]
+        return median(values) if len(values) >= max(1, num_updates // 2) else None
+
+    def policies(self, name: str) -> list[tuple[str, str]]:
+        """(metric, policy id) of each policy's own metric of that name; the id of a sole policy is empty."""
+        if not self._rows:
+            return []
+        own = [one for one in self._rows[-1] if one == name or one.startswith(f"{name}/")]
+        return [(one, one.removeprefix(name).removeprefix("/")) for one in sorted(own)]
+
+    def means(self, prefix: str) -> dict[str, float]:
+        """Every metric with that prefix, its mean over the kept rows that have it."""
+        found: dict[str, list[float]] = {}
+        for row in self._rows:
+            for name, value in row.items():
+                if name.startswith(prefix):
+                    found.setdefault(name, []).append(value)
+        return {name: sum(values) / len(values) for name, values in found.items()}

@@ -1,0 +1,122 @@
+"""Signs in what updates do to the policy, and in the returns that come of it."""
+
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+from attract.diagnosis.sign import (
+    STUCK,
+    Sign,
+    is_hopeless,
+    is_like_random,
+    named,
+    percent,
+    policy_spreads,
+    return_text,
+)
+
+HIGH_KL = 0.25
+HIGH_CLIP_FRACTION = 0.6
+SMALL_KL = 1e-5
+
+
+def kl_high(history: History, facts: RunFacts) -> Sign | None:
+    """Updates change the policy far more than their experience can tell about."""
+    for name, policy in history.policies("train/approx_kl"):
+        kl = history.median(name, 10)
+        clipped = history.median(name.replace("approx_kl", "clip_fraction"), 10)
+        if kl is None or clipped is None or (kl < HIGH_KL and clipped < HIGH_CLIP_FRACTION):
+            continue
+        rate = history.last("train/learning_rate") or facts.learning_rate
+        text = (
+            f"each update changes the policy{named(policy)} too much: KL {kl:.2g}, {percent(clipped)} clipped"
+        )
+        return Sign(kl, text, "kl-high", {"lower_rate": rate / (5 if kl < 1 else 100)})
+    return None
+
+
+def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
+    """The policy has made up its mind before it found anything."""
+    if history.agent_steps < 20_000 or not is_like_random(history, facts):
+        return None
+    is_discrete = facts.action == "discrete"
+    for name, policy in history.policies("train/entropy_share" if is_discrete else "train/action_spread"):
+        share = history.median(name, 10)
+        if share is None or share >= STUCK:
+            continue
+        how = "entropy at {} of its most" if is_discrete else "actions spread over {} of half their range"
+        text = (
+            f"the policy{named(policy)} no longer tries anything ({how.format(percent(share))}) while its "
+            f"return, {return_text(history)}, is like random play's"
+        )
+        return Sign(share, text, f"entropy-collapsed/{facts.action}")
+    return None
+
+
+def return_fell(history: History, facts: RunFacts) -> Sign | None:
+    """What was learned is lost again."""
+    now, best, baseline = history.now, history.best, history.baseline
+    if now is None or best is None or baseline is None or not facts.is_comparable:
+        return None
+    gain = best.mean - baseline.mean
+    if not history.has_improved or gain < 1.5 * baseline.std or now.mean > best.mean - 0.6 * gain:
+        return None
+    text = (
+        f"the return fell to {now.mean:.4g}; it was {best.mean:.4g} before, and {baseline.mean:.4g} at first"
+    )
+    return Sign(now.mean, text, "return-fell")
+
+
+def policy_unchanged(history: History, facts: RunFacts) -> Sign | None:
+    """Updates hardly do anything."""
+    if history.agent_steps < facts.share_of_steps(6, 50_000) or not is_like_random(history, facts):
+        return None
+    kls = [history.median(name, 10) for name, _ in history.policies("train/approx_kl")]
+    largest = max((abs(kl) for kl in kls if kl is not None), default=1.0)
+    if largest > SMALL_KL or any(share < 0.5 for share in policy_spreads(history, facts)):
+        # With a small spread it is stuck rather than slow.
+        return None
+    rate = history.last("train/learning_rate") or facts.learning_rate
+    text = f"updates hardly change the policy: KL {largest:.1g} at a learning rate of {rate:.2g}"
+    return Sign(largest, text, "policy-unchanged")
+
+
+def short_sighted(history: History, facts: RunFacts) -> Sign | None:
+    """The discount hides what comes later in an episode."""
+    length = history.last("rollout/ep_len_mean")
+    if length is None or not is_hopeless(history, facts):
+        return None
+    horizon = 1.0 / max(1e-6, 1.0 - facts.gamma)
+    if horizon > 20 or horizon > 0.25 * length:
+        return None
+    text = (
+        f"with gamma {facts.gamma:g} only the next {horizon:.2g} steps count, an episode lasts {length:.0f}, "
+        f"and the return, {return_text(history)}, is no better than at first"
+    )
+    return Sign(facts.gamma, text, "short-sighted")
+
+
+def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
+    """The critic foresees nothing, and the policy does not get better either."""
+    if not is_hopeless(history, facts) or any(share < STUCK for share in policy_spreads(history, facts)):
+        # Where nothing is tried any more, there is nothing to foresee.
+        return None
+    found = [history.median(name, 30) for name, _ in history.policies("train/explained_variance")]
+    known = [one for one in found if one is not None]
+    if not known or max(known) > 0.05:
+        return None
+    text = (
+        f"the policy cannot foresee its returns (explained variance {max(known):.2g} after "
+        f"{history.num_updates} updates), and they do not improve"
+    )
+    return Sign(max(known), text, "value-unexplained")
+
+
+def no_improvement(history: History, facts: RunFacts) -> Sign | None:
+    """Nothing else is seen to be wrong, and yet nothing is learned."""
+    now, baseline = history.now, history.baseline
+    if now is None or baseline is None or not is_hopeless(history, facts):
+        return None
+    text = (
+        f"after {history.agent_steps:,} steps the return, {return_text(history)}, is no better than at first "
+        f"({baseline.mean:.4g})"
+    )
+    return Sign(now.mean, text, "no-improvement")

@@ -1,0 +1,91 @@
+"""What a symptom is, and what several of them ask of a run's history."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+
+LATE_UPDATES = 25
+LATE_STEPS = 100_000
+"""Most games show some progress by then."""
+STUCK = 0.05
+"""Share of the largest entropy, or of half the action's range, below which nothing is tried any more."""
+UNDECIDED, UNTRAINED = 0.75, 0.9
+"""Shares of the largest entropy above which a policy prefers little, and next to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A symptom as it shows now."""
+
+    value: float
+    """The number that says so."""
+    text: str
+    """One sentence with that number, without a full stop."""
+    advice: str
+    """Key of `ADVICE`."""
+    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
+    """More for the advice's places."""
+
+
+def is_like_random(history: History, facts: RunFacts) -> bool:
+    """Whether the return is no better than an untrained policy's; False where that cannot be told."""
+    now, baseline = history.now, history.baseline
+    if not facts.is_comparable or now is None or baseline is None or now.exceeds(baseline):
+        return False
+    if history.is_baseline_untrained:
+        return True
+    # The first fair returns came late, and perhaps from a trained policy: it must be as undecided as at
+    # first, or stuck, and then worse than what ended first of all.
+    spreads = policy_spreads(history, facts)
+    if not spreads or history.earliest is None:
+        return False
+    is_stuck = max(spreads) < STUCK and not now.exceeds(history.earliest)
+    return is_stuck or (facts.action == "discrete" and min(spreads) > UNTRAINED)
+
+
+def is_no_better(history: History, facts: RunFacts) -> bool:
+    """Whether the return never got better than at first, after enough experience for most games."""
+    steps = max(LATE_STEPS, facts.share_of_steps(2, 2 * LATE_STEPS))
+    is_late = history.num_updates >= LATE_UPDATES and history.agent_steps >= steps
+    return is_late and not history.has_improved and is_like_random(history, facts)
+
+
+def is_hopeless(history: History, facts: RunFacts) -> bool:
+    """Whether, besides, the policy has no preference, or nothing else than one: it is not on its way."""
+    if not is_no_better(history, facts):
+        return False
+    return all(
+        share > UNDECIDED or share < STUCK
+        for share in policy_spreads(history, facts)
+        if facts.action == "discrete"
+    )
+
+
+def policy_spreads(history: History, facts: RunFacts) -> list[float]:
+    """Of each policy: its entropy's share of the largest, or its actions' spread in half their range."""
+    name = "train/entropy_share" if facts.action == "discrete" else "train/action_spread"
+    medians = [history.median(own, 10) for own, _ in history.policies(name)]
+    return [share for share in medians if share is not None]
+
+
+def are_all_at_limit(history: History) -> bool:
+    """Whether every episode so far ended at its time limit."""
+    return history.num_episodes > 0 and history.num_at_limit > history.num_episodes - 0.5
+
+
+def percent(share: float) -> str:
+    """A share as it is read."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 1 or value == 0 else "under 1 %"
+
+
+def named(policy: str) -> str:
+    """What follows "the policy" where there are several."""
+    return f" `{policy}`" if policy else ""
+
+
+def return_text(history: History) -> str:
+    """The present mean return."""
+    return "none" if history.now is None else f"{history.now.mean:.4g}"

@@ -1,0 +1,46 @@
+"""All that can be wrong with a run, and how long it must show; a false alarm is worse than silence."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from attract.diagnosis import experience_signs as experience
+from attract.diagnosis import learning_signs as learning
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+from attract.diagnosis.sign import Sign
+
+Look = Callable[[History, RunFacts], Sign | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """One thing that can be wrong with a run."""
+
+    finding_id: str
+    look: Look
+    """Whether it shows now."""
+    num_updates: int
+    """Rows in a row that must show it before it is said."""
+    alone: bool = False
+    """Whether what stands before it in the list would explain it: it is not said while any of that shows."""
+    kind: Literal["learning", "speed"] = "learning"
+
+
+SYMPTOMS: Final = (
+    Symptom("reward-constant", experience.reward_constant, 3),
+    Symptom("no-episode-ended", experience.no_episode_ended, 3),
+    Symptom("term-dominates", experience.term_dominates, 20),
+    Symptom("observation-constant", experience.observation_constant, 5, alone=True),
+    Symptom("kl-high", learning.kl_high, 10),
+    Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
+    Symptom("short-sighted", learning.short_sighted, 5, alone=True),
+    Symptom("value-unexplained", learning.value_unexplained, 10, alone=True),
+    Symptom("time-limit", experience.time_limit, 10, alone=True),
+    Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
+    Symptom("return-fell", learning.return_fell, 15, alone=True),
+    Symptom("no-improvement", learning.no_improvement, 10, alone=True),
+    Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
+    Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),
+)
+"""In the order in which they are looked for: causes before what follows from them."""

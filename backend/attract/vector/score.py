@@ -1,0 +1,92 @@
+"""How an exported policy does in a game: `python -m attract.vector.score MODULE POLICY` plays it in Node.
+
+The game need not be the one that the policy was trained on; it has to look and be played alike, as a duel
+does whose other side is a script.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+
+from attract.collection.central.batch import StepBatch
+from attract.errors import AttractError, ConfigurationError
+from attract.experience.layout import observation_fields
+from attract.vector.environment import VectorEnvironment
+
+
+def score(module: Path, policy: Path, *, games: int, seed: int) -> list[float]:
+    """Return of the first episode of each of `games` copies; in every step the likeliest action is taken.
+
+    Args:
+        module: a game of one agent.
+        policy: an exported `policy.onnx` of no recurrent state.
+        games: copies, each with a random stream of its own.
+        seed: of all streams.
+
+    Raises:
+        ConfigurationError: for a policy or a game that this cannot play.
+        GameError, ProtocolError: as `VectorEnvironment`.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(policy), options, providers=["CPUExecutionProvider"])
+    inputs = {one.name for one in session.get_inputs()}
+    with VectorEnvironment(
+        module.name, games, async_factor=1, seed=seed, project_dir=module.parent.resolve()
+    ) as env:
+        keys = list(observation_fields(env.description))
+        names = {key: "obs" if len(keys) == 1 else f"obs_{i}" for i, key in enumerate(keys)}
+        if env.num_agents != 1 or env.description.action.kind == "box" or inputs != set(names.values()):
+            raise ConfigurationError(
+                f"{policy} takes {', '.join(sorted(inputs))}: only policies without recurrent state "
+                f"are scored, in games of one agent with discrete actions",
+                setting=str(module),
+            )
+        returns: dict[int, float] = {}
+        (batch,) = env.reset()
+        while len(returns) < games:
+            env.send(_likeliest(session, names, batch))
+            batch = env.recv()
+            returns |= {one.instance_id: one.returns[0] for one in batch.episodes if one.episode == 0}
+    return [returns[game] for game in sorted(returns)]
+
+
+def _likeliest(session: onnxruntime.InferenceSession, names: dict[str, str], batch: StepBatch) -> Any:
+    feed = {name: batch.observation[key] for key, name in names.items()}
+    action = np.asarray(session.run(["action"], feed)[0])
+    return action.astype(np.int32)
+
+
+def main(arguments: list[str]) -> int:
+    """Print `{episodes, return_mean, return_std, won}` as JSON; `won` is the share of returns above 0."""
+    parser = argparse.ArgumentParser(prog="python -m attract.vector.score", description=main.__doc__)
+    parser.add_argument("module", type=Path)
+    parser.add_argument("policy", type=Path)
+    parser.add_argument("--games", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=20_000)
+    given = parser.parse_args(arguments)
+    try:
+        returns = np.array(score(given.module, given.policy, games=given.games, seed=given.seed))
+    except AttractError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print(
+        json.dumps(
+            {
+                "episodes": len(returns),
+                "return_mean": float(returns.mean()),
+                "return_std": float(returns.std()),
+                "won": float((returns > 0).mean()),
+            }
+        )
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

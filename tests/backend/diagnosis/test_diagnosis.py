@@ -1,0 +1,72 @@
+"""What is said of recorded runs, and that it is said once; `planted_failures.py` recorded them."""
+
+import pytest
+
+from attract.diagnosis.diagnosis import CLEAR_UPDATES, Diagnosis
+from attract.diagnosis.facts import RunFacts
+from planted_failures import PLANTED, RECORDED, SOUND, Run, Stream
+
+UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
+PAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 1.0}
+UNCERTAIN = {"rollout/constant_observations": 1.0, "rollout/first_constant_observation": 0.0}
+
+
+def stream(run: Run) -> Stream:
+    return Stream.load(RECORDED / f"{run.name}.json")
+
+
+@pytest.mark.parametrize("run", PLANTED, ids=lambda run: run.name)
+def test_a_planted_failure_is_found_with_one_thing_to_try(run: Run) -> None:
+    said = [finding for _, finding in stream(run).said() if finding.finding_id in run.expected]
+    assert said, [finding for _, finding in stream(run).said()]
+    finding = said[0]
+    assert any(digit in finding.text for digit in "0123456789"), "a finding without its number"
+    assert finding.advice and "{" not in finding.advice
+    assert finding.setting is None or f"`{finding.setting}`" in finding.advice
+
+
+@pytest.mark.parametrize("run", SOUND, ids=lambda run: run.name)
+def test_of_a_game_that_learns_nothing_is_said(run: Run) -> None:
+    assert stream(run).said() == []
+
+
+@pytest.mark.parametrize("name", ["car", "far-goal"])
+def test_where_nothing_can_be_found_by_chance_it_is_said_within_a_quarter_of_the_steps(name: str) -> None:
+    (run,) = [run for run in PLANTED if run.name == name]
+    steps = [steps for steps, finding in stream(run).said() if finding.finding_id == "reward-constant"]
+    assert steps[0] <= run.total_steps / 4
+
+
+def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdrawn() -> None:
+    diagnosis = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
+    said = [
+        [(one.finding_id, one.withdrawn) for one in diagnosis.observe(update, 2_000 * update, UNPAID)]
+        for update in range(1, 11)
+    ]
+    # From 5,000 steps on, an eighth of the run, which is update 3; the third row that shows it is update 5.
+    assert said == [[], [], [], [], [("reward-constant", False)], [], [], [], [], []]
+    (finding,) = diagnosis.findings
+    assert (finding.first_update, finding.first_agent_steps) == (3, 6_000)
+    assert "20,000 steps" in finding.text, "its number does not go on"
+    said = [
+        [(one.finding_id, one.withdrawn) for one in diagnosis.observe(update, 2_000 * update, PAID)]
+        for update in range(11, 11 + CLEAR_UPDATES + 5)
+    ]
+    assert said == [[]] * (CLEAR_UPDATES - 1) + [[("reward-constant", True)]] + [[]] * 5
+    assert diagnosis.findings == []
+
+
+def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
+    facts = RunFacts(total_steps=40_000, max_steps=10, observation_names=("observation[0]",))
+    row = {**UNCERTAIN, "rollout/first_constant_value": 0.5}
+    beside, by_itself = Diagnosis(facts), Diagnosis(facts)
+    for update in range(1, 21):
+        beside.observe(update, 2_000 * update, {**row, **UNPAID})
+        by_itself.observe(update, 2_000 * update, {**row, **PAID})
+    assert [one.finding_id for one in beside.findings] == ["reward-constant"]
+    assert [one.finding_id for one in by_itself.findings] == ["observation-constant"]
+
+
+def test_the_same_rows_give_the_same_findings() -> None:
+    run = PLANTED[0]
+    assert stream(run).said() == stream(run).said()

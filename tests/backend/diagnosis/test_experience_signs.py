@@ -1,0 +1,128 @@
+"""Signs at their thresholds, from rows made by hand; real runs are in `test_diagnosis.py`."""
+
+from attract.diagnosis import experience_signs as signs
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+
+FACTS = RunFacts(max_steps=100, total_steps=400_000, observation_names=("observation[0]",) * 8)
+
+
+def history(num_rows: int = 30, *, steps: int = 4_000, games: int = 10, **values: float) -> History:
+    """The same row again and again; `__` in a name stands for its slash."""
+    found = History()
+    row = {name.replace("__", "/"): value for name, value in values.items()}
+    row["fleet/instances"] = games
+    for update in range(1, num_rows + 1):
+        found.add(update, steps * update, row)
+    return found
+
+
+def ended(mean: float = 0.0, *, share: float = 1.0, low: float = 0.0, high: float = 0.0) -> dict[str, float]:
+    return {
+        "rollout__ep_rew_mean": mean,
+        "rollout__ep_rew_std": 1.0,
+        "rollout__ep_len_mean": 100.0,
+        "rollout__episodes": 10.0,
+        "rollout__time_limit_share": share,
+        "rollout__reward_min": low,
+        "rollout__reward_max": high,
+    }
+
+
+def test_a_price_for_each_step_is_a_failure_only_where_every_episode_lasts_as_long() -> None:
+    sign = signs.reward_constant(history(**ended(low=-1, high=-1)), FACTS)
+    assert sign is not None and (sign.value, sign.advice) == (-1.0, "reward-constant/price")
+    assert sign.numbers["longer_step"] == 0.8
+    # A reward for each step survived, with episodes of every length.
+    assert signs.reward_constant(history(**ended(share=0.9, low=1, high=1)), FACTS) is None
+    assert signs.reward_constant(history(**ended(low=-1, high=0)), FACTS) is None
+
+
+def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
+    for share, advice in ((1.0, "reward-constant/zero"), (0.5, "reward-constant/unpaid")):
+        sign = signs.reward_constant(history(**ended(share=share)), FACTS)
+        assert sign is not None and sign.advice == advice
+    assert signs.reward_constant(history(12, **ended()), FACTS) is None, "48,000 steps are too few"
+
+
+def test_an_end_that_no_run_reaches_is_named_with_the_number_of_games_that_would() -> None:
+    facts = RunFacts(max_steps=10_000, total_steps=400_000)
+    sign = signs.no_episode_ended(history(games=128), facts)
+    # 128 x 10,000 steps are 1,280,000; after 120,000 of them 64 x 120,000 / 1,280,000 games would be there.
+    assert sign is not None and sign.advice == "no-episode-ended/limited"
+    assert "1,280,000" in sign.text and sign.numbers["fewer"] == 6
+    soon = RunFacts(max_steps=1_000, total_steps=400_000)
+    assert signs.no_episode_ended(history(games=128), soon) is None, "the first ends come at 128,000"
+    assert signs.no_episode_ended(history(**ended()), facts) is None
+
+
+def test_a_game_without_a_limit_has_time_to_end_by_itself() -> None:
+    facts = RunFacts(max_steps=None)
+    assert signs.no_episode_ended(history(7, games=128), facts) is None, "28,000 steps are too few"
+    sign = signs.no_episode_ended(history(8, games=128), facts)
+    assert sign is not None and (sign.value, sign.advice) == (32_000, "no-episode-ended/unlimited")
+    assert signs.no_episode_ended(history(games=1_000), facts) is None, "120 steps each are too few"
+
+
+def test_episodes_that_are_all_cut_are_a_failure_only_where_the_return_stays() -> None:
+    facts = RunFacts(max_steps=100, total_steps=None)
+    sign = signs.time_limit(history(60, **ended(low=-1), train__entropy_share=0.99), facts)
+    assert sign is not None and sign.advice == "time-limit/always"
+    assert (sign.numbers["limit"], sign.numbers["longer_limit"]) == (10.0, 40.0)
+    assert signs.time_limit(history(49, **ended(low=-1), train__entropy_share=0.99), facts) is None
+    assert signs.time_limit(history(60, **ended(share=0.9), train__entropy_share=0.99), facts) is None
+
+
+def test_doing_nothing_where_nothing_is_rewarded_is_a_failure() -> None:
+    found = history(5, **ended(-30.0, low=-0.1), train__action_spread=0.6)
+    for update in range(6, 40):
+        found.add(
+            update,
+            4_000 * update,
+            {name.replace("__", "/"): value for name, value in ended(-0.1, low=-0.1).items()},
+        )
+    sign = signs.time_limit(found, FACTS)
+    assert sign is not None and sign.advice == "time-limit/idle"
+    assert "do nothing" in sign.text
+
+
+def test_one_term_hides_the_others_only_at_hundreds_of_times_their_size() -> None:
+    sign = signs.term_dominates(history(**ended(), reward__middle=-3_000.0, reward__food=1.0), FACTS)
+    assert sign is not None and (sign.value, sign.numbers["term"]) == (3_000.0, "middle")
+    assert signs.term_dominates(history(**ended(), reward__goal=100.0, reward__step=-1.0), FACTS) is None
+    # What has not happened yet is no term beside which another dominates.
+    assert signs.term_dominates(history(**ended(), reward__goal=0.0, reward__step=-1.0), FACTS) is None
+
+
+def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
+    def constant(count: float, value: float, **more: float) -> History:
+        return history(
+            rollout__constant_observations=count,
+            rollout__first_constant_observation=3.0,
+            rollout__first_constant_value=value,
+            **more,
+        )
+
+    facts = RunFacts(observation_names=tuple(f"observation[{i}]" for i in range(8)))
+    sign = signs.observation_constant(constant(2, 0.5), facts)
+    assert sign is not None and "observation[3] was 0.5" in sign.text and "1 others" in sign.text
+    assert signs.observation_constant(constant(3, 0.5), facts) is None, "three of eight may be meant"
+    assert signs.observation_constant(constant(1, 0.5), RunFacts()) is None
+    # A 0 may stand for what has not happened yet, unless nothing is learned.
+    assert signs.observation_constant(constant(1, 0.0), facts) is None
+    unlearned = constant(1, 0.0, **ended(), train__entropy_share=0.99)
+    assert signs.observation_constant(unlearned, facts) is not None
+
+
+def test_who_waits_is_told_where_the_other_is_slow() -> None:
+    sign = signs.workers_wait(history(fleet__wait_fraction=0.95, time__update_seconds=4.0), FACTS)
+    assert sign is not None and sign.numbers["fewer_epochs"] == 1
+    # On two cores a learner of half a second keeps workers waiting as a matter of course.
+    assert signs.workers_wait(history(fleet__wait_fraction=0.97, time__update_seconds=0.5), FACTS) is None
+    slow = history(time__idle_seconds=2.0, time__update_seconds=0.1)
+    sign = signs.learner_waits(slow, FACTS)
+    assert sign is not None and sign.advice == "learner-waits/machines"
+    more = signs.learner_waits(slow, RunFacts(num_workers=2, num_cores=8))
+    assert more is not None and more.advice == "learner-waits/cores"
+    assert signs.learner_waits(history(time__idle_seconds=0.5, time__update_seconds=0.01), FACTS) is None
+    assert signs.learner_waits(history(time__idle_seconds=2.0, time__update_seconds=1.0), FACTS) is None

@@ -1,0 +1,114 @@
+"""Signs at their thresholds, from rows made by hand; real runs are in `test_diagnosis.py`."""
+
+from attract.diagnosis import learning_signs as signs
+from attract.diagnosis.facts import RunFacts
+from attract.diagnosis.history import History
+
+FACTS = RunFacts()
+
+
+def history(*parts: tuple[int, dict[str, float]]) -> History:
+    """So many rows of each, 4,000 steps apart."""
+    found, update = History(), 0
+    for num_rows, row in parts:
+        for _ in range(num_rows):
+            update += 1
+            found.add(update, 4_000 * update, row)
+    return found
+
+
+def row(mean: float = 0.0, **values: float) -> dict[str, float]:
+    return {
+        "rollout/ep_rew_mean": mean,
+        "rollout/ep_rew_std": 1.0,
+        "rollout/ep_len_mean": 100.0,
+        "rollout/episodes": 50.0,
+        **{f"train/{name}": value for name, value in values.items()},
+    }
+
+
+def test_updates_go_too_far_by_their_kl_or_by_what_is_clipped() -> None:
+    sign = signs.kl_high(history((20, row(approx_kl=0.3, clip_fraction=0.2, learning_rate=0.01))), FACTS)
+    assert sign is not None and (sign.value, sign.numbers["lower_rate"]) == (0.3, 0.002)
+    assert signs.kl_high(history((20, row(approx_kl=0.1, clip_fraction=0.7))), FACTS) is not None
+    # A sound run of CartPole shows these in passing.
+    assert signs.kl_high(history((20, row(approx_kl=0.12, clip_fraction=0.45))), FACTS) is None
+    spike = history((20, row(approx_kl=0.02, clip_fraction=0.1)), (4, row(approx_kl=9.0, clip_fraction=0.9)))
+    assert signs.kl_high(spike, FACTS) is None
+
+
+def test_of_several_policies_the_one_at_fault_is_named() -> None:
+    rows = row() | {
+        "train/approx_kl/scout": 0.01,
+        "train/clip_fraction/scout": 0.1,
+        "train/approx_kl/keeper": 0.5,
+        "train/clip_fraction/keeper": 0.9,
+    }
+    sign = signs.kl_high(history((20, rows)), FACTS)
+    assert sign is not None and "`keeper`" in sign.text
+
+
+def test_a_policy_that_tries_nothing_is_stuck_only_at_a_return_like_random_plays() -> None:
+    stuck = history((2, row(entropy_share=1.0)), (20, row(entropy_share=0.01)))
+    sign = signs.entropy_collapsed(stuck, FACTS)
+    assert sign is not None and (sign.value, sign.advice) == (0.01, "entropy-collapsed/discrete")
+    solved = history((2, row(entropy_share=1.0)), (20, row(50.0, entropy_share=0.01)))
+    assert signs.entropy_collapsed(solved, FACTS) is None
+    assert signs.entropy_collapsed(history((22, row(entropy_share=0.5))), FACTS) is None
+    continuous = RunFacts(action="continuous")
+    sign = signs.entropy_collapsed(history((22, row(action_spread=0.02))), continuous)
+    assert sign is not None and sign.advice == "entropy-collapsed/continuous"
+    several = RunFacts(is_comparable=False)
+    assert signs.entropy_collapsed(stuck, several) is None, "agents that are each other's measure"
+
+
+def test_a_return_that_is_lost_again_is_told_and_one_that_sways_is_not() -> None:
+    # 100 better than at first; three fifths of that lost is 40.
+    fell = history((5, row(0.0)), (20, row(100.0)), (20, row(39.0)))
+    sign = signs.return_fell(fell, FACTS)
+    assert sign is not None and sign.value == 39.0 and "was 100 before" in sign.text
+    assert signs.return_fell(history((5, row(0.0)), (20, row(100.0)), (20, row(41.0))), FACTS) is None
+
+
+def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() -> None:
+    still = history((22, row(approx_kl=1e-7, entropy_share=1.0, learning_rate=1e-8)))
+    sign = signs.policy_unchanged(still, FACTS)
+    assert sign is not None and "1e-08" in sign.text
+    assert signs.policy_unchanged(history((22, row(approx_kl=0.001, entropy_share=1.0))), FACTS) is None
+    assert signs.policy_unchanged(history((22, row(approx_kl=0.0, entropy_share=0.01))), FACTS) is None
+    solved = history((2, row()), (20, row(50.0, approx_kl=0.0, entropy_share=0.9)))
+    assert signs.policy_unchanged(solved, FACTS) is None
+
+
+def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> None:
+    facts = RunFacts(gamma=0.5)
+    sign = signs.short_sighted(history((60, row(entropy_share=0.95))), facts)
+    assert sign is not None and (sign.value, "next 2 steps" in sign.text) == (0.5, True)
+    assert signs.short_sighted(history((49, row(entropy_share=0.95))), facts) is None, "196,000 steps"
+    assert signs.short_sighted(history((60, row(entropy_share=0.95))), FACTS) is None
+    # It has preferences by now: it is on its way.
+    assert signs.short_sighted(history((60, row(entropy_share=0.5))), facts) is None
+    assert signs.short_sighted(history((2, row()), (58, row(9.0, entropy_share=0.95))), facts) is None
+
+
+def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> None:
+    blind = row(entropy_share=0.95, explained_variance=0.01)
+    sign = signs.value_unexplained(history((60, blind)), FACTS)
+    assert sign is not None and sign.value == 0.01
+    sighted = row(entropy_share=0.95, explained_variance=0.3)
+    assert signs.value_unexplained(history((60, sighted)), FACTS) is None
+    stuck = history((2, blind), (58, {**blind, "train/entropy_share": 0.01}))
+    assert signs.value_unexplained(stuck, FACTS) is None
+    # A solved CartPole is not foreseen either: all its episodes are alike.
+    solved = history((2, row()), (58, row(9.0, entropy_share=0.95, explained_variance=0.0)))
+    assert signs.value_unexplained(solved, FACTS) is None
+
+
+def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
+    sign = signs.no_improvement(history((60, row(entropy_share=0.95))), FACTS)
+    assert sign is not None and "240,000 steps" in sign.text
+    assert signs.no_improvement(history((60, row(entropy_share=0.5))), FACTS) is None
+    # Where the end of the run is known, half of it is enough.
+    short = RunFacts(total_steps=220_000)
+    assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None
+    assert signs.no_improvement(history((27, row(entropy_share=0.95))), short) is None

@@ -1,0 +1,32 @@
+"""Every finding has a name of its own, a line in the guide, and a run or a test that shows it."""
+
+from pathlib import Path
+
+from attract.diagnosis.advice import ADVICE
+from attract.diagnosis.symptoms import SYMPTOMS
+from planted_failures import PLANTED, table
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
+WITHOUT_A_RUN = {"entropy-collapsed", "return-fell", "no-improvement"}
+"""They come of several faults, and stand in the tests of their signs."""
+
+
+def test_names_are_unique_and_advised_upon() -> None:
+    names = [symptom.finding_id for symptom in SYMPTOMS]
+    assert len(set(names)) == len(names)
+    assert {key.partition("/")[0] for key in ADVICE} == set(names)
+
+
+def test_each_is_planted_in_a_real_game() -> None:
+    planted = {finding_id for run in PLANTED for finding_id in run.expected}
+    assert planted == {symptom.finding_id for symptom in SYMPTOMS} - WITHOUT_A_RUN
+
+
+def test_the_guide_shows_what_recorded_runs_say() -> None:
+    assert table() in GUIDE.read_text(), "run `python tests/support/planted_failures.py --table`"
+
+
+def test_each_is_explained_in_the_guide() -> None:
+    text = GUIDE.read_text()
+    for symptom in SYMPTOMS:
+        assert f"`{symptom.finding_id}`" in text

@@ -1,0 +1,87 @@
+"""An exported policy's likeliest actions decide what it scores in a game."""
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from attract.errors import ConfigurationError
+from attract.vector.score import main, score
+
+GUESS = """
+import { defineGame, box, discrete } from "attract";
+// The larger of the two numbers names the right action; an episode ends with a miss, or after five steps.
+export default defineGame({
+  id: "Guess-v1", tickSeconds: 0.1, observation: box({ shape: [2] }), action: discrete(2),
+  create: () => {
+    let ticks = 0, missed = 0, seen = [0, 0], random;
+    const look = () => (seen = [random(), random()]);
+    return {
+      start(context) { random = context.random; ticks = missed = 0; return look(); },
+      update(_, action) {
+        const isRight = seen[action] > seen[1 - action];
+        if (!isRight) missed++;
+        ticks++;
+        const terminated = missed > 0 || ticks === 5;
+        return { observation: look(), reward: isRight ? 1 : -1, terminated };
+      },
+    };
+  },
+});
+"""
+
+
+def policy(folder: Path, operator: str, *, recurrent: bool = False) -> Path:
+    """`action` is the place of the largest or smallest number of `obs`, or with `Sub` always 0."""
+    is_place = operator != "Sub"
+    nodes = [
+        helper.make_node("Sub", ["obs", "obs"], ["zeros"]),
+        helper.make_node(
+            operator if is_place else "ArgMax",
+            ["obs" if is_place else "zeros"],
+            ["place"],
+            axis=1,
+            keepdims=0,
+        ),
+        helper.make_node("Cast", ["place"], ["action"], to=TensorProto.INT32),
+    ]
+    inputs = [helper.make_tensor_value_info("obs", TensorProto.FLOAT, ["batch", 2])]
+    if recurrent:
+        inputs.append(helper.make_tensor_value_info("state_ins", TensorProto.FLOAT, ["batch", 8]))
+    outputs = [helper.make_tensor_value_info("action", TensorProto.INT32, ["batch"])]
+    model = helper.make_model(
+        helper.make_graph(nodes, "policy", inputs, outputs), opset_imports=[helper.make_opsetid("", 17)]
+    )
+    model.ir_version = 9
+    path = folder / f"{operator}.onnx"
+    onnx.save(model, path)
+    return path
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    path = tmp_path / "guess.js"
+    path.write_text(GUESS)
+    return path
+
+
+def test_every_game_counts_once(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert score(module, policy(tmp_path, "ArgMax"), games=8, seed=1) == [5.0] * 8
+    assert score(module, policy(tmp_path, "ArgMin"), games=8, seed=1) == [-1.0] * 8
+    assert main([str(module), str(tmp_path / "ArgMax.onnx"), "--games", "8"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {"episodes": 8, "return_mean": 5.0, "return_std": 0.0, "won": 1.0}
+
+
+def test_it_is_the_first_episode_that_counts(module: Path, tmp_path: Path) -> None:
+    # Some episodes are over sooner than others; the streams of the first four games are the same either way.
+    returns = score(module, policy(tmp_path, "Sub"), games=32, seed=2)
+    assert len(set(returns)) > 2
+    assert score(module, policy(tmp_path, "Sub"), games=4, seed=2) == returns[:4]
+
+
+def test_a_policy_with_a_state_is_refused(module: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="state_ins"):
+        score(module, policy(tmp_path, "ArgMax", recurrent=True), games=8, seed=1)

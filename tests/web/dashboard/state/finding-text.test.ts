@@ -1,0 +1,19 @@
+/** What a finding's card says. */
+
+import { describe, expect, it } from "vitest";
+import { sentenceParts, titleOfFinding } from "../../../../web/dashboard/src/state/finding-text.ts";
+
+describe("a finding", () => {
+  it("is headed by its id in words", () => {
+    expect(titleOfFinding({ finding_id: "no-episode-ended" })).toBe("No episode ended");
+  });
+
+  it("is a sentence in which what can be typed stands apart", () => {
+    expect(sentenceParts("take smaller steps: `--ppo.learning-rate 0.0005`")).toEqual([
+      { text: "Take smaller steps: ", isCode: false },
+      { text: "--ppo.learning-rate 0.0005", isCode: true },
+      { text: ".", isCode: false },
+    ]);
+    expect(sentenceParts("observation[0] was 1")).toEqual([{ text: "observation[0] was 1.", isCode: false }]);
+  });
+});

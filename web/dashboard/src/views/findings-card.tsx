@@ -1,0 +1,40 @@
+/** What keeps the run from learning, as its diagnosis says it, and one thing to try for each. */
+
+import type { Finding } from "@attract/schema";
+import "../styles/findings.css";
+import { sentenceParts, titleOfFinding } from "../state/finding-text.ts";
+import { formatCount } from "../state/format.ts";
+
+export function FindingsCard({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) return null;
+  return (
+    <section className="card findings" aria-labelledby="findings-title" data-testid="findings">
+      <h2 id="findings-title">
+        {findings.some((one) => one.kind === "learning") ? "Is it learning?" : "It could be faster"}
+      </h2>
+      <ul>
+        {findings.map((finding) => (
+          <li key={finding.finding_id}>
+            <h3>{titleOfFinding(finding)}</h3>
+            <p>
+              <Sentence text={finding.text} />
+            </p>
+            <p>
+              <strong>Try: </strong>
+              <Sentence text={finding.advice} />
+            </p>
+            <p className="soft">Since {formatCount(finding.first_agent_steps)} steps.</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Sentence({ text }: { text: string }) {
+  let position = 0;
+  return sentenceParts(text).map((part) => {
+    position += part.text.length;
+    return part.isCode ? <code key={position}>{part.text}</code> : <span key={position}>{part.text}</span>;
+  });
+}
