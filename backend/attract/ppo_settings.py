@@ -35,8 +35,8 @@ class PpoSettings(Settings):
     clip_range_schedule: ScheduleName = "constant"
     clip_range_vf: Annotated[float, Field(gt=0)] | None = None
     """Clips the change of the value prediction; None: not clipped."""
-    entropy_coef: Annotated[float, Field(ge=0)] = 0.0
-    entropy_coef_schedule: ScheduleName = "constant"
+    entropy_coef: Annotated[float, Field(ge=0)] = 0.01
+    entropy_coef_schedule: ScheduleName = "linear"
     value_coef: Annotated[float, Field(ge=0)] = 0.5
     normalize_value_loss: bool = True
     """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns

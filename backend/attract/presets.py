@@ -9,6 +9,7 @@ from attract.settings import merge_settings
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {"ppo": PpoSettings().model_dump(mode="json")},
     "classic-control": {
+        "policy": {"shared_trunk": True},
         "ppo": {
             "horizon": 32,
             "minibatch_steps": 512,
@@ -16,11 +17,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
             "learning_rate": 2.5e-3,
             "gamma": 0.98,
             "gae_lambda": 0.9,
-        }
+        },
     },
     "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
     "puzzle": {
-        "policy": {"hidden_sizes": [128, 128], "shared_trunk": False},
+        "policy": {"hidden_sizes": [128, 128]},
         "ppo": {"entropy_coef": 0.005, "entropy_coef_schedule": "linear"},
     },
     "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},

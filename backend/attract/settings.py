@@ -23,8 +23,8 @@ class PolicySettings(Settings):
 
     hidden_sizes: tuple[Positive, ...] = (64, 64)
     activation: Literal["tanh", "relu"] = "tanh"
-    shared_trunk: bool = True
-    """One trunk for actions and value (about twice as fast), or one each."""
+    shared_trunk: bool = False
+    """One trunk for actions and value (about twice as fast), or one each, which learns more of hard games."""
     cnn: Literal["small", "impala"] = "small"
     """What encodes images, that is boxes of [height, width, channels]."""
     recurrent: Literal["none", "lstm", "gru"] = "none"

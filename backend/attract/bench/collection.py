@@ -42,8 +42,8 @@ class Task:
     horizon: int = RunSettings().ppo.horizon
 
 
-CARTPOLE = Task("cartpole", PolicySettings(hidden_sizes=(64, 64)))
-MLP256 = Task(WIDE, PolicySettings(hidden_sizes=(256, 256)))
+CARTPOLE = Task("cartpole", PolicySettings(hidden_sizes=(64, 64), shared_trunk=True))
+MLP256 = Task(WIDE, PolicySettings(hidden_sizes=(256, 256), shared_trunk=True))
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,9 @@ def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> 
             "gamma": GAMMA,
             "gae_lambda": GAE_LAMBDA,
             "clip_range": CLIP_RANGE,
+            # As the others do: all epochs of every update, at one rate.
+            "target_kl": None,
+            "learning_rate_schedule": "constant",
         },
     }
 

@@ -88,7 +88,7 @@ def time_of_an_update(trainings: Sequence[Training]) -> dict[str, float]:
 
 def _measure_bare(options: BenchOptions) -> Bare:
     seconds = Seconds(options)
-    task = Task("cartpole", PolicySettings(), num_instances=INSTANCES)
+    task = Task("cartpole", PolicySettings(shared_trunk=True), num_instances=INSTANCES)
     with open_page() as page:
         prepare(page, task)
         for part in ("inference", "tick"):

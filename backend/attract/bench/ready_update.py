@@ -62,7 +62,9 @@ class Work:
 
 def cartpole_work(*, shared_trunk: bool = True, num_steps: int = 32_768) -> Work:
     """CartPole's sizes: 64-64 tanh, 4 epochs, minibatches of 4,096."""
-    ppo = PpoSettings(horizon=32, minibatch_steps=4096, n_epochs=4, learning_rate=RATES.learning_rate)
+    ppo = PpoSettings(
+        horizon=32, minibatch_steps=4096, n_epochs=4, learning_rate=RATES.learning_rate, target_kl=None
+    )
     return Work(4, 2, max(1, num_steps // ppo.horizon), PolicySettings(shared_trunk=shared_trunk), ppo)
 
 

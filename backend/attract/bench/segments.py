@@ -50,7 +50,9 @@ def _segments(options: BenchOptions) -> Mapping[str, Figure]:
 
 def segments_work(segments: int) -> Work:
     """64 inputs, LSTM of 128, heads on its output; one pass in minibatches of 256 segments."""
-    ppo = PpoSettings(horizon=HORIZON, num_minibatches=max(1, segments // MINIBATCH_SEGMENTS), n_epochs=1)
+    ppo = PpoSettings(
+        horizon=HORIZON, num_minibatches=max(1, segments // MINIBATCH_SEGMENTS), n_epochs=1, target_kl=None
+    )
     policy = PolicySettings(hidden_sizes=(), recurrent="lstm", recurrent_size=LSTM_SIZE)
     return Work(NUM_INPUTS, NUM_ACTIONS, segments, policy, ppo)
 

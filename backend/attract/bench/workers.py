@@ -44,7 +44,9 @@ def _scaling(options: BenchOptions) -> Mapping[str, Figure]:
 def _playing(count: int, options: BenchOptions) -> tuple[float, float | None]:
     """Steps/s of so many workers that play and nothing else, and the renderer's MiB meanwhile."""
     seconds = Seconds(options)
-    task = Task("cartpole", PolicySettings(hidden_sizes=(64, 64)), num_instances=GAMES // count)
+    task = Task(
+        "cartpole", PolicySettings(hidden_sizes=(64, 64), shared_trunk=True), num_instances=GAMES // count
+    )
     with open_page() as page:
         prepare(page, task, count)
         rates_of(page, "rollout", seconds.warm_up, count)

@@ -98,10 +98,19 @@ PLAIN_GAMES = (
         "mountain-car-continuous", "MountainCarContinuous", 20_000, 88.343, rival=_MOUNTAIN_CAR_CONTINUOUS
     ),
     PlainGame("acrobot", "Acrobot", 1_000_000, -73.506, rival=_ACROBOT),
-    PlainGame("mountain-car", "MountainCar", 1_000_000, -110.423, rival=_MOUNTAIN_CAR),
+    PlainGame(
+        "mountain-car",
+        "MountainCar",
+        1_000_000,
+        -110.423,
+        named=("--preset", "explore"),
+        rival=_MOUNTAIN_CAR,
+    ),
     PlainGame("jumper", "Jumper, scores in the hundreds", 1_000_000, "twice"),
     PlainGame("exit", "Exit, -1 a step", 500_000, "half the cost"),
-    PlainGame("treasure", "Treasure, one sparse goal", 1_000_000, "twice"),
+    PlainGame(
+        "treasure", "Treasure, one sparse goal", 1_000_000, "twice", named=("--preset", "explore"), cost=2.0
+    ),
     PlainGame("merge", "Merge, masked", 1_000_000, "twice"),
     PlainGame("breakout", "Breakout, 20 x 20 pixels", 1_000_000, "twice", cost=10.0),
     PlainGame("duel", "Duel of two", 1_000_000, 0.6, opponent="duel-against-strategy"),

@@ -86,11 +86,14 @@ class Evaluator:
         self._best_return, self._best_evaluation = state.get("return"), state.get("evaluation")
 
     async def mark_best_by_return(self, row: UpdateRow) -> None:
-        """Until an evaluation decides, the best version is that of the highest training return."""
+        """Until an evaluation decides, the best version is the newest of the highest training return.
+
+        Where one agent wins what another loses, all of them have the same.
+        """
         mean = self._progress.goal.return_mean
         if self._best_evaluation is not None or mean is None or not row.values:
             return
-        if self._best_return is None or mean > self._best_return:
+        if self._best_return is None or mean >= self._best_return:
             self._best_return = mean
             # The episodes were played by the version before the one that they made.
             await self._record.mark_best(max(0, row.policy_version - 1))

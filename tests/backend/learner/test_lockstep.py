@@ -64,8 +64,8 @@ def differ(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool
 def test_policies_begin_with_weights_of_their_own_and_all_learn(fleet: SignsFleet, tmp_path: Path):
     with LearnerHere(begin_pair(fleet, tmp_path / "run")) as here:
         assert list(here.ready.onnx) == SEATS
-        # Twice 3 x 8 + 8, two heads 8 x 2 + 2 and 8 + 1.
-        assert here.ready.num_parameters == 2 * 59
+        # Twice two trunks 3 x 8 + 8, two heads 8 x 2 + 2 and 8 + 1.
+        assert here.ready.num_parameters == 2 * (2 * 32 + 18 + 9)
         first = warmed_up(here, fleet)
         last = trained(here, fleet, first, 2)
         assert last.policy_version == 2 and list(last.onnx) == SEATS

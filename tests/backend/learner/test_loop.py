@@ -67,8 +67,8 @@ def test_a_run_from_warm_up_to_a_better_policy(fleet: SignsFleet, tmp_path: Path
     begin = begin_for(fleet, tmp_path / "run", ppo={"n_epochs": 4, "learning_rate": 0.01})
     with LearnerHere(begin) as here:
         assert here.ready.policy_version == 0
-        # 3 x 8 + 8, two heads 8 x 2 + 2 and 8 + 1.
-        assert here.ready.num_parameters == 32 + 18 + 9
+        # Two trunks 3 x 8 + 8, two heads 8 x 2 + 2 and 8 + 1.
+        assert here.ready.num_parameters == 2 * 32 + 18 + 9
         assert here.ready.device == "cpu"
         first = warmed_up(here, fleet)
         assert first.policy_version == 0 and first.batch_id is None

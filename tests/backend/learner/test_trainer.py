@@ -1,4 +1,4 @@
-"""One policy's updates over rows that a real policy played: what rewards become, and what a dropped update leaves."""
+"""One policy's updates over rows that a policy played: what rewards become, what a dropped one leaves."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -98,7 +98,7 @@ def test_a_state_dict_of_another_network_is_refused():
     policy = build()
     patcher = OnnxPatcher(policy)
     with pytest.raises(PolicyError, match="another network"):
-        patcher.patched(build(shared_trunk=False).state_dict())
+        patcher.patched(build(shared_trunk=True).state_dict())
     state = policy.state_dict()
     with pytest.raises(
         PolicyError, match=r"'normaliser.mean' does not fit: expected float32 \(4,\), got .*\(5,\)"

@@ -39,7 +39,7 @@ NETWORKS = {
     "everything": (DICTIONARY, BOX_ACTION, {"recurrent": "lstm", "cnn": "impala", "shared_trunk": False}),
     "multi_discrete": (None, MultiDiscreteSpace(nvec=[2, 5]), {}),
     "multi_binary": (None, MultiBinarySpace(n=4), {}),
-    "gaussian": (None, BOX_ACTION, {"log_std_init": -1.0}),
+    "gaussian": (None, BOX_ACTION, {"log_std_init": -1.0, "shared_trunk": True}),
 }
 
 

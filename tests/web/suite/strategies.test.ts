@@ -6,6 +6,7 @@
 
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
+import { checkGame } from "../../../web/sdk/src/check.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
 import { drawActions } from "../../../web/sdk/src/cost.ts";
 import { createInstance } from "../../../web/sdk/src/group-instance.ts";
@@ -13,7 +14,6 @@ import type { Instance } from "../../../web/sdk/src/instance.ts";
 import { createSequentialRandom } from "../../../web/sdk/src/random.ts";
 import { RandomPlayer } from "../../../web/sdk/src/random-play.ts";
 import { type SimpleStrategy, strategies } from "../../../web/suite/strategies.ts";
-import { describeConformance } from "../games/conformance.ts";
 
 const EPISODES = 200;
 const SEED = 12;
@@ -25,10 +25,18 @@ const games: Record<string, GameDefinition> = {};
 for (const name of [...names, "duel-against-strategy"])
   games[name] = ((await import(`../../../web/suite/${name}.ts`)) as { default: GameDefinition }).default;
 
-for (const name of names) {
-  // Where every step pays the same, and where nothing is found at random.
-  describeConformance(games[name], { mostMicrosecondsPerTick: 500, allowedWarnings: ["reward"] });
-}
+test.each(names)("%s can be trained, watched and played by hand", (name) => {
+  const report = checkGame(games[name], {
+    steps: 2_000,
+    now: performance.now.bind(performance),
+    heapBytes: () => process.memoryUsage().heapUsed,
+  });
+  // A warning is right where every step pays the same, and where nothing is found at random.
+  expect(report.findings.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(report.play!.episodes).toBeGreaterThan(1);
+  expect(report.description!.has_draw).toBe(true);
+  expect(Object.keys(report.description!.keys).length).toBeGreaterThan(1);
+});
 
 test("every game has a strategy, and every strategy a game", () => {
   const helpers = ["duel-against-strategy", "scaled", "strategies"];

@@ -82,7 +82,7 @@ class UnrolledReference(torch.nn.Module):
 
 @pytest.mark.parametrize("recurrent", ["lstm", "gru"])
 def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(recurrent):
-    policy, distribution = build_acting(recurrent=recurrent)
+    policy, distribution = build_acting(recurrent=recurrent, shared_trunk=True)
     batch = play(policy, distribution, slots=4, runs=3, invalid=0.5, ends=0.1)
     assert (batch.state != 0).any(1).sum() >= 3 and bool(batch.truncated[:-1].any())
     noise = torch.randn(batch.log_probs.shape, generator=torch.Generator().manual_seed(2))
