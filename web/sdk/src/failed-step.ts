@@ -8,6 +8,7 @@ import { observationParts } from "./observed.ts";
 
 const MOST_NUMBERS = 12;
 const MOST_AGENTS = 4;
+const MOST_CHARACTERS = 1_000;
 
 /** One line such as `action 2 ("right"), observation [0.5, NaN, 0]`; empty where nothing had been played yet. */
 export function stepValues(
@@ -27,7 +28,8 @@ export function stepValues(
       parts.push(`${name === "" ? label : `${label}.${name}`} ${numbers(views[e])}`);
     });
   }
-  return parts.join(", ");
+  const text = parts.join(", ");
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
 }
 
 function actionText(definition: GameDefinition, action: unknown): string {
