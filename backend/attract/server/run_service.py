@@ -246,7 +246,7 @@ class RunService:
             view = self._archive.view(run_id)
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
-        self._serve_kept_game(run_id)
+        serve_kept_game(self._games, self._archive.directory(run_id))
         return view
 
     def fleet(self, run_id: str) -> FleetView:
@@ -441,7 +441,9 @@ class RunService:
                 if not directory.versions():
                     raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
                 config = directory.read_config()
-                module = self._serve_kept_game(run_id) or await self._games.resolve(str(config["game"]))
+                module = serve_kept_game(
+                    self._games, self._archive.directory(run_id)
+                ) or await self._games.resolve(str(config["game"]))
                 settings = RunSettings.from_mapping(config["settings"])
                 await self._activate(settings, module, directory, resume=True, train=False)
         run = self._active
@@ -473,10 +475,6 @@ class RunService:
         if version is None:
             raise ConfigurationError(f"run {run_id} has no checkpoint", setting="initialize_from")
         return str((directory.checkpoints / str(version)).resolve())
-
-    def _serve_kept_game(self, run_id: str) -> GameModule | None:
-        """Serve the module that the run was trained on, as its folder keeps it."""
-        return serve_kept_game(self._games, self._archive.directory(run_id))
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         if self._hub is not None:
