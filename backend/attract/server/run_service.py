@@ -261,7 +261,7 @@ class RunService:
             view = self._archive.view(find_run(self._archive.runs_dir, run_id))
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
-        self._serve_kept_game(view.run_id)
+        serve_kept_game(self._games, self._archive.directory(view.run_id))
         return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
@@ -464,7 +464,9 @@ class RunService:
                 if not directory.versions():
                     raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
                 config = directory.read_config()
-                module = self._serve_kept_game(run_id) or await self._games.resolve(str(config["game"]))
+                module = serve_kept_game(
+                    self._games, self._archive.directory(run_id)
+                ) or await self._games.resolve(str(config["game"]))
                 settings = RunSettings.from_mapping(config["settings"])
                 await self._activate(settings, module, directory, resume=True, train=False)
         run = self._active
@@ -493,10 +495,6 @@ class RunService:
     def _source(self, run_id: str) -> RunDirectory:
         """The run that another is to start from."""
         return self._archive.directory(find_run(self._archive.runs_dir, run_id))
-
-    def _serve_kept_game(self, run_id: str) -> GameModule | None:
-        """Serve the module that the run was trained on, as its folder keeps it."""
-        return serve_kept_game(self._games, self._archive.directory(run_id))
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         if self._hub is not None:

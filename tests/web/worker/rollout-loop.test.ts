@@ -280,6 +280,33 @@ describe("E7: desync", () => {
   });
 });
 
+test("a worker that makes many slow copies is heard meanwhile", async () => {
+  let now = 0;
+  let yields = 0;
+  const made: number[] = [];
+  const definition = countingGame();
+  const create = () => {
+    now += 3;
+    return definition.create();
+  };
+  const slow = { ...definition, create };
+  const loop = createLoop(slow, {
+    seat: seat({ instance_ids: [0, 1, 2, 3, 4, 5] }),
+    now: () => now,
+    yieldTurn: () => {
+      yields++;
+      return Promise.resolve();
+    },
+    announce: (id) => void made.push(id),
+  });
+  const playing = loop.play(lease(), new FakePolicy(8));
+  loop.voidLease(1);
+  expect(await playing).toBeNull();
+  // Three milliseconds each: every second one makes the five after which others have their turn.
+  expect(yields).toBe(3);
+  expect(made).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
 describe("a game that breaks", () => {
   const failAt = (tick: number, result: unknown) =>
     countingGame({
