@@ -31,7 +31,7 @@ class PpoSettings(Settings):
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
     """Of the optimizer, Adam."""
     learning_rate_schedule: ScheduleName = "linear"
-    """`linear`: falls to 0 over `schedule_steps`."""
+    """`linear`: falls over `schedule_steps` to a twentieth."""
     gamma: Fraction = 0.99
     """Discount per step, not per tick."""
     gae_lambda: Fraction = 0.95
@@ -39,13 +39,13 @@ class PpoSettings(Settings):
     clip_range: Annotated[float, Field(gt=0)] = 0.2
     """How far an action's probability may move in one update before it is no longer pushed, as a share."""
     clip_range_schedule: ScheduleName = "constant"
-    """`linear`: falls to 0 over `schedule_steps`."""
+    """`linear`: falls over `schedule_steps` to a twentieth."""
     clip_range_vf: Annotated[float, Field(gt=0)] | None = None
     """Clips the change of the value prediction; None: not clipped."""
     entropy_coef: Annotated[float, Field(ge=0)] = 0.01
     """Weight of the entropy in the loss: above 0 the policy is kept from settling early."""
     entropy_coef_schedule: ScheduleName = "linear"
-    """`linear`: falls to 0 over `schedule_steps`."""
+    """`linear`: falls over `schedule_steps` to a twentieth."""
     value_coef: Annotated[float, Field(ge=0)] = 0.5
     """Weight of the value loss."""
     normalize_value_loss: bool = True

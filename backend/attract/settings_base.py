@@ -15,7 +15,7 @@ ScheduleName = Literal["constant", "linear"]
 class Settings(BaseModel):
     """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
     section: ClassVar[str] = ""
     """How the section is called in YAML and on the command line, for messages."""

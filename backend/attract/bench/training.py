@@ -96,11 +96,10 @@ def _updates(path: Path, run_id: str, metrics: Sequence[str]) -> list[Update]:
     finally:
         store.close()
     values: dict[float, dict[str, float]] = {}
-    seconds: dict[float, float] = {}
+    seconds = dict(zip(view.agent_steps, view.seconds, strict=True))
     for series in view.series:
-        for steps, at, value in zip(series.agent_steps, series.seconds, series.values, strict=True):
+        for steps, value in zip(view.steps_of(series.name), series.values, strict=True):
             values.setdefault(steps, {})[series.name] = value
-            seconds[steps] = at
     return [
         Update(seconds[steps], int(found[COLLECTED]), found)
         for steps, found in sorted(values.items())

@@ -92,7 +92,15 @@ class ActiveRun:
         self._train = train
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
-        self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
+        self._progress = RunProgress(
+            self.run_id,
+            created,
+            settings,
+            module.reference,
+            clock,
+            director,
+            title=games.title_of(module.reference.name),
+        )
         self._core = CollectionCore(
             replace(
                 collection_config(settings, self.run_id, module.reference),
@@ -348,6 +356,8 @@ class ActiveRun:
             self.carry_out(self._core.stop(self._clock()))
             if await self._record.disk.allows(self._updates.idle):
                 version, export, problem = await self._last_export(version)
+                # From now on pages get what was exported, and nothing else.
+                self._progress.newest_model = None if export is None else version
                 await self._learner.close()
                 self._progress.error = self._progress.error or problem
                 self._progress.state = state if problem is None else "failed"

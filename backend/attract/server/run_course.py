@@ -191,7 +191,7 @@ class RunCourse:
 
     def _set_lesson(self) -> None:
         director, now = self._director, self._clock()
-        parameters = director.parameters()
+        parameters = self._progress.parameters = director.parameters()
         if parameters or director.lesson_id is not None:
             self._core.set_evaluation_parameters(director.base_parameters())
             self._control.carry_out(self._core.set_lesson(director.lesson_id, parameters, now))

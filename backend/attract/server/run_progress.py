@@ -24,6 +24,7 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Counters, Ready
+from attract.schema.messages import ParameterDistribution
 from attract.server.events import Kind
 from attract.server.goal import Goal
 from attract.server.run_plan import policy_ids
@@ -68,8 +69,10 @@ class RunProgress:
         game: GameReference,
         clock: Callable[[], float],
         director: Director,
+        *,
+        title: str = "",
     ) -> None:
-        """`created`: UTC time as a label."""
+        """`created`: UTC time as a label; `title`: the game's, for people."""
         self.run_id = run_id
         self.state: RunState = "starting"
         self.error: str | None = None
@@ -81,9 +84,14 @@ class RunProgress:
         self.description: GameDescription | None = None
         self.goal = Goal(settings.until_return, settings.total_steps, director.window)
         self.statistics = Statistics({})
+        self.newest_model: int | None = None
+        """The newest version whose models pages can have."""
+        self.parameters: dict[str, ParameterDistribution] = {}
+        """What games of training are started with now."""
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
         self._created = created
+        self._title = title
         self.settings = settings
         self._director = director
         self._game = game
@@ -149,6 +157,7 @@ class RunProgress:
         return RunView(
             run_id=self.run_id,
             game=self._game.name,
+            title=self._title,
             state=self.state,
             created=self._created,
             seed=self.settings.seed,
@@ -163,10 +172,12 @@ class RunProgress:
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
+            newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,
             evaluation=self.evaluation,
             lesson=self.lesson(),
+            parameters=self.parameters,
             description=self.description,
             game_reference=self._game,
             settings=self.settings.model_dump(mode="json"),

@@ -11,7 +11,13 @@ from attract.presets import layer_settings
 from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
 from attract.runs.metrics import Event
 from attract.schema import close_codes
-from attract.schema.api import EvaluationView, FleetView, MetricsView, RunView
+from attract.schema.api import (
+    EvaluationView,
+    FleetView,
+    MetricsView,
+    RunSummary,
+    RunView,
+)
 from attract.schema.base import WireModel
 from attract.schema.game import GameReference
 from attract.schema.messages import Assignment, FromBrowser, Goodbye, Hello, HostStatus, WelcomeHost
@@ -20,10 +26,12 @@ from attract.server.events import EventHub, Kind
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.learner_link import StartLearner
+from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
+from attract.server.settings_view import settings_of
 from attract.server.sockets import SocketHub
 from attract.server.start_checks import check_device, check_resumed, check_source
 from attract.settings import RunSettings, ServerSettings
@@ -65,6 +73,7 @@ class RunService:
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
+        self._index = RunIndex(self._archive, games.title_of)
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
@@ -128,7 +137,7 @@ class RunService:
             check_resumed(past, chosen, settings)
             game = game or str(config["game"])
         else:
-            chosen = RunSettings.from_mapping(layer_settings(self._games.recommended(game), settings))
+            chosen = settings_of(self._games, game, settings)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
@@ -213,13 +222,9 @@ class RunService:
             await self.active.stop()
         self.events.close()
 
-    def views(self) -> list[RunView]:
+    def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
-        active = self.active
-        return [
-            active.view() if active is not None and view.run_id == active.run_id else view
-            for view in self._archive.views()
-        ]
+        return self._index.summaries(None if self.active is None else self.active.view())
 
     def view(self, run_id: str) -> RunView:
         """One run, by its id or as `latest`. Raises: UnknownRunError."""
@@ -230,7 +235,7 @@ class RunService:
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
         self._serve_kept_game(view.run_id)
-        return view
+        return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -306,6 +311,14 @@ class RunService:
             if self._archive.exported_version(run_id) == version:
                 return self._archive.exported_model(run_id, policy_id)
         raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
+
+    def policy_document(self, run_id: str) -> bytes:
+        """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
+        with _known_run():
+            document = self._archive.exported_document(run_id)
+        if document is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return document
 
     def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.

@@ -62,8 +62,9 @@ async def test_a_run_trains_to_its_step_count_saves_exports_and_ends(tmp_path: P
         assert isinstance(world.learner.heard[-1], ipc.Shutdown)
         assert fleet.runs_ended == [view.run_id]
         store = MetricsStore(run_dir / "metrics.db")
-        series = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"]).series
-        assert series[1].agent_steps == [64.0, 128.0, 192.0, 256.0, 320.0]
+        metrics = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"])
+        series = metrics.series
+        assert metrics.steps_of("train/loss") == [64.0, 128.0, 192.0, 256.0, 320.0]
         assert series[1].values == [1.0, 2.0, 3.0, 4.0, 5.0]
         assert series[0].values[-1] == 10.0
         store.close()
@@ -243,7 +244,7 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
         ):
             with pytest.raises(ConfigurationError):
                 await world.service.start_run(game, settings, run_id=run_id)
-        assert world.service.views() == []
+        assert world.service.summaries() == []
         assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
         await world.start()

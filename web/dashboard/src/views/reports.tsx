@@ -22,7 +22,7 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
   return (
     <section aria-label="Reports" className="reports">
       {reports.map((report) => (
-        <article key={reportKey(report)} className="card report" role="alert">
+        <div key={reportKey(report)} className="card report" role="alert">
           <h2>{titleOf(report)}</h2>
           <p>
             <strong>{wordsOf(report)}</strong>
@@ -35,7 +35,7 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
               {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
             </p>
           )}
-        </article>
+        </div>
       ))}
     </section>
   );
