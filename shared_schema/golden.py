@@ -7,6 +7,7 @@ from attract.schema import messages as m
 from attract.schema.base import WireModel
 from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange
+from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
 
@@ -114,6 +115,8 @@ FROM_BROWSER: list[WireModel] = [
         name="TypeError",
         text="x is undefined",
         stack="at update (game.ts:3:7)",
+        method=MethodSource(name="Catch.update", text="update() {}", field="reward"),
+        step_values='action 1 ("right"), observation [0.5, NaN]',
         worker_index=1,
         lease_id=4,
         slot_id=33,
@@ -122,6 +125,30 @@ FROM_BROWSER: list[WireModel] = [
         tick=1000,
         seed=SEED,
     ),
+    m.GameChecked(
+        check_id=3,
+        findings=[
+            GameFinding(
+                id="random",
+                severity="error",
+                text="the game calls Math.random() (17 times in all)",
+                fix="draw from `random` of start()",
+                stack=f"    at Catch.update (http://127.0.0.1:8000/games/{HASH}.js:3:7)",
+            )
+        ],
+        description=DESCRIPTION,
+        play=CheckedPlay(
+            steps=10_000,
+            episodes=450,
+            return_mean=22.25,
+            length_mean=22.25,
+            microseconds_per_tick=0.25,
+            create_milliseconds=0.125,
+        ),
+        unplayable=False,
+        seconds=0.0625,
+    ),
+    m.GameLog(run_id="cartpole-1", level="warn", text="x is NaN \N{VIDEO GAME}", dropped=7),
     m.HostStatus(run_id=None, num_workers=2, hidden=True),
     m.PolicyAck(run_id="cartpole-1", policy_id="main", policy_version=12, create_ms=3.0, error=None),
     m.Progress(run_id="cartpole-1", lease_id=5_000_000_000, steps=64),
@@ -167,6 +194,7 @@ TO_BROWSER: list[WireModel] = [
     m.Refused(code="build", reason="this page is of build a, the server of b", fix="reload", close_code=4001),
     m.WelcomeHost(host_id="0f" * 16, tier="local"),
     m.Assignment(run_id="cartpole-1", game=GAME, num_workers=2, describe=True),
+    m.CheckGame(check_id=3, game=GAME, budget_seconds=0.75),
     m.WelcomeWorker(
         run_id="cartpole-1",
         worker_id=1,

@@ -51,6 +51,7 @@ def train(
     port: Annotated[int | None, Parameter(group=SERVER)] = None,
     lan: Annotated[bool, Parameter(negative=(), group=SERVER)] = False,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
+    check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
@@ -74,6 +75,8 @@ def train(
         Start from the policy of this run; `latest` is the newest one.
     config
         YAML file with settings; variables and flags win over it.
+    check
+        Check the game for a moment while the learner starts, and print what was found (see attract check).
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     json_output
@@ -118,11 +121,38 @@ def train(
         force=force,
         initialize_from=initialize_from,
         headless=headless,
+        check=check,
         json_output=json_output,
         verbose=verbose,
     )
     port_is_fixed = port is not None or bool(os.environ.get("ATTRACT_PORT", "").strip())
     return run_async(train_game(order, server, port_is_fixed=port_is_fixed))
+
+
+@app.command
+def check(
+    game: str,
+    *,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play GAME at random in a headless browser and say what would keep agents from learning it.
+
+    Exit code 0 without errors, 1 with errors, 2 for wrong use.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.check import CheckOrder, check_game
+    from attract.commands.gateway import run_async
+
+    own_game = Path(game).suffix != ""
+    server = _server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
+    order = CheckOrder(str(Path(game).resolve()) if own_game else game, json_output)
+    return run_async(check_game(order, server))
 
 
 @app.command

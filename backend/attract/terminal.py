@@ -1,5 +1,6 @@
 """What `attract train` shows: a live panel on a terminal, a plain line every few seconds anywhere else."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Self
@@ -13,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from attract.schema.api import Finding, GameReport, LessonView, RunView
+from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 
 PHASES = (
     ("game", "fleet/game_fraction"),
@@ -31,12 +32,24 @@ OTHER_REPORTS = {
     "policy": "a worker cannot run the policy",
     "update": "an update was undone",
     "verification": "experience was left out",
+    "check": "check",
 }
 """What reports say by kind that are not of the game; every other kind is."""
 
 
+GENERAL_NAMES = ("Error", "GameError")
+"""Classes of errors that say nothing: our checks' own, and the one for everything."""
+WITH_STACK = ("contract", "load", "parameter", "draw-throws")
+"""Findings of exceptions: the other ones are told by one place."""
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal would obey, or what makes a line read other than it is: games may write anything."""
+
+
 class Display(ABC):
     """What the train command tells while it runs; a context manager."""
+
+    def __init__(self) -> None:
+        self._stacks_told: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +73,13 @@ class Display(ABC):
     def reported(self, report: GameReport) -> None:
         """A game broke, or something else went wrong that the run survived."""
 
+    def _text_of(self, report: GameReport) -> str:
+        """The report with its stack, or without one that stands above already."""
+        if report.stack is None or report.stack not in self._stacks_told:
+            self._stacks_told.add(report.stack or "")
+            return report_text(report)
+        return report_text(report, again=True)
+
 
 class PlainDisplay(Display):
     """Lines for logs and pipes: the first update, the first with a return, the last, and some between.
@@ -68,6 +88,7 @@ class PlainDisplay(Display):
     """
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
         self._told: RunView | None = None
         self._untold: tuple[RunView, Mapping[str, float]] | None = None
@@ -116,7 +137,7 @@ class PlainDisplay(Display):
 
     @override
     def reported(self, report: GameReport) -> None:
-        self._line(report_text(report))
+        self._line(self._text_of(report))
 
     def _line(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -126,6 +147,7 @@ class LiveDisplay(Display):
     """A panel that redraws itself in place."""
 
     def __init__(self, console: Console, address: str) -> None:
+        super().__init__()
         self._console = console
         self._address = address
         self._live = Live(console=console, refresh_per_second=6, transient=False)
@@ -156,7 +178,8 @@ class LiveDisplay(Display):
     @override
     def reported(self, report: GameReport) -> None:
         title = report_title(report)
-        self._console.print(Panel(escape(report_text(report)), title=escape(title), border_style="red"))
+        style = "yellow" if report.kind == "check" else "red"
+        self._console.print(Panel(escape(self._text_of(report)), title=escape(title), border_style=style))
 
     def _panel(self, run: RunView) -> Panel:
         table = Table.grid(padding=(0, 3))
@@ -228,8 +251,11 @@ def report_title(report: GameReport) -> str:
     return OTHER_REPORTS.get(report.kind, f"the game failed ({report.kind})")
 
 
-def report_text(report: GameReport) -> str:
-    """A report as lines one can act on: what, where, and the stack where there is one."""
+def report_text(report: GameReport, *, again: bool = False) -> str:
+    """A report as lines one can act on: what, where, and the stack where there is one.
+
+    `again`: what has been told of it before, or of another with the same stack, is left out.
+    """
     where = ", ".join(
         f"{label} {value}"
         for label, value in (
@@ -241,16 +267,46 @@ def report_text(report: GameReport) -> str:
         )
         if value is not None
     )
-    what = report.text if report.kind in OTHER_REPORTS else f"{report.name}: {report.text}"
+    is_named = report.kind in OTHER_REPORTS or report.name in (*report.text.split(": "), *GENERAL_NAMES)
+    what = report.text if is_named else f"{report.name}: {report.text}"
     times = f" ({report.count} times so far)" if report.count > 1 else ""
-    lines = [f"{report_title(report)}: {what}{times}"]
+    suffix = f" [{report.name}]" if report.kind == "check" else ""
+    lines = [f"{report_title(report)}: {what}{times}{suffix}"]
+    if again or report.count > 1:
+        return printable(lines[0])
     if where:
         lines.append(f"  {where}")
+    if report.step_values:
+        lines.append(f"  {report.step_values}")
+    if report.fix:
+        lines.append(f"  {report.fix}")
     if report.stack:
         lines.append(report.stack)
     elif report.kind == "hang":
         lines.append("no stack: the game never came back from its call")
-    return "\n".join(lines)
+    return printable("\n".join(lines))
+
+
+def check_text(finding: CheckFinding) -> str:
+    """A finding as compilers print theirs: place, severity, what is wrong, its id, and below what to do."""
+    place = "" if finding.file is None else f"{finding.file}:{finding.line}:{finding.column}: "
+    lines = [f"{place}{finding.severity}: {finding.text} [{finding.id}]", f"  {finding.fix}"]
+    if finding.stack is not None and finding.id in WITH_STACK:
+        lines.append(finding.stack)
+    return printable("\n".join(lines))
+
+
+def log_text(line: LogLine) -> str:
+    """A line that a game wrote to its console, marked as such."""
+    level = "" if line.level in ("log", "info") else f" ({line.level})"
+    dropped = f"game: ({line.dropped} lines left out)\n" if line.dropped else ""
+    text = line.text.replace("\n", "\n      ")
+    return printable(f"{dropped}game{level}: {text}")
+
+
+def printable(text: str) -> str:
+    """`text` with every character that a terminal would obey written out, but line ends and tabs."""
+    return UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def finding_text(finding: Finding) -> str:

@@ -5,14 +5,16 @@ import io
 import pytest
 from rich.console import Console
 
-from attract.schema.api import Finding, GameReport, LessonView, RunView
+from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
+    check_text,
     create_display,
     duration,
     finding_text,
     lesson_text,
+    log_text,
     progress_share,
     remaining_seconds,
     report_text,
@@ -129,13 +131,63 @@ def test_a_report_names_text_place_seed_and_stack() -> None:
         slot_id=70,
         tick=1000,
         seed="00000000000000ff",
-        count=2,
+        step_values='action 1 ("right"), observation [0.5, NaN]',
     )
     assert report_text(report) == (
-        "the game failed (throw): TypeError: x is undefined (2 times so far)\n"
+        "the game failed (throw): TypeError: x is undefined\n"
         "  worker 1, slot 70, tick 1000, seed 00000000000000ff\n"
+        '  action 1 ("right"), observation [0.5, NaN]\n'
         "at update (game.ts:3:1)"
     )
+
+
+def test_a_report_that_comes_again_is_one_line_and_a_stack_is_told_once() -> None:
+    out = io.StringIO()
+    report = GameReport(
+        kind="throw", name="TypeError", text="update() threw: TypeError: x", stack="at u (g.ts:3)"
+    )
+    with create_display(Console(file=out, width=200), "a") as display:
+        display.reported(report)
+        display.reported(report.model_copy(update={"count": 2}))
+        crash = {"kind": "crash", "text": "the game failed 10 times, the last time with: x"}
+        display.reported(report.model_copy(update=crash))
+    assert out.getvalue().splitlines() == [
+        "the game failed (throw): update() threw: TypeError: x",
+        "at u (g.ts:3)",
+        "the game failed (throw): update() threw: TypeError: x (2 times so far)",
+        "a worker crashed: the game failed 10 times, the last time with: x",
+    ]
+
+
+def test_a_finding_reads_like_a_compiler_s() -> None:
+    finding = CheckFinding(
+        id="random",
+        severity="error",
+        text="the game calls Math.random() (once in all)",
+        fix="draw from `random` of start()",
+        file="g/catch.ts",
+        line=6,
+        column=38,
+        stack="    at Catch.start (g/catch.ts:6:38)",
+    )
+    assert check_text(finding) == (
+        "g/catch.ts:6:38: error: the game calls Math.random() (once in all) [random]\n"
+        "  draw from `random` of start()"
+    )
+    thrown = finding.model_copy(update={"id": "contract", "file": None})
+    assert check_text(thrown).splitlines()[-1] == "    at Catch.start (g/catch.ts:6:38)"
+    assert check_text(thrown).startswith("error: ")
+
+
+def test_what_a_game_logs_is_marked_and_what_a_terminal_would_obey_is_written_out() -> None:
+    line = LogLine(level="warn", text="\x1b[31mred\x07\nnext\u202egnp", dropped=3)
+    assert log_text(line) == (
+        "game: (3 lines left out)\ngame (warn): \\x1b[31mred\\x07\n      next\\x202egnp"
+    )
+    assert log_text(LogLine(level="log", text="tab\there")) == "game: tab\there"
+    report = GameReport(kind="throw", name="E", text="\x1b]0;title\x07", stack="\x9b31m")
+    assert "\x1b" not in report_text(report)
+    assert "\x9b" not in report_text(report)
 
 
 def test_a_change_of_lesson_says_which_when_and_why() -> None:

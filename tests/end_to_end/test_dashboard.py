@@ -38,8 +38,9 @@ class Glass {
   start() { this.ticks = 0; return { observation: [0] }; }
   update(deltaTime, action) {
     this.ticks += 1;
-    if (this.ticks > 40) throw new TypeError("the glass broke");
-    return { observation: [this.ticks / 100], reward: 1, terminated: false };
+    if (this.ticks === 100) console.log("a hundred ticks", { crack: this.ticks / 600 });
+    if (this.ticks > 600) throw new TypeError("the glass broke");
+    return { observation: [this.ticks / 1000], reward: 1, terminated: false };
   }
   draw(context, width, height) {
     context.fillStyle = "#a8dadc";
@@ -225,13 +226,16 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
     async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
         complaints.expected.append("the glass broke")
         await start_training(page, "Glass")
-        report = page.locator(".report").first
+        # Besides it there is what the check before the training found.
+        report = page.locator(".report", has_text="The game threw an error").first
         await expect(report).to_contain_text("the glass broke")
         await expect(report).to_contain_text("TypeError")
-        await expect(report).to_contain_text("glass.js:7")
+        await expect(report).to_contain_text("glass.js:8")
         await expect(report).to_contain_text(re.compile(r"seed [0-9a-f]{16}"))
         await check_accessible(page, "a report")
         await photograph(page, pictures / "report-desktop-dark.png", full_page=False)
+        console = page.get_by_role("region", name="Console of the game")
+        await expect(console).to_contain_text('a hundred ticks {"crack":0.16666666666666666}')
 
 
 async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:

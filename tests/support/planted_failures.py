@@ -93,7 +93,7 @@ PLANTED = (
         "60 epochs of small minibatches",
         90_000,
     ),
-    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 60_000),
+    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 100_000),
 )
 SOUND = (
     Run("sound-catch", "catch.ts"),

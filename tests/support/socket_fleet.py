@@ -20,8 +20,10 @@ from attract.schema.messages import (
     Assignment,
     Block,
     BlockAck,
+    CheckGame,
     EpisodeResult,
     EvaluationResult,
+    GameChecked,
     GameDescribed,
     GameFailed,
     Hello,
@@ -54,6 +56,13 @@ DESCRIPTION = GameDescription.model_validate(
         "parameters": {"size": {"default": 10, "low": 6, "high": 20}},
     }
 )
+
+
+def nothing_found(order: CheckGame) -> GameChecked:
+    """The answer of a check of a sound game."""
+    return GameChecked(
+        check_id=order.check_id, findings=[], description=None, play=None, unplayable=False, seconds=0.0
+    )
 
 
 @dataclass
@@ -133,6 +142,8 @@ class SocketFleet:
                     case RunEnded() as ended:
                         self.runs_ended.append(ended.run_id)
                         self.idle.set()
+                    case CheckGame() as order:
+                        await socket.send(encode(nothing_found(order)))
                     case WelcomeHost():
                         pass
                     case other:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.api import EvaluationView, GameReport
+from attract.schema.api import EvaluationView, GameReport, LogLine
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
+from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Train
 from attract.schema.messages import EpisodeResult, ToBrowser
 
@@ -103,6 +104,16 @@ class GameBroken:
 
     report: GameReport
     fatal: bool
+    method: MethodSource | None = None
+    """The method that failed, whose place stands in for a stack."""
+
+
+@dataclass(frozen=True)
+class GameLogged:
+    """The first copy of a game in one worker of each host wrote a line to its console."""
+
+    worker_id: int
+    line: LogLine
 
 
 @dataclass(frozen=True)
@@ -125,6 +136,7 @@ Effect = (
     | EvaluationDone
     | GameKnown
     | GameBroken
+    | GameLogged
     | Note
 )
 

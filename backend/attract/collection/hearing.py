@@ -1,12 +1,13 @@
 """What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
 
 from attract.collection.config import check_satisfiable
-from attract.collection.effects import GameBroken, GameKnown, LeaseFinished
+from attract.collection.effects import GameBroken, GameKnown, GameLogged, LeaseFinished
 from attract.collection.fleet import Host, Worker
 from attract.collection.leases import Lease
 from attract.collection.reports import report_of
 from attract.collection.state import CollectionState, Described
 from attract.schema import messages
+from attract.schema.api import LogLine
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser
@@ -22,7 +23,7 @@ def hear_host(state: CollectionState, host: Host, message: FromBrowser, now: flo
                 _game_described(state, message.description)
         case messages.GameFailed():
             report = report_of(message, host.host_id, message.worker_index)
-            state.emit(GameBroken(report, fatal=state.described is None))
+            state.emit(GameBroken(report, state.described is None, message.method))
             worker = state.fleet.newest_of(host, message.worker_index)
             if worker is not None:
                 state.break_worker(worker, report, now)
@@ -59,7 +60,10 @@ def hear_worker(state: CollectionState, worker: Worker, message: FromBrowser, no
         case messages.GameFailed():
             worker.failures += 1
             worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
-            state.emit(GameBroken(worker.last_report, fatal=False))
+            state.emit(GameBroken(worker.last_report, False, message.method))
+        case messages.GameLog():
+            line = LogLine(level=message.level, text=message.text, dropped=message.dropped)
+            state.emit(GameLogged(worker.worker_id, line))
         case messages.Goodbye():
             state.lapse_all(worker, "the page is going away", now)
             state.fleet.set_silent(worker, True)

@@ -25,6 +25,7 @@ def report_of(message: GameFailed, host_id: str, worker_index: int | None) -> Ga
         instance_id=message.instance_id,
         episode=message.episode,
         tick=message.tick,
+        step_values=message.step_values,
         seed=None if seed is None else f"{seed.high:08x}{seed.low:08x}",
     )
 

@@ -21,14 +21,14 @@ from attract.commands.output import GuardedOutput
 from attract.given import Layer, from_values
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
-from attract.schema.api import Finding, GameReport, LessonView, MetricsRow, RunView
+from attract.schema.api import Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
 from attract.server.games import GameLibrary
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, finding_text, lesson_text
+from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
 
 REFRESH_SECONDS = 0.25
 
@@ -45,6 +45,8 @@ class TrainOrder:
     force: bool = False
     initialize_from: str | None = None
     headless: bool = True
+    check: bool = True
+    """Have the game checked while the learner starts."""
     json_output: bool = False
     verbose: bool = False
 
@@ -90,6 +92,7 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                 resume=order.resume,
                 force=order.force,
                 initialize_from=order.initialize_from,
+                check=order.check,
             )
             host: HostProcess | None = None
             with create_display(console, gateway.url) as display:
@@ -149,6 +152,8 @@ async def _watch(
         elif isinstance(body, GameReport) and body.count & (body.count - 1) == 0:
             # A game that fails in every episode is told of at 1, 2, 4, 8, ... failures.
             display.reported(body)
+        elif isinstance(body, LogLine):
+            display.say(log_text(body))
         elif isinstance(body, RunView):
             standing.tell(body)
 

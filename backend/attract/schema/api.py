@@ -6,6 +6,7 @@ from pydantic import Field
 
 from attract.schema.base import Count, Name, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
+from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
 
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
@@ -123,7 +124,7 @@ class FleetView(WireModel):
 
 
 class GameReport(WireModel):
-    """A readable report of a game that broke."""
+    """A readable report of a game that broke, or of what a check of it found (kind `check`)."""
 
     kind: str
     name: Text
@@ -137,7 +138,55 @@ class GameReport(WireModel):
     tick: int | None = None
     seed: str | None = None
     """16 hex digits."""
+    step_values: Text | None = None
+    """Action and observation of the step that failed, in one line."""
+    fix: Text | None = None
+    """What to do about it, where that is known."""
     count: Count = 1
+
+
+class CheckFinding(WireModel):
+    """One thing that a check found out about a game, in its author's own places."""
+
+    id: Name
+    """Stable: tools may rely on it."""
+    severity: Literal["error", "warning"]
+    text: Text
+    fix: Text
+    file: Text | None
+    """Where to look first, as a source map names it; None where no place is known."""
+    line: Count | None
+    column: Count | None
+    stack: Text | None
+
+
+class CheckView(WireModel):
+    """What `attract check` found out about a game."""
+
+    game: Name
+    findings: list[CheckFinding]
+    description: GameDescription | None
+    """None when the game could not be loaded."""
+    play: CheckedPlay | None
+    """Of random play; None when a game failed in it."""
+    unplayable: bool
+    """No game could be loaded, made or played for some hundred steps."""
+    seconds: float
+
+
+class LogLine(WireModel):
+    """Server-sent event `log`: a line that the first copy of the game wrote to the console of its worker."""
+
+    level: Literal["debug", "log", "info", "warn", "error"]
+    text: Text
+    dropped: Count = 0
+    """Lines left out before this one, because there were too many."""
+
+
+class LogView(WireModel):
+    """Body of `GET /api/runs/{id}/log`: the newest lines, oldest first; empty for a past run."""
+
+    lines: list[LogLine]
 
 
 class Finding(WireModel):

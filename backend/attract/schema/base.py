@@ -31,3 +31,10 @@ UncheckedCount = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0,
 """A `Count` of a long list: its reader checks at once that none is negative, at a third of the price."""
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Text = Annotated[str, Field(max_length=20_000)]
+
+
+class Seed(FiniteModel):
+    """64 bits, as the two words of a Philox key (rule C5)."""
+
+    low: UInt32
+    high: UInt32

@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import FailFast, Field, TypeAdapter
 
-from attract.schema.base import Count, FiniteModel, Name, Text, UInt32, UncheckedCount, WireBytes
+from attract.schema.base import Count, FiniteModel, Name, Seed, Text, UncheckedCount, WireBytes
 from attract.schema.game import GameDescription, GameReference
+from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
 
 DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
 Purpose = Literal["train", "evaluate", "watch", "record"]
@@ -32,13 +33,6 @@ class Tensor(FiniteModel):
     dtype: DType
     shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 24)]], Field(max_length=6)]
     data: WireBytes
-
-
-class Seed(FiniteModel):
-    """64 bits, as the two words of a Philox key (rule C5)."""
-
-    low: UInt32
-    high: UInt32
 
 
 # --- from the browser -------------------------------------------------------------------------------------
@@ -69,35 +63,6 @@ class Hello(FiniteModel):
     run_id: Name | None = None
     """Workers only: the run of the assignment it was created for."""
     device: Device = Device()
-
-
-class GameDescribed(FiniteModel):
-    """Host: the module was loaded in a worker; this is what it says of itself."""
-
-    type: Literal["game_described"] = "game_described"
-    run_id: Name
-    sha256: str
-    description: GameDescription
-
-
-class GameFailed(FiniteModel):
-    """Host or worker: the game threw, hung, or returned something unusable."""
-
-    type: Literal["game_failed"] = "game_failed"
-    run_id: Name
-    kind: Literal["load", "throw", "hang", "shape", "nan", "invalid", "crash"]
-    name: Text
-    """The error's class name."""
-    text: Text
-    stack: Text | None
-    """Source-mapped where possible; a hang has none."""
-    worker_index: int | None = None
-    lease_id: Count | None = None
-    slot_id: Count | None = None
-    instance_id: Count | None = None
-    episode: Count | None = None
-    tick: Count | None = None
-    seed: Seed | None = None
 
 
 class HostStatus(FiniteModel):
@@ -455,14 +420,23 @@ class RunEnded(FiniteModel):
 
 
 FromHost = Annotated[
-    Hello | GameDescribed | GameFailed | HostStatus | Goodbye,
+    Hello | GameDescribed | GameFailed | GameChecked | HostStatus | Goodbye,
     Field(discriminator="type"),
 ]
 FromWorker = Annotated[
-    Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Observe | Goodbye,
+    Hello
+    | GameFailed
+    | GameLog
+    | PolicyAck
+    | Progress
+    | Block
+    | RolloutClose
+    | EvaluationResult
+    | Observe
+    | Goodbye,
     Field(discriminator="type"),
 ]
-ToHost = Annotated[Refused | WelcomeHost | Assignment | RunEnded, Field(discriminator="type")]
+ToHost = Annotated[Refused | WelcomeHost | Assignment | CheckGame | RunEnded, Field(discriminator="type")]
 ToWorker = Annotated[
     Refused | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded,
     Field(discriminator="type"),
@@ -471,6 +445,8 @@ FromBrowser = Annotated[
     Hello
     | GameDescribed
     | GameFailed
+    | GameChecked
+    | GameLog
     | HostStatus
     | PolicyAck
     | Progress
@@ -485,6 +461,7 @@ ToBrowser = Annotated[
     Refused
     | WelcomeHost
     | Assignment
+    | CheckGame
     | WelcomeWorker
     | Lease
     | Act

@@ -12,7 +12,15 @@ from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
 from attract.curriculum.director import Director
 from attract.errors import AttractError, ConfigurationError
-from attract.schema.api import EvaluationView, FleetView, GameReport, RunState, RunView
+from attract.schema.api import (
+    CheckView,
+    EvaluationView,
+    FleetView,
+    GameReport,
+    LogLine,
+    RunState,
+    RunView,
+)
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription
 from attract.schema.learner import Export, Warmup
@@ -21,6 +29,7 @@ from attract.server.background import BackgroundTasks
 from attract.server.browser_side import BrowserSide
 from attract.server.central_relay import CentralRelay
 from attract.server.evaluator import Evaluator
+from attract.server.game_log import GameLogKeeper
 from attract.server.game_reports import GameReports
 from attract.server.games import GameLibrary, GameModule
 from attract.server.inference_link import StartInference, spawn_inference
@@ -63,6 +72,7 @@ class ActiveRun:
         resume: bool = False,
         initialize_from: str | None = None,
         train: bool = True,
+        check: Callable[[GameModule], Awaitable[CheckView]] | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -79,6 +89,7 @@ class ActiveRun:
             resume: go on from the newest checkpoint of the run directory.
             initialize_from: checkpoint folder of another run to start from.
             train: False to only evaluate or export what is there.
+            check: has the game checked as soon as it is described; None: it is not.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -90,6 +101,7 @@ class ActiveRun:
         self._resume = resume
         self._initialize_from = initialize_from
         self._train = train
+        self._check = check
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
         self._progress = RunProgress(
@@ -107,8 +119,10 @@ class ActiveRun:
                 max_frame_bytes=hub.server_frame_bytes,
             )
         )
+        sha256 = module.reference.sha256
+        reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
         self._news = RunNews(
-            self._progress, record, GameReports(games.map_stack), self.fleet, listener, keep=train
+            self._progress, record, reports, GameLogKeeper(clock), self.fleet, listener, keep=train
         )
         self._background = BackgroundTasks(self.broke)
         self._evaluator = Evaluator(
@@ -150,6 +164,10 @@ class ActiveRun:
     def policy_version(self) -> int:
         """The newest version that was announced."""
         return self._progress.policy_version
+
+    def log_lines(self) -> list[LogLine]:
+        """What the game wrote to its console last, oldest first."""
+        return self._news.log_lines()
 
     def fleet(self) -> FleetView:
         """Hosts and workers now."""
@@ -251,7 +269,9 @@ class ActiveRun:
                 case effects.GameKnown():
                     self._know_game(wish.description)
                 case effects.GameBroken():
-                    self._game_broke(wish.report, fatal=wish.fatal)
+                    self._game_broke(wish)
+                case effects.GameLogged():
+                    self._news.logged(wish)
                 case effects.Note():
                     self._news.note(wish)
         self._course.act()
@@ -310,10 +330,31 @@ class ActiveRun:
             lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
         )
         self._background.spawn(self._news.changed())
+        if self._check is not None and not self._resume:
+            # The learner is being started meanwhile, which takes longer.
+            self._background.spawn(self._have_checked(self._check))
 
-    def _game_broke(self, report: GameReport, *, fatal: bool) -> None:
-        report = self._news.report(report)
-        if fatal:
+    async def _have_checked(self, check: Callable[[GameModule], Awaitable[CheckView]]) -> None:
+        try:
+            self.checked(await check(self._module))
+        except AttractError as error:
+            log.info("the game was not checked: %s", error)
+
+    def checked(self, check: CheckView) -> None:
+        """A browser has checked the game: its findings are told; one that cannot be played ends the run."""
+        if self.is_ending:
+            return
+        for one in check.findings:
+            report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
+            self._news.report(report)
+        if check.unplayable:
+            first = next((one for one in check.findings if one.severity == "error"), None)
+            what = "" if first is None else f": {first.text}"
+            self.fail(f"the game cannot be played{what}")
+
+    def _game_broke(self, wish: effects.GameBroken) -> None:
+        report = self._news.report(wish.report, wish.method)
+        if wish.fatal:
             said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
             # A worker that gave up counts the failures itself.
             self.fail(said if "the game failed" in said else f"the game failed ({report.kind}): {said}")

@@ -7,7 +7,7 @@ from typing import Literal
 from attract.runs.metrics import Event
 from attract.schema.base import WireModel
 
-Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding"]
+Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log"]
 
 KEEP_ALIVE_SECONDS = 15.0
 MAX_WAITING = 500

@@ -1,23 +1,29 @@
-"""Reports of a game that broke: source-mapped, the same one counted and not repeated."""
+"""Reports of a game that broke: in its author's own places, the same one counted and not repeated."""
 
 from collections.abc import Callable
 
 from attract.schema.api import GameReport
+from attract.schema.game_messages import MethodSource
 
 MAX_REPORTS = 50
 
+OwnStack = Callable[[str | None, MethodSource | None], str | None]
+"""Of a stack and a method what lies in the author's own files; None where nothing does."""
+
 
 class GameReports:
-    """Owned by the active run; `map_stack` turns bundle positions into the author's."""
+    """Owned by the active run."""
 
-    def __init__(self, map_stack: Callable[[str], str]) -> None:
-        self._map_stack = map_stack
+    def __init__(self, own_stack: OwnStack) -> None:
+        self._own_stack = own_stack
         self._reports: list[GameReport] = []
 
-    def add(self, report: GameReport) -> GameReport:
+    def add(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
         """Take a report; the one to show: mapped, with how often it came. Past 50 kinds the oldest goes."""
-        if report.stack is not None:
-            report = report.model_copy(update={"stack": self._map_stack(report.stack)})
+        own = None if report.kind == "check" else self._own_stack(report.stack, method)
+        # What a check found is mapped already; a crash without a frame of the game's is ours to mend.
+        if own is not None or report.kind not in ("check", "crash"):
+            report = report.model_copy(update={"stack": own})
         for index, known in enumerate(self._reports):
             if (known.kind, known.name, known.text) == (report.kind, report.name, report.text):
                 self._reports[index] = known.model_copy(update={"count": known.count + report.count})

@@ -18,7 +18,9 @@ import yaml
 from attract.errors import ConfigurationError, GameError, nearest_name
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
-from attract.server.source_maps import SourceMap, map_stack
+from attract.schema.game_messages import MethodSource
+from attract.server.places import PACKAGES, method_stack, own_stack
+from attract.server.source_maps import SourceMap
 
 SDK = "attract"
 """What a game imports the SDK as."""
@@ -32,6 +34,13 @@ MAX_DEPTH = 3
 MAX_FILES = 2_000
 MAX_MODULES = 50
 BUNDLE_SECONDS = 30.0
+EXTERNAL_ADVICE = re.compile(
+    r'^ +(?:You can mark the path "([^"]+)" as external|'
+    r'The package "[^"]+" wasn.t found on the file system but)'
+    r"(?:.*\n?)(?:.+\n?)*",
+    re.MULTILINE,
+)
+"""A paragraph of esbuild's: it ends with an empty line."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -99,9 +108,19 @@ class GameLibrary:
         """A module resolved or kept before, or None."""
         return self._modules.get(sha256)
 
-    def map_stack(self, stack: str) -> str:
-        """A stack with positions in our bundles turned into the author's files and lines."""
-        return map_stack(stack, self._map_of)
+    def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:
+        """What a failure or finding about this module says of its author's own files; None: nothing.
+
+        Args:
+            sha256: of the module that `method` is of.
+            stack: as a browser sent it; frames that are not the game's are dropped.
+            method: what stands in for a stack without a frame of the game's.
+        """
+        own = None if stack is None else own_stack(stack, self._map_of)
+        module = self._modules.get(sha256)
+        if own is not None or method is None or module is None:
+            return own
+        return method_stack(method, module.code.decode(errors="replace"), self._map_of(sha256))
 
     def title_of(self, game: str) -> str:
         """What a bundled game, or a module's file, is called on screen."""
@@ -194,7 +213,7 @@ class GameLibrary:
                 await process.wait()
                 raise GameError("load", f"bundling {game} took over {BUNDLE_SECONDS:g} s") from None
             if process.returncode != 0 or not out.is_file():
-                text = errors.decode(errors="replace").strip()
+                text = _bundler_text(errors.decode(errors="replace"))
                 raise GameError("load", f"{game} could not be bundled\n{text}", name="BundleError", stack="")
             self._check_inputs(game, json.loads(meta.read_bytes())["inputs"])
             return self._keep(game, out.read_bytes(), _readable_map(out.with_suffix(".js.map"), game))
@@ -299,6 +318,20 @@ def _readable_map(path: Path, game: str) -> bytes | None:
 def _short_source(source: str, top: Path) -> str:
     parts = [part for part in Path(source).parts if part != ".."]
     name = top.name
+    if PACKAGES in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
     if name and name in parts:
         return "/".join(parts[len(parts) - parts[::-1].index(name) - 1 :])
-    return "/".join(parts[-2:]) if "node_modules" in parts or "sdk" in parts else parts[-1]
+    return "/".join(parts[-2:]) if "sdk" in parts else parts[-1]
+
+
+def _bundler_text(text: str) -> str:
+    """What esbuild says, without its advice about packages that a game cannot follow."""
+
+    def advice(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "  A game runs in a browser's worker: what is built into Node is not there.\n"
+        name = "/".join(match[1].split("/")[: 2 if match[1].startswith("@") else 1])
+        return f"  Install it beside the game: npm install {name}\n"
+
+    return EXTERNAL_ADVICE.sub(advice, text).strip()

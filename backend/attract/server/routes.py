@@ -19,6 +19,7 @@ from attract.schema.api import (
     GameEntry,
     JoinLink,
     JoinRequest,
+    LogView,
     MetricsView,
     Problem,
     RunSummary,
@@ -184,7 +185,7 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @app.post("/api/runs", status_code=201)
     @role("admin")
     async def start_run(body: StartRun) -> RunView:
-        return await service.start_run(body.game, body.settings, run_id=body.run_id)
+        return await service.start_run(body.game, body.settings, run_id=body.run_id, check=True)
 
     @app.get("/api/runs/{run_id}")
     @role("viewer")
@@ -210,6 +211,11 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @role("viewer")
     async def get_fleet(run_id: str) -> FleetView:
         return service.fleet(run_id)
+
+    @app.get("/api/runs/{run_id}/log")
+    @role("viewer")
+    async def get_log(run_id: str) -> LogView:
+        return service.log(run_id)
 
     @app.get("/api/runs/{run_id}/metrics")
     @role("viewer")

@@ -3,11 +3,13 @@
 import logging
 from collections.abc import Callable
 
-from attract.collection.effects import Note
+from attract.collection.effects import GameLogged, Note
 from attract.runs.metrics import Event
-from attract.schema.api import FleetView, GameReport, RunView
+from attract.schema.api import FleetView, GameReport, LogLine, RunView
 from attract.schema.base import WireModel
+from attract.schema.game_messages import MethodSource
 from attract.server.events import Kind
+from attract.server.game_log import GameLogKeeper
 from attract.server.game_reports import GameReports
 from attract.server.run_progress import RunProgress
 from attract.server.run_record import RunRecord
@@ -31,6 +33,7 @@ class RunNews:
         progress: RunProgress,
         record: RunRecord,
         reports: GameReports,
+        log_keeper: GameLogKeeper,
         fleet: Callable[[], FleetView],
         listener: Listener,
         *,
@@ -39,6 +42,7 @@ class RunNews:
         self._progress = progress
         self._record = record
         self._reports = reports
+        self._log_keeper = log_keeper
         self.fleet = fleet
         self._listener = listener
         self._keep = keep
@@ -64,11 +68,20 @@ class RunNews:
         self._record.tell(event)
         self._listener(kind, body)
 
-    def report(self, report: GameReport) -> GameReport:
-        """Something broke; what was told of it."""
-        told = self._reports.add(report)
+    def report(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
+        """Something broke, in this method where it is known; what was told of it."""
+        told = self._reports.add(report, method)
         self.publish("report", told)
         return told
+
+    def logged(self, logged: GameLogged) -> None:
+        """The game wrote a line: told to those who listen, the newest are kept for those who come."""
+        if self._log_keeper.take(logged.worker_id, logged.line):
+            self.publish("log", logged.line, keep=False)
+
+    def log_lines(self) -> list[LogLine]:
+        """The newest lines, oldest first."""
+        return self._log_keeper.lines()
 
     def note(self, note: Note) -> None:
         """Something the core wants a person to see."""

@@ -138,7 +138,10 @@ class RunProgress:
 
         `seconds`: the run's time at the update it goes on from.
         """
-        self.counters, self.policy_version, self.error = ready.counters, ready.policy_version, None
+        self.counters, self.policy_version = ready.counters, ready.policy_version
+        if self._ended is None:
+            # A run that failed meanwhile keeps its reason.
+            self.error = None
         if self._steps_before is None:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 

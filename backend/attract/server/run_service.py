@@ -12,19 +12,30 @@ from attract.runs.directory import RunDirectory, create_run_id, discard_unused, 
 from attract.runs.metrics import Event
 from attract.schema import close_codes
 from attract.schema.api import (
+    CheckView,
     EvaluationView,
     FleetView,
+    LogView,
     MetricsView,
     RunSummary,
     RunView,
 )
 from attract.schema.base import WireModel
-from attract.schema.game import GameReference
-from attract.schema.messages import Assignment, FromBrowser, Goodbye, Hello, HostStatus, WelcomeHost
+from attract.schema.messages import (
+    Assignment,
+    FromBrowser,
+    GameChecked,
+    Goodbye,
+    Hello,
+    HostStatus,
+    WelcomeHost,
+)
 from attract.server.active_run import ActiveRun
 from attract.server.events import EventHub, Kind
+from attract.server.game_checker import GameChecker
 from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
+from attract.server.kept_game import serve_kept_game, write_start
 from attract.server.learner_link import StartLearner
 from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
@@ -36,8 +47,8 @@ from attract.server.sockets import SocketHub
 from attract.server.start_checks import check_device, check_resumed, check_source
 from attract.settings import RunSettings, ServerSettings
 
-CODE = "game.js"
-CODE_MAP = "game.js.map"
+CHECK_SECONDS = 0.7
+"""Of a browser's time before a training, while the learner is being started."""
 log = logging.getLogger(__name__)
 
 
@@ -80,6 +91,7 @@ class RunService:
         self._hosts: dict[int, tuple[Hello, Tier]] = {}
         self._members: dict[int, ActiveRun] = {}
         self._listeners: list[Listener] = []
+        self._checker = GameChecker(games, self._send)
         self.events = EventHub()
 
     def attach(self, hub: SocketHub) -> None:
@@ -110,6 +122,7 @@ class RunService:
         resume: bool = False,
         force: bool = False,
         initialize_from: str | None = None,
+        check: bool = False,
     ) -> RunView:
         """Start (or go on with) a run; it waits for browsers to join.
 
@@ -121,6 +134,7 @@ class RunService:
             resume: go on with the existing run `run_id`, which may be `latest`.
             force: move an existing run `run_id` to the trash.
             initialize_from: run id, or `latest`, whose newest weights and normaliser start this one.
+            check: have a browser of this machine's own check the game meanwhile, and report what it found.
 
         Raises:
             RunActiveError: another run is active.
@@ -148,8 +162,21 @@ class RunService:
                 name = run_id or create_run_id(game)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
             with _closing_on_error(directory, is_new=not resume):
-                _write_start(directory, game, chosen, module)
-                return await self._activate(chosen, module, directory, resume=resume, initialize_from=source)
+                write_start(directory, game, chosen, module)
+                return await self._activate(
+                    chosen, module, directory, resume=resume, initialize_from=source, check=check
+                )
+
+    async def check_game(self, game: str, *, budget_seconds: float, wait_seconds: float) -> CheckView:
+        """What a browser of this machine, which must come within `wait_seconds`, finds out about a game.
+
+        Raises:
+            ConfigurationError: there is no such game.
+            GameError: its module cannot be bundled.
+            AttractError: no browser came, or it did not answer.
+        """
+        module = await self._games.resolve(game)
+        return await self._checker.check(module, budget_seconds, wait_seconds)
 
     async def pause(self, run_id: str) -> RunView:
         """Pause the active run. Raises: UnknownRunError: when it is not this one."""
@@ -244,6 +271,13 @@ class RunService:
         self.view(run_id)
         return FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
 
+    def log(self, run_id: str) -> LogView:
+        """What the active run's game wrote last; empty for past runs. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return LogView(lines=self.active.log_lines())
+        self.view(run_id)
+        return LogView(lines=[])
+
     def metrics(
         self,
         run_id: str,
@@ -328,6 +362,7 @@ class RunService:
         run = self.active
         if hello.role == "host":
             self._hosts[connection_id] = (hello, tier)
+            self._checker.host_came(connection_id, tier)
             if run is not None:
                 self._members[connection_id] = run
                 run.browsers.connected(connection_id, hello, tier)
@@ -350,6 +385,9 @@ class RunService:
 
         Raises: ProtocolError: as `BrowserSide.received`.
         """
+        if isinstance(message, GameChecked):
+            self._checker.heard(connection_id, message)
+            return
         run = self._members.get(connection_id)
         if run is not None and run is self.active:
             run.browsers.received(connection_id, message)
@@ -358,6 +396,7 @@ class RunService:
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
+        self._checker.gone(connection_id)
         self._hosts.pop(connection_id, None)
         run = self._members.pop(connection_id, None)
         if run is not None and run is self.active:
@@ -385,6 +424,7 @@ class RunService:
         resume: bool = False,
         initialize_from: str | None = None,
         train: bool = True,
+        check: bool = False,
     ) -> RunView:
         if self._hub is None:
             raise RuntimeError("expected attach() before a run is started")
@@ -400,6 +440,7 @@ class RunService:
             resume=resume,
             initialize_from=initialize_from,
             train=train,
+            check=(lambda module: self._checker.check(module, CHECK_SECONDS)) if check else None,
         )
         self._active = run
         try:
@@ -455,32 +496,15 @@ class RunService:
 
     def _serve_kept_game(self, run_id: str) -> GameModule | None:
         """Serve the module that the run was trained on, as its folder keeps it."""
-        directory = self._archive.directory(run_id)
-        reference, _ = directory.read_game()
-        code = directory.path / CODE
-        if reference is None or not code.is_file():
-            return None
-        known = self._games.by_hash(reference.sha256)
-        if known is not None:
-            return known
-        source_map = directory.path / CODE_MAP
-        return self._games.keep(
-            reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
-        )
+        return serve_kept_game(self._games, self._archive.directory(run_id))
+
+    def _send(self, connection_id: int, message: WireModel) -> None:
+        if self._hub is not None:
+            self._hub.send(connection_id, message)
 
     def _tell(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
             listener(kind, body)
-
-
-def _write_start(directory: RunDirectory, game: str, settings: RunSettings, module: GameModule) -> None:
-    directory.write_config(game, settings.model_dump(mode="json"))
-    _, description = directory.read_game()
-    reference: GameReference = module.reference
-    directory.write_game(reference, description)
-    (directory.path / CODE).write_bytes(module.code)
-    if module.source_map is not None:
-        (directory.path / CODE_MAP).write_bytes(module.source_map)
 
 
 @contextlib.contextmanager

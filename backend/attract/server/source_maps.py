@@ -3,7 +3,7 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 DIGITS = {
@@ -46,20 +46,6 @@ class SourceMap:
         if not 0 <= source < len(self.sources):
             return None
         return self.sources[source], source_line + 1, source_column + 1
-
-
-def map_stack(stack: str, find_map: Callable[[str], SourceMap | None]) -> str:
-    """`stack` with every position in a game bundle replaced by its author's file, line and column.
-
-    `find_map` gets a bundle's SHA-256; positions it knows no map for stay as they are.
-    """
-
-    def replace(match: re.Match[str]) -> str:
-        source_map = find_map(match[1])
-        place = None if source_map is None else source_map.original(int(match[2]), int(match[3]))
-        return match[0] if place is None else f"{place[0]}:{place[1]}:{place[2]}"
-
-    return FRAME.sub(replace, stack)
 
 
 def _decode_mappings(mappings: str) -> Iterator[list[tuple[int, ...]]]:

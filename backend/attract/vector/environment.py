@@ -35,7 +35,7 @@ from attract.schema.messages import (
 from attract.schema.philox import derive_seed
 from attract.schema.tensor import from_numpy
 from attract.server.games import GameLibrary, GameModule
-from attract.vector.node_fleet import NodeFleet, game_error
+from attract.vector.node_fleet import NodeFleet
 
 ENDLESS_SEGMENTS: Final = 65_536
 _environments = itertools.count(1)
@@ -243,7 +243,7 @@ class VectorEnvironment:
                 if self._core.is_complete(message.group):
                     self._complete_at[message.group] = self._now()
             case GameFailed() if message.kind == "crash":
-                raise game_error(message)
+                raise self._fleet.game_error(message)
             case GameFailed():
                 pass  # its slots come back invalid, and its next episode has begun
             case None:

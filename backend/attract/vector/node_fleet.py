@@ -18,6 +18,8 @@ from attract.schema.frames import LENGTH, decode_from_browser, encode, message_l
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameDescribed, GameFailed
 from attract.server.games import PACKAGE_DIR, GameModule
+from attract.server.places import method_stack, own_stack
+from attract.server.source_maps import SourceMap
 
 READ_BYTES: Final = 1 << 20
 START_SECONDS: Final = 30.0
@@ -59,8 +61,9 @@ class NodeFleet:
         """
         self.run_id = run_id
         self._folder = tempfile.TemporaryDirectory(prefix="attract-fleet-")
-        game = Path(self._folder.name) / "game.mjs"
+        game = self._game = Path(self._folder.name) / "game.mjs"
         game.write_bytes(module.code)
+        self._module = module
         self._selector = selectors.DefaultSelector()
         self._channels: dict[int, _Channel] = {}
         theirs: list[socket.socket] = []
@@ -119,7 +122,7 @@ class NodeFleet:
                     case GameDescribed():
                         described[worker_id] = message.description
                     case GameFailed():
-                        raise game_error(message)
+                        raise self.game_error(message)
                     case None:
                         raise ProtocolError("the fleet's process ended before it had loaded the game")
                     case _:
@@ -153,6 +156,17 @@ class NodeFleet:
                 if not open_still:
                     heard.append((channel.worker_id, None))
         return heard
+
+    def game_error(self, report: GameFailed) -> GameError:
+        """A worker's report as the error of ours that it is, in its author's own places."""
+        module = self._module
+        source_map = None if module.source_map is None else SourceMap(module.source_map.decode())
+        stack = (report.stack or "").replace(self._game.as_uri(), module.reference.url)
+        own = own_stack(stack, lambda _sha256: source_map)
+        if own is None and report.method is not None:
+            own = method_stack(report.method, module.code.decode(), source_map)
+        text = report.text if report.step_values is None else f"{report.text}; {report.step_values}"
+        return GameError(report.kind, text, name=report.name, stack=own or "")
 
     def close(self) -> None:
         """End the process and wait for it; may be called again."""
@@ -222,8 +236,3 @@ def find_fleet(web_dir: Path | None = None) -> Path:
     if not path.is_file():
         raise ConfigurationError(f"{path} is missing", fix="npm run build")
     return path
-
-
-def game_error(report: GameFailed) -> GameError:
-    """A worker's report as the error of ours that it is."""
-    return GameError(report.kind, report.text, name=report.name, stack=report.stack or "")

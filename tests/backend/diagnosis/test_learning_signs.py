@@ -75,6 +75,8 @@ def test_a_return_that_is_lost_again_is_told_and_one_that_sways_is_not() -> None
     sign = signs.return_fell(fell, FACTS)
     assert sign is not None and sign.value == 39.0 and "was 100 before" in sign.text
     assert signs.return_fell(history((5, row(0.0)), (20, row(100.0)), (20, row(41.0))), FACTS) is None
+    # A gain of less than one and a half of the first returns' own deviation is none to speak of.
+    assert signs.return_fell(history((5, row(0.0)), (20, row(1.4)), (20, row(0.0))), FACTS) is None
 
 
 def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() -> None:
@@ -117,6 +119,8 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     sign = signs.no_improvement(history((60, row(entropy_share=0.95))), FACTS)
     assert sign is not None and "240,000 steps" in sign.text
     assert signs.no_improvement(history((60, row(entropy_share=0.5))), FACTS) is None
+    swayed = history((2, row()), (10, row(50.0)), (50, row(entropy_share=0.95)))
+    assert signs.no_improvement(swayed, FACTS) is None, "it was better in between"
     # Where the end of the run is known, half of it is enough.
     short = RunFacts(total_steps=220_000)
     assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError, GameError
+from attract.schema.game_messages import MethodSource
 from attract.server.games import GameLibrary
 
 GAME = """import { defineGame, box, discrete } from "attract";
@@ -56,10 +57,18 @@ async def test_a_typescript_module_of_the_project_is_bundled_with_the_sdk(projec
     lines = code.splitlines()
     line = next(number for number, text in enumerate(lines, 1) if "throw new Error(reason)" in text)
     column = lines[line - 1].index("new Error") + 1
-    stack = f"Error: boom\n at update (http://127.0.0.1:1/games/{module.reference.sha256}.js:{line}:{column})"
+    sha256 = module.reference.sha256
+    stack = f"Error: boom\n    at update (http://127.0.0.1:1/games/{sha256}.js:{line}:{column})"
     # `new Error` stands in line 6, column 60 of the source above.
     assert GAME.splitlines()[5].index("new Error") + 1 == 60
-    assert library.map_stack(stack) == "Error: boom\n at update (games/boom.ts:6:60)"
+    assert library.own_stack(sha256, stack, None) == "    at update (games/boom.ts:6:60)"
+    begin = code.index("update: () => {") + len("update: ")
+    method = MethodSource(name="update", text=code[begin : code.index("}", begin) + 1])
+    place = GAME.splitlines()[5].index("() => { throw") + 1
+    assert (
+        library.own_stack(sha256, "    at ours.js:1:1", method) == f"    at update (games/boom.ts:6:{place})"
+    )
+    assert library.own_stack(sha256, None, None) is None
 
 
 async def test_the_same_source_gives_the_same_hash(project: Path, web: Path):
@@ -122,4 +131,21 @@ async def test_a_module_kept_by_a_run_is_served_again(project: Path, web: Path):
     library = GameLibrary(project, web)
     module = library.keep("old", b"export default 2;\n", json.dumps({"version": 3}).encode())
     assert library.by_hash(module.reference.sha256) is module
-    assert library.map_stack(f"games/{module.reference.sha256}.js:1:1").startswith("games/")
+    frame = f"    at games/{module.reference.sha256}.js:1:1"
+    assert library.own_stack(module.reference.sha256, frame, None) == frame
+
+
+async def test_what_cannot_be_bundled_says_what_a_game_can_do_about_it(project: Path, web: Path):
+    (project / "bad.ts").write_text(
+        'import a from "@scope/nowhere/deep";\nimport b from "fs";\nimport c from "./gone";\n'
+        "export default a + b + c;"
+    )
+    with pytest.raises(GameError) as caught:
+        await GameLibrary(project, web).resolve("bad.ts")
+    text = caught.value.text
+    assert "bad.ts:1:14:" in text
+    assert "npm install @scope/nowhere" in text
+    assert "what is built into Node is not there" in text
+    assert 'Could not resolve "./gone"' in text
+    assert "external" not in text
+    assert "--platform" not in text

@@ -86,7 +86,7 @@ describe("refusals name the option", () => {
     [{ tickSeconds: 0 }, "tickSeconds: must be a positive number"],
     [{ create: 3 }, "create: must be a function"],
     [{ numAgents: 1.5 }, "numAgents: must be a whole number >= 1, got 1.5"],
-    [{ tickSecond: 1 }, "tickSecond: unknown option; known: id, tickSeconds"],
+    [{ tickSecond: 1 }, "tickSecond: unknown option; did you mean tickSeconds? known: id, tickSeconds"],
     [{ observation: [4] }, "observation: needs a space such as box({ shape: [4] })"],
     [{ observation: discrete(3) }, "observation: must be a box or a dict of boxes, got discrete"],
     [{ observation: box({ shape: [0] }) }, "shape must be a whole number >= 1, got 0"],

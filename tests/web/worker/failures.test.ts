@@ -5,8 +5,11 @@ import {
   isGameError,
   NOWHERE,
   reportOf,
+  UNKNOWN_STEP,
 } from "@attract/worker/failures";
+import { box, defineGame, discrete } from "attract";
 import { GameError, thrownByGame } from "attract/errors";
+import { createInstance } from "attract/group-instance";
 import { describe, expect, test } from "vitest";
 
 const report = (kind: FailureReport["kind"]): FailureReport => ({
@@ -14,6 +17,7 @@ const report = (kind: FailureReport["kind"]): FailureReport => ({
   name: "E",
   text: "t",
   stack: null,
+  ...UNKNOWN_STEP,
   ...NOWHERE,
 });
 
@@ -55,6 +59,40 @@ describe("a report", () => {
       text: "a string",
       stack: null,
     });
+  });
+
+  test("of a contract broken has no stack of ours but the method and the values of the step", () => {
+    class Catch {
+      update() {
+        return { reward: Number.NaN };
+      }
+      start() {
+        return [0.25, 0];
+      }
+    }
+    const definition = defineGame({
+      id: "Catch-v1",
+      tickSeconds: 1,
+      observation: box({ shape: [2] }),
+      action: discrete(["left", "stay"]),
+      create: () => new Catch() as never,
+    });
+    const instance = createInstance(definition);
+    instance.start(0);
+    const error = new GameError("nan", "update", "reward", "update() returned reward = NaN");
+    const made = reportOf(error, NOWHERE, undefined, { definition, instance, action: 1 });
+    expect(made).toMatchObject({
+      stack: null,
+      step_values: 'action 1 ("stay"), observation [0.25, 0]',
+      method: { name: "Catch.update", field: "reward" },
+    });
+    expect(made.method?.text).toMatch(/^update\(\) \{/);
+    expect(reportOf(error, NOWHERE)).toMatchObject({ stack: null, method: null, step_values: null });
+  });
+
+  test("of a module that wants a page says what a game does instead", () => {
+    const made = reportOf(new ReferenceError("document is not defined"), NOWHERE, "load");
+    expect(made.text).toMatch(/^document is not defined; games run in a web worker/);
   });
 
   test("is short enough for the wire", () => {

@@ -1,7 +1,8 @@
 /** The supervisor with workers and a socket that only remember what they are told. */
 
 import type { Assignment, FromBrowser, GameDescription } from "@attract/schema";
-import { NOWHERE } from "@attract/worker/failures";
+import { NOWHERE, UNKNOWN_STEP } from "@attract/worker/failures";
+import { failedCheck } from "@attract/worker/game-checker";
 import { HostSupervisor } from "@attract/worker/host-supervisor";
 import type {
   HostIdentity,
@@ -73,9 +74,17 @@ function assignment(fields: Partial<Assignment> = {}): Assignment {
   };
 }
 
-const report = (text: string) => ({ kind: "crash" as const, name: "Error", text, stack: "at x", ...NOWHERE });
+const report = (text: string) => ({
+  kind: "crash" as const,
+  name: "Error",
+  text,
+  stack: "at x",
+  ...UNKNOWN_STEP,
+  ...NOWHERE,
+});
 
 let workers: FakeWorker[];
+let checkWorkers: FakeWorker[];
 let news: SupervisorToPage[];
 let keys: number;
 
@@ -87,6 +96,11 @@ function start(maxWorkers = 8): HostSupervisor {
     createWorker: () => {
       const worker = new FakeWorker();
       workers.push(worker);
+      return worker as unknown as Worker;
+    },
+    createCheckWorker: () => {
+      const worker = new FakeWorker();
+      checkWorkers.push(worker);
       return worker as unknown as Worker;
     },
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
@@ -114,6 +128,7 @@ beforeEach(() => {
   vi.stubGlobal("WebSocket", FakeSocket);
   FakeSocket.all = [];
   workers = [];
+  checkWorkers = [];
   news = [];
   keys = 0;
 });
@@ -121,6 +136,23 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
+});
+
+test("a check needs no run: it is played in a worker of its own, and its answer goes back", () => {
+  start();
+  const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1 };
+  FakeSocket.last.hears(order);
+  expect(checkWorkers[0].told).toEqual([{ identity: IDENTITY, order }]);
+  const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };
+  checkWorkers[0].says({ type: "checked", answer } as never);
+  expect(FakeSocket.last.of("game_checked")).toEqual([answer]);
+  FakeSocket.last.hears({ ...order, check_id: 6 });
+  vi.advanceTimersByTime(30_000);
+  expect(FakeSocket.last.of("game_checked").at(-1)).toMatchObject({
+    check_id: 6,
+    findings: [{ id: "hang" }],
+  });
+  expect(checkWorkers[1].isTerminated).toBe(true);
 });
 
 describe("an assignment", () => {

@@ -7,6 +7,8 @@ export type FromBrowser =
   | Hello
   | GameDescribed
   | GameFailed
+  | GameChecked
+  | GameLog
   | HostStatus
   | PolicyAck
   | Progress
@@ -18,21 +20,40 @@ export type FromBrowser =
 /**
  * Any message of direction FromHost.
  */
-export type FromHost = Hello | GameDescribed | GameFailed | HostStatus | Goodbye;
+export type FromHost = Hello | GameDescribed | GameFailed | GameChecked | HostStatus | Goodbye;
 /**
  * Any message of direction FromWorker.
  */
 export type FromWorker =
-  Hello | GameFailed | PolicyAck | Progress | Block | RolloutClose | EvaluationResult | Observe | Goodbye;
+  | Hello
+  | GameFailed
+  | GameLog
+  | PolicyAck
+  | Progress
+  | Block
+  | RolloutClose
+  | EvaluationResult
+  | Observe
+  | Goodbye;
 /**
  * Any message of direction ToBrowser.
  */
 export type ToBrowser =
-  Refused | WelcomeHost | Assignment | WelcomeWorker | Lease | Act | Policy | BlockAck | LeaseVoid | RunEnded;
+  | Refused
+  | WelcomeHost
+  | Assignment
+  | CheckGame
+  | WelcomeWorker
+  | Lease
+  | Act
+  | Policy
+  | BlockAck
+  | LeaseVoid
+  | RunEnded;
 /**
  * Any message of direction ToHost.
  */
-export type ToHost = Refused | WelcomeHost | Assignment | RunEnded;
+export type ToHost = Refused | WelcomeHost | Assignment | CheckGame | RunEnded;
 /**
  * Any message of direction ToWorker.
  */
@@ -234,6 +255,29 @@ export interface BoxSpace {
   high: number | number[] | null;
 }
 /**
+ * Host: load this game in a worker of its own, check it and answer `game_checked`; no run is needed.
+ */
+export interface CheckGame {
+  type: "check_game";
+  check_id: number;
+  game: GameReference;
+  /**
+   * Roughly how long the check may take.
+   */
+  budget_seconds: number;
+}
+/**
+ * The random play of a check, in numbers.
+ */
+export interface CheckedPlay {
+  steps: number;
+  episodes: number;
+  return_mean: number | null;
+  length_mean: number | null;
+  microseconds_per_tick: number;
+  create_milliseconds: number;
+}
+/**
  * What a host says of itself; shown, never trusted.
  */
 export interface Device {
@@ -417,9 +461,17 @@ export interface GameFailed {
   name: string;
   text: string;
   /**
-   * Source-mapped where possible; a hang has none.
+   * Of the game's own exception, source-mapped at the server; None where the game threw nothing.
    */
   stack: string | null;
+  /**
+   * The method that failed, where that is known.
+   */
+  method: MethodSource | null;
+  /**
+   * Action and observation of the step that failed, in one line.
+   */
+  step_values: string | null;
   worker_index: number | null;
   lease_id: number | null;
   slot_id: number | null;
@@ -429,11 +481,67 @@ export interface GameFailed {
   seed: Seed | null;
 }
 /**
+ * Which method of a game something is about: the server looks for its place in the module.
+ */
+export interface MethodSource {
+  name: string;
+  text: string;
+  field: string;
+}
+/**
  * 64 bits, as the two words of a Philox key (rule C5).
  */
 export interface Seed {
   low: number;
   high: number;
+}
+/**
+ * Host: a game was checked as `check_game` asked.
+ */
+export interface GameChecked {
+  type: "game_checked";
+  check_id: number;
+  /**
+   * @maxItems 200
+   */
+  findings: GameFinding[];
+  /**
+   * None when it could not be loaded.
+   */
+  description: GameDescription | null;
+  /**
+   * None when a game failed in it.
+   */
+  play: CheckedPlay | null;
+  /**
+   * No game could be loaded, made or played for some hundred steps: training would fail as well.
+   */
+  unplayable: boolean;
+  seconds: number;
+}
+/**
+ * One thing that a check found out about a game.
+ */
+export interface GameFinding {
+  id: string;
+  severity: "error" | "warning";
+  text: string;
+  fix: string;
+  stack: string | null;
+  method: MethodSource | null;
+}
+/**
+ * Worker: a line that the first copy of its game wrote to the console; at most some ten a second.
+ */
+export interface GameLog {
+  type: "game_log";
+  run_id: string;
+  level: "debug" | "log" | "info" | "warn" | "error";
+  text: string;
+  /**
+   * Lines left out since the one before, because there were too many.
+   */
+  dropped: number;
 }
 /**
  * Host: a worker was created or ended; the count now running.

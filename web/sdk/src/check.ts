@@ -1,268 +1,269 @@
-/** The conformance kit: plays a game at random and says what would keep it from being trained. */
+/** The conformance kit: plays a game at random and says what would keep agents from learning it. */
 
-import type { Action, BoxView, GameDefinition } from "./contract.ts";
-import { drawActions, type Meters, measureTicks, type TickCost } from "./cost.ts";
+import { checkActions, type ModuleText } from "./action-check.ts";
+import { Deadline, type Finding, type Report } from "./check-finding.ts";
+import type { GameDefinition } from "./contract.ts";
+import { drawActions, type Meters, measureCreation, measureTicks, type TickCost } from "./cost.ts";
 import { describe, type GameDescription } from "./description.ts";
+import { checkDeterminism } from "./determinism-check.ts";
 import { drawOnce } from "./draw-check.ts";
-import { countForbiddenCalls } from "./forbidden-globals.ts";
+import { GameError } from "./errors.ts";
+import { stepValues } from "./failed-step.ts";
+import { ForbiddenCalls } from "./forbidden-globals.ts";
 import { createInstance } from "./group-instance.ts";
-import type { EndReason, Instance } from "./instance.ts";
-import { observationEntries } from "./observation.ts";
+import { methodSource } from "./method-source.ts";
+import { type PlaySummary, playAtRandom } from "./play-check.ts";
 import { RandomPlayer } from "./random-play.ts";
-import { leafLimits } from "./spaces.ts";
 
-export interface Finding {
-  /** An `error` keeps the game from being trained; a `warning` is worth a look. */
-  severity: "error" | "warning";
-  /** What was checked: one word per check, as in `CHECKS`. */
-  check: (typeof CHECKS)[number];
-  message: string;
-}
-
-export const CHECKS = [
-  "description",
-  "contract",
-  "end",
-  "bounds",
-  "determinism",
-  "clock",
-  "variety",
-  "reward",
-  "parameters",
-  "draw",
-] as const;
+export { CHECKS, type Finding } from "./check-finding.ts";
 
 export interface GameReport {
   id: string;
   /** No finding is an error. */
   isTrainable: boolean;
+  /** No new game could be played as far as the end of an episode or for some hundred steps: training would fail too. */
+  isUnplayable: boolean;
   description: GameDescription | null;
   findings: Finding[];
   /** Of the random play; null if it did not come to an end without an error. */
   play: PlayMeasurements | null;
 }
 
-export interface PlayMeasurements extends TickCost {
-  steps: number;
-  ticks: number;
-  episodes: number;
-  endReasons: Partial<Record<EndReason, number>>;
-  /** Mean over finished episodes, raw, of agent 0. */
-  returnMean: number;
-  lengthMean: number;
+export interface PlayMeasurements extends PlaySummary, TickCost {
+  /** Of `create` and the first `start`. */
+  createMilliseconds: number;
 }
 
 export interface CheckOptions extends Meters {
   /** Steps of random play; more are played if the time limit lies beyond. Default 10,000. */
   steps?: number;
+  /** Roughly how long all of it may take. Default: as long as it takes. */
+  budgetMilliseconds?: number;
+  /** Text of the game's module. */
+  module?: ModuleText;
+  /** Being watched since before the module was loaded; default: watched from now on, and put back at the end. */
+  calls?: ForbiddenCalls;
+  /** Told what begins: if the game does not come back, that is where. */
+  onPhase?(phase: string): void;
 }
 
 const MOST_STEPS = 200_000;
 const MEASURED_STEPS = 20_000;
-const DETERMINISM_STEPS = 1_000;
 const PARAMETER_STEPS = 200;
+/** Games that must all fail before a game is called unplayable, and how far each must get not to fail. */
+const TRIED_GAMES = 4;
+const TRIED_STEPS = 500;
+/** A worker has up to so many copies. */
+const COPIES = 64;
+const SLOW_CREATE_MS = 30;
+const SLOW_STEP_MS = 1;
 
 /** Everything found out about `definition`; never throws because of the game. */
 export function checkGame(definition: GameDefinition, options: CheckOptions): GameReport {
-  const findings: Finding[] = [];
-  const report = (severity: Finding["severity"], check: Finding["check"], message: string): void => {
-    findings.push({ severity, check, message });
-  };
-  const result = (description: GameDescription | null, play: PlayMeasurements | null): GameReport => ({
-    id: typeof definition?.id === "string" ? definition.id : "",
-    isTrainable: findings.every(({ severity }) => severity !== "error"),
-    description,
-    findings,
-    play,
-  });
-  let description: GameDescription;
+  const calls = options.calls ?? new ForbiddenCalls(options.module?.name);
+  if (options.calls === undefined) calls.watch();
   try {
-    description = describe(definition);
-  } catch (error) {
-    report("error", "description", textOf(error));
-    return result(null, null);
+    return new GameCheck(definition, options, calls).run();
+  } finally {
+    if (options.calls === undefined) calls.restore();
   }
-  let play: PlayMeasurements | null = null;
-  try {
-    const calls = countForbiddenCalls(() => checkDeterminism(definition, report));
-    for (const [name, count] of calls) {
-      report(
-        "error",
-        "clock",
-        `the game called ${name} (${count} times): draw from start's random, count ticks for time`,
-      );
+}
+
+/** One check; used once. */
+class GameCheck {
+  readonly #definition: GameDefinition;
+  readonly #options: CheckOptions;
+  readonly #calls: ForbiddenCalls;
+  readonly #findings: Finding[] = [];
+  readonly #report: Report = (finding) => this.#findings.push({ stack: null, method: null, ...finding });
+  #isUnplayable = false;
+
+  constructor(definition: GameDefinition, options: CheckOptions, calls: ForbiddenCalls) {
+    this.#definition = definition;
+    this.#options = options;
+    this.#calls = calls;
+  }
+
+  run(): GameReport {
+    const { now, budgetMilliseconds = Number.POSITIVE_INFINITY } = this.#options;
+    const deadline = new Deadline(now, now() + budgetMilliseconds);
+    let description: GameDescription | null = null;
+    let play: PlayMeasurements | null = null;
+    this.#phase("create()");
+    try {
+      description = describe(this.#definition);
+      play = this.#play(description, deadline);
+    } catch (error) {
+      const isGames = error instanceof GameError;
+      const id = description === null && !isGames ? "definition" : "contract";
+      this.#isUnplayable = description === null || this.#isUnplayable;
+      // What could be told of the failed step has been.
+      if (!this.#findings.some((finding) => finding.id === "contract")) this.#tell(id, error);
     }
-    play = playAtRandom(definition, description, options, report);
-    checkParameters(definition, report);
-    if (description.has_draw) drawOnce(definition, (message) => report("error", "draw", message));
-    else report("warning", "draw", "there is no draw(): the game cannot be watched or played by hand");
-  } catch (error) {
-    report("error", "contract", textOf(error));
+    const findings = [...this.#findings, ...this.#calls.findings()];
+    return {
+      id: typeof this.#definition?.id === "string" ? this.#definition.id : "",
+      isTrainable: findings.every(({ severity }) => severity !== "error"),
+      isUnplayable: this.#isUnplayable,
+      description,
+      findings,
+      play,
+    };
   }
-  return result(description, play);
-}
 
-type Report = (severity: Finding["severity"], check: Finding["check"], message: string) => void;
-
-function playAtRandom(
-  definition: GameDefinition,
-  description: GameDescription,
-  options: CheckOptions,
-  report: Report,
-): PlayMeasurements {
-  const steps = Math.min(MOST_STEPS, Math.max(options.steps ?? 10_000, (description.max_steps ?? 0) + 1));
-  const instance = createInstance(definition, { seedLow: 1 });
-  const player = new RandomPlayer(description.action, 1);
-  const endReasons: PlayMeasurements["endReasons"] = {};
-  const rewards = new Set<number>();
-  let ticks = 0;
-  let episodes = 0;
-  let returns = 0;
-  let lengths = 0;
-  let isOutside = false;
-  const look = (when: string): void => {
-    if (!isOutside) isOutside = checkBounds(instance, definition, when, report);
-  };
-  instance.start(0);
-  look("at the start of episode 0");
-  for (let step = 0; step < steps; step++) {
-    instance.step(drawActions(instance, player));
-    ticks += instance.executedTicks;
-    if (rewards.size < 2) rewards.add(instance.rewards[0]);
-    look(`in step ${step}`);
-    if (!instance.episodeOver) continue;
-    const reason = instance.endReason as EndReason;
-    endReasons[reason] = (endReasons[reason] ?? 0) + 1;
-    episodes++;
-    returns += instance.episodeReturns[0];
-    lengths += instance.episodeSteps;
-    instance.start(episodes);
-    look(`at the start of episode ${episodes}`);
-  }
-  if (episodes === 0) {
-    report(
-      "error",
-      "end",
-      `no episode ended within ${steps} steps of random play: return terminated, or set maxSeconds`,
-    );
-  }
-  if (rewards.size < 2) {
-    report(
-      "warning",
-      "reward",
-      `the reward was ${[...rewards][0]} in every step: an agent learns nothing from it but to last`,
-    );
-  }
-  return {
-    steps,
-    ticks,
-    episodes,
-    endReasons,
-    returnMean: returns / episodes,
-    lengthMean: lengths / episodes,
-    ...measureTicks(definition, Math.min(steps, MEASURED_STEPS), options),
-  };
-}
-
-/** The same seed and actions must give the same play, in a new game and in one that has played before. */
-function checkDeterminism(definition: GameDefinition, report: Report): void {
-  const first = createInstance(definition, { seedLow: 2 });
-  const player = new RandomPlayer(definition.action, 2);
-  const actions: (Action | ArrayLike<Action>)[] = [];
-  const original = record(first, () => {
-    const drawn = drawActions(first, player);
-    actions.push(drawn);
-    return drawn;
-  });
-  const repeats: [string, Instance][] = [
-    ["a new game", createInstance(definition, { seedLow: 2 })],
-    ["the same game, played before", first],
-  ];
-  for (const [where, instance] of repeats) {
-    let next = 0;
-    const again = record(instance, () => actions[next++]);
-    const at = original.findIndex((row, i) => row.some((value, j) => !Object.is(value, again[i]?.[j])));
-    if (at >= 0) {
-      const text = `the same seed and actions played differently in ${where}: first at record ${at} of ${original.length}`;
-      report("error", "determinism", `${text}, ${firstDifference(original[at], again[at])}`);
+  /** Phases for which there is no time left are left out: a slow game is told to be slow, and that is enough. */
+  #play(description: GameDescription, deadline: Deadline): PlayMeasurements {
+    const definition = this.#definition;
+    const summary = this.#playAtRandom(description, deadline.share(0.3));
+    this.#phase("a measurement of its speed");
+    const costs = this.#measure(summary, deadline.share(0.2));
+    if (!deadline.isOver) {
+      this.#phase("a repetition of the same play");
+      checkDeterminism(definition, this.#report, deadline.share(0.4), () => [...this.#calls.counts.keys()]);
     }
+    if (!deadline.isOver) {
+      this.#phase("the same moment with every action");
+      const rewind = (): void => this.#calls.rewind();
+      checkActions(definition, this.#report, deadline.share(0.7), this.#options.module ?? null, rewind);
+    }
+    this.#phase("the ends of its parameters");
+    this.#checkParameters(deadline);
+    this.#phase("draw()");
+    if (description.has_draw && !deadline.isOver) drawOnce(definition, this.#report, deadline);
+    if (!description.has_draw) {
+      const text = "there is no draw(): the game cannot be watched or played by hand";
+      const fix = "give the game a draw(context, width, height)";
+      this.#report({ id: "no-draw", severity: "warning", text, fix });
+    }
+    return { ...summary, ...costs };
   }
-  const other = createInstance(definition, { seedLow: 3 });
-  other.start(0);
-  first.start(0);
-  const isSame = JSON.stringify(snapshot(first)) === JSON.stringify(snapshot(other));
-  if (isSame) report("warning", "variety", "two seeds start alike: agents may learn one game by heart");
-}
 
-/** Rows of everything visible, one after each start and step, over whole episodes of the stream. */
-function record(instance: Instance, choose: () => Action | ArrayLike<Action>): number[][] {
-  const rows: number[][] = [];
-  let episode = 0;
-  instance.start(episode);
-  rows.push(snapshot(instance));
-  for (let step = 0; step < DETERMINISM_STEPS; step++) {
-    instance.step(choose());
-    rows.push([...snapshot(instance), ...instance.rewards, ...instance.terminated, ...instance.truncated]);
-    if (!instance.episodeOver) continue;
-    instance.start(++episode);
-    rows.push(snapshot(instance));
-  }
-  return rows;
-}
-
-function snapshot(instance: Instance): number[] {
-  const values: number[] = [];
-  for (const view of instance.views) for (const part of partsOf(view)) values.push(...part);
-  for (const mask of instance.masks) values.push(...mask);
-  return values;
-}
-
-/** Whether something of what the agents see now is outside its box; `when` is how the finding says it. */
-function checkBounds(instance: Instance, definition: GameDefinition, when: string, report: Report): boolean {
-  const space = definition.observation;
-  for (const entry of observationEntries(space)) {
-    for (const view of instance.views) {
-      const values = entry.name === "" ? (view as BoxView) : (view as Record<string, BoxView>)[entry.name];
-      for (let i = 0; i < entry.size; i++) {
-        // Limits are compared as the observation is stored.
-        const [low, high] = leafLimits(entry.space, i).map(Math.fround);
-        if (values[i] >= low && values[i] <= high) continue;
-        const name = entry.name === "" ? `observation[${i}]` : `observation.${entry.name}[${i}]`;
-        report("error", "bounds", `${name} was ${values[i]} ${when}, outside its box of ${low} to ${high}`);
-        return true;
+  #playAtRandom(description: GameDescription, deadline: Deadline): PlaySummary {
+    this.#phase("create()");
+    const instance = createInstance(this.#definition, { seedLow: 1 });
+    const { step } = instance;
+    let lastAction: unknown = null;
+    instance.step = (action) => {
+      lastAction = action;
+      step.call(instance, action);
+    };
+    const steps = Math.min(
+      MOST_STEPS,
+      Math.max(this.#options.steps ?? 10_000, (description.max_steps ?? 0) + 1),
+    );
+    this.#phase("random play");
+    try {
+      return playAtRandom(this.#definition, description, instance, steps, this.#report, deadline);
+    } catch (error) {
+      this.#isUnplayable = this.#failsAgain();
+      if (error instanceof GameError) {
+        const values = stepValues(this.#definition, instance, error.method, lastAction);
+        const when =
+          error.method === "update"
+            ? ` (tick ${instance.episodeTicks + 1} of episode ${instance.episode})`
+            : "";
+        this.#tell("contract", error, `${when}${values === "" ? "" : `; ${values}`}`, instance.game);
       }
+      throw error;
     }
   }
-  return false;
-}
 
-/** Every declared parameter at both ends of its range. */
-function checkParameters(definition: GameDefinition, report: Report): void {
-  for (const [name, range] of Object.entries(definition.parameters ?? {})) {
-    for (const value of [range.low, range.high]) {
-      const instance = createInstance(definition, { seedLow: 4 });
-      const player = new RandomPlayer(definition.action, 4);
+  /** Whether every one of some new games fails early. */
+  #failsAgain(): boolean {
+    for (let number = 0; number < TRIED_GAMES; number++) {
       try {
-        instance.start(0, { [name]: value });
-        for (let step = 0; step < PARAMETER_STEPS && !instance.episodeOver; step++) {
+        const instance = createInstance(this.#definition, { seedLow: 10 + number });
+        const player = new RandomPlayer(this.#definition.action, 10 + number);
+        instance.start(0);
+        for (let step = 0; step < TRIED_STEPS && !instance.episodeOver; step++) {
           instance.step(drawActions(instance, player));
         }
-      } catch (error) {
-        report("error", "parameters", `with ${name} = ${value}: ${textOf(error)}`);
+        return false;
+      } catch {}
+    }
+    return true;
+  }
+
+  /** Every declared parameter at both ends of its range. */
+  #checkParameters(deadline: Deadline): void {
+    const definition = this.#definition;
+    for (const [name, range] of Object.entries(definition.parameters ?? {})) {
+      for (const value of [range.low, range.high]) {
+        if (deadline.isOver) return;
+        const instance = createInstance(definition, { seedLow: 4 });
+        const player = new RandomPlayer(definition.action, 4);
+        try {
+          instance.start(0, { [name]: value });
+          for (let step = 0; step < PARAMETER_STEPS && !instance.episodeOver && !deadline.isOver; step++) {
+            instance.step(drawActions(instance, player));
+          }
+        } catch (error) {
+          const fix = "mend the game there, or declare a narrower range";
+          const stack = error instanceof Error ? (error.stack ?? null) : null;
+          const text = `with ${name} = ${value}: ${textOf(error)}`;
+          this.#report({ id: "parameter", severity: "error", text, fix, stack });
+        }
       }
     }
   }
+
+  #measure(summary: PlaySummary, deadline: Deadline): TickCost & { createMilliseconds: number } {
+    const createMilliseconds = measureCreation(this.#definition, this.#options, deadline);
+    const steps = Math.min(summary.steps, MEASURED_STEPS);
+    const cost = measureTicks(this.#definition, steps, this.#options, deadline);
+    if (createMilliseconds > SLOW_CREATE_MS) {
+      const all = (COPIES * createMilliseconds) / 1000;
+      this.#report({
+        id: "slow-create",
+        severity: "warning",
+        text:
+          `create() and the first start() take ${short(createMilliseconds)} ms: ` +
+          `a worker of ${COPIES} copies needs ${short(all)} s before its first step`,
+        fix: "make large tables once, outside of the game object, and share them; or take fewer copies with --instances",
+        method: methodSource(createInstance(this.#definition).game, "start"),
+      });
+    }
+    const stepMilliseconds = (cost.microsecondsPerTick * summary.ticks) / Math.max(1, summary.steps) / 1000;
+    if (stepMilliseconds > SLOW_STEP_MS) {
+      this.#report({
+        id: "slow-step",
+        severity: "warning",
+        text:
+          `a step takes ${short(stepMilliseconds)} ms: a worker plays ${short(1000 / stepMilliseconds)} steps a second, ` +
+          `100,000 steps take it ${short((100 * stepMilliseconds) / 60)} minutes`,
+        fix: "look for what update() makes anew or searches in every tick",
+        method: methodSource(createInstance(this.#definition).game, "update"),
+      });
+    }
+    return { ...cost, createMilliseconds };
+  }
+
+  #tell(id: "definition" | "contract", error: unknown, more = "", game: unknown = null): void {
+    const isThrown = !(error instanceof GameError) || error.kind === "throw";
+    this.#report({
+      id,
+      severity: "error",
+      text: `${textOf(error)}${more}`,
+      fix:
+        id === "definition"
+          ? "mend what defineGame() is given"
+          : "mend the game: an episode that fails is thrown away",
+      stack: isThrown && error instanceof Error ? (error.stack ?? null) : null,
+      method:
+        error instanceof GameError && game !== null ? methodSource(game, error.method, error.field) : null,
+    });
+  }
+
+  #phase(phase: string): void {
+    this.#options.onPhase?.(phase);
+  }
 }
 
-function partsOf(view: Instance["views"][number]): BoxView[] {
-  return ArrayBuffer.isView(view) ? [view as BoxView] : Object.values(view as Record<string, BoxView>);
-}
-
-function firstDifference(expected: readonly number[], came: readonly number[] | undefined): string {
-  const i = expected.findIndex((value, j) => !Object.is(value, came?.[j]));
-  return `number ${i} was ${expected[i]} and then ${came?.[i]}`;
+function short(value: number): string {
+  return String(Number(value.toPrecision(2)));
 }
 
 function textOf(error: unknown): string {
+  if (error instanceof GameError) return error.message;
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -2,6 +2,7 @@
 
 import { CONTRACT_VERSION, type GameDefinition, type GameOptions } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
+import { nearestName } from "./nearest-name.ts";
 import { type ActionSpace, actionMaskSize, boxLimit, checkSpace, numActionComponents } from "./spaces.ts";
 
 /** How far `secondsPerStep / tickSeconds` may be from a whole number (rule T1). */
@@ -34,7 +35,13 @@ export function defineGame(options: GameOptions): GameDefinition {
 /** Raises ConfigurationError unless `definition` is something a worker can run. Does not call `create`. */
 export function checkDefinition(definition: unknown): asserts definition is GameDefinition {
   if (typeof definition !== "object" || definition === null) {
-    throw new ConfigurationError("default export", `must be defineGame({...}), got ${show(definition)}`);
+    const given = show(definition);
+    const hint = given.startsWith("the class ")
+      ? `; write export default defineGame({ ..., create: () => new ${given.slice("the class ".length)}() })`
+      : given === "undefined"
+        ? "; write export default defineGame({ ... })"
+        : "";
+    throw new ConfigurationError("default export", `must be defineGame({...}), got ${given}${hint}`);
   }
   const game = definition as GameDefinition;
   if (game.contract_version !== CONTRACT_VERSION) {
@@ -46,7 +53,9 @@ export function checkDefinition(definition: unknown): asserts definition is Game
   }
   for (const name of Object.keys(game)) {
     if (name !== "contract_version" && !KNOWN_OPTIONS.includes(name)) {
-      throw new ConfigurationError(name, `unknown option; known: ${KNOWN_OPTIONS.join(", ")}`);
+      const near = nearestName(name, KNOWN_OPTIONS);
+      const hint = near === null ? "" : `did you mean ${near}? `;
+      throw new ConfigurationError(name, `unknown option; ${hint}known: ${KNOWN_OPTIONS.join(", ")}`);
     }
   }
   if (typeof game.id !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(game.id)) {

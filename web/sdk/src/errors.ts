@@ -9,6 +9,8 @@
  * Errors cross bundles and workers as plain objects, so they are told apart by `name` and `kind`, never by `instanceof`.
  */
 
+import { className } from "./class-name.ts";
+
 /** The definition itself is wrong; `field` is the option to change. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
@@ -64,8 +66,55 @@ export class GameError extends Error {
 
 /** Wraps whatever `method` threw; anything may be thrown, also a string. */
 export function thrownByGame(method: GameMethod, thrown: unknown): GameError {
-  const text = messageOf(thrown);
-  return new GameError("throw", method, "", `${method}() threw: ${text}`, thrown);
+  const hint = hintFor(thrown);
+  const text = `${method}() threw: ${messageOf(thrown)}${hint === "" ? "" : `; ${hint}`}`;
+  return new GameError("throw", method, "", text, thrown);
+}
+
+/** Names that only a page has, and what a game does instead. */
+const PAGE_NAMES: Readonly<Record<string, string>> = {
+  window: "use globalThis for what is global",
+  document: "paint in draw(context, width, height), which gets its canvas",
+  localStorage: "keep state in the game object and set it anew in start()",
+  sessionStorage: "keep state in the game object and set it anew in start()",
+  Image: "load pictures in draw() alone, which a page calls",
+  HTMLElement: "paint in draw(context, width, height), which gets its canvas",
+  HTMLCanvasElement: "paint in draw(context, width, height), which gets its canvas",
+  HTMLImageElement: "load pictures in draw() alone, which a page calls",
+  Audio: "play sounds in draw() alone, which a page calls",
+  AudioContext: "play sounds in draw() alone, which a page calls",
+  alert: "return what happened in `info`",
+  prompt: "return what happened in `info`",
+  screen: "draw() gets the width and height to paint in",
+};
+
+/** What would mend a mistake that many make, as one sentence; empty where nothing better is known than the error itself. */
+export function hintFor(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : "";
+  const missing = pageName(thrown);
+  if (missing !== null) {
+    return (
+      `games run in a web worker, without a page: there is no ${missing}. ${capital(PAGE_NAMES[missing])}; ` +
+      "a game written for a page keeps its rules in start() and update(), its picture in draw()"
+    );
+  }
+  const uncalled = /Class constructor (\w+) cannot be invoked without 'new'/.exec(text);
+  return uncalled === null ? "" : `write create: () => new ${uncalled[1]}()`;
+}
+
+/** Whether this was thrown for want of a page. */
+export function needsPage(thrown: unknown): boolean {
+  return pageName(thrown) !== null;
+}
+
+function pageName(thrown: unknown): string | null {
+  if (!(thrown instanceof Error) || thrown.name !== "ReferenceError") return null;
+  const name = /^(?:Can't find variable: )?(\w+)(?: is not defined)?$/.exec(thrown.message)?.[1] ?? "";
+  return Object.hasOwn(PAGE_NAMES, name) ? name : null;
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** A caller's mistake in our own code. */
@@ -77,7 +126,7 @@ export class RuntimeError extends Error {
 export function show(value: unknown): string {
   let text: string;
   if (typeof value === "string") text = JSON.stringify(value);
-  else if (typeof value === "function") text = "a function";
+  else if (typeof value === "function") text = functionText(value);
   else if (ArrayBuffer.isView(value)) {
     const { length } = value as unknown as { length?: number };
     text = `${value.constructor.name}(${length ?? value.byteLength})`;
@@ -87,8 +136,15 @@ export function show(value: unknown): string {
     } catch {
       text = Object.prototype.toString.call(value);
     }
+    const name = className(value);
+    if (name !== "" && name !== "Array") text = text === "{}" ? name : `${name} ${text}`;
   } else text = String(value);
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+}
+
+function functionText(value: { name: string }): string {
+  if (!Function.prototype.toString.call(value).startsWith("class")) return "a function";
+  return value.name === "" ? "a class" : `the class ${value.name}`;
 }
 
 function messageOf(thrown: unknown): string {

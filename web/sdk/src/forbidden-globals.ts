@@ -1,64 +1,193 @@
-/** Catches a game that asks the clock or `Math.random`: the same seed and actions would no longer give the same play. */
+/** Catches a game that asks the clock, chance, the network or a timer: it could not be played again, or waits for what never comes. */
 
-/** Calls made while a game ran, by name, for example `Math.random`. */
-export type ForbiddenCalls = Map<string, number>;
+import type { CheckId, Finding } from "./check-finding.ts";
 
-interface Patched {
-  owner: Record<string, unknown>;
+interface Watched {
+  /** The global that holds it, or "" for a global itself. */
+  owner: string;
   name: string;
-  original: PropertyDescriptor | undefined;
+  id: CheckId;
+  fix: string;
+}
+
+const CHANCE = "draw from `random` of start(): keep it in the game object and use it in update() as well";
+const CLOCK = "add up deltaTime: the game's own time is all the time there is";
+const NETWORK = "import data into the module instead: a game cannot wait for an answer";
+const TIMER = "count ticks in update(): nothing may happen between two of them";
+
+const WATCHED: readonly Watched[] = [
+  { owner: "Math", name: "random", id: "random", fix: CHANCE },
+  { owner: "crypto", name: "getRandomValues", id: "random", fix: CHANCE },
+  { owner: "crypto", name: "randomUUID", id: "random", fix: CHANCE },
+  { owner: "performance", name: "now", id: "clock", fix: CLOCK },
+  { owner: "", name: "fetch", id: "network", fix: NETWORK },
+  { owner: "", name: "XMLHttpRequest", id: "network", fix: NETWORK },
+  { owner: "", name: "WebSocket", id: "network", fix: NETWORK },
+  { owner: "", name: "EventSource", id: "network", fix: NETWORK },
+  { owner: "", name: "importScripts", id: "network", fix: NETWORK },
+  { owner: "", name: "setTimeout", id: "timer", fix: TIMER },
+  { owner: "", name: "setInterval", id: "timer", fix: TIMER },
+  { owner: "", name: "requestAnimationFrame", id: "timer", fix: TIMER },
+  {
+    owner: "indexedDB",
+    name: "open",
+    id: "storage",
+    fix: "keep state in the game object: nothing outlasts a training",
+  },
+];
+
+/** Places of one function that are told apart. */
+const MOST_PLACES = 5;
+/** Calls of a network's or a timer's function that are carried out. */
+const MOST_CALLS = 20;
+/** Calls of one function whose stacks are read. */
+const MOST_STACKS = 40;
+
+interface Calls {
+  count: number;
+  /** Stacks, one for each place. */
+  stacks: Map<string, string>;
 }
 
 /**
- * Runs `play` with `Math.random`, `Date` and `performance.now` replaced by counting versions of themselves, and puts
- * the originals back whatever happens. Only one such run at a time per thread; `play` must not be async.
+ * Replaces the functions a game may not call by ones that note the call and go on. Only one at a time per thread; `restore` puts
+ * the originals back.
+ *
+ * `module`: part of the URL of the game's module: only calls from there count, and the first frame from there tells places apart.
  */
-export function countForbiddenCalls(play: () => void): ForbiddenCalls {
-  const calls: ForbiddenCalls = new Map();
-  const count = (name: string): void => {
-    calls.set(name, (calls.get(name) ?? 0) + 1);
-  };
-  const patched: Patched[] = [];
-  const patch = (owner: unknown, name: string, value: unknown): void => {
-    const record = owner as Record<string, unknown>;
-    patched.push({ owner: record, name, original: Object.getOwnPropertyDescriptor(record, name) });
-    Object.defineProperty(record, name, { value, configurable: true, writable: true });
-  };
-  const { random } = Math;
-  patch(Math, "random", () => {
-    count("Math.random");
-    return random();
-  });
-  const RealDate = Date;
-  patch(
-    globalThis,
-    "Date",
-    new Proxy(RealDate, {
-      construct(target, args, newTarget) {
-        if (args.length === 0) count("new Date()");
-        return Reflect.construct(target, args, newTarget);
-      },
-      get(target, name, receiver) {
-        if (name === "now") count("Date.now");
-        return Reflect.get(target, name, receiver);
-      },
-    }),
-  );
-  const { performance } = globalThis as { performance?: { now(): number } };
-  if (performance !== undefined) {
-    const now = performance.now.bind(performance);
-    patch(performance, "now", () => {
-      count("performance.now");
-      return now();
-    });
+export class ForbiddenCalls {
+  readonly #module: string;
+  readonly #calls = new Map<string, Calls & Pick<Watched, "id" | "fix">>();
+  /** State of what stands in for `Math.random`; null while that is itself. */
+  #chance: number | null = null;
+  readonly #originals: { owner: object; name: string; original: PropertyDescriptor | undefined }[] = [];
+
+  constructor(module = "") {
+    this.#module = module;
   }
-  try {
-    play();
-  } finally {
-    for (const { owner, name, original } of patched.reverse()) {
-      if (original === undefined) delete owner[name];
+
+  /** How often each was called, by name, for example `Math.random`. */
+  get counts(): ReadonlyMap<string, number> {
+    return new Map([...this.#calls].map(([name, { count }]) => [name, count]));
+  }
+
+  watch(): void {
+    for (const watched of WATCHED) this.#watch(watched);
+    const note = (name: string): void => this.#note(name, "clock", CLOCK);
+    const RealDate = Date;
+    this.#replace(
+      globalThis,
+      "Date",
+      new Proxy(RealDate, {
+        construct(target, args, newTarget) {
+          if (args.length === 0) note("new Date()");
+          return Reflect.construct(target, args, newTarget);
+        },
+        apply(target, self, args) {
+          note("Date()");
+          return Reflect.apply(target, self, args);
+        },
+        get(target, name, receiver) {
+          if (name === "now") note("Date.now");
+          return Reflect.get(target, name, receiver);
+        },
+      }),
+    );
+  }
+
+  /** From now on `Math.random` repeats itself from here: so that a game that calls it can be compared with itself. */
+  rewind(): void {
+    this.#chance = 1;
+  }
+
+  restore(): void {
+    for (const { owner, name, original } of this.#originals.reverse()) {
+      if (original === undefined) delete (owner as Record<string, unknown>)[name];
       else Object.defineProperty(owner, name, original);
     }
+    this.#originals.length = 0;
   }
-  return calls;
+
+  /** One for each place of each function that was called. */
+  findings(): Finding[] {
+    return [...this.#calls].flatMap(([name, { id, fix, count, stacks }]) =>
+      [...stacks.values()].map((stack) => ({
+        id,
+        severity: "error" as const,
+        text: `the game calls ${name}${name.endsWith(")") ? "" : "()"} (${count === 1 ? "once" : `${count} times`} in all)`,
+        fix,
+        stack: stack === "" ? null : stack,
+        method: null,
+      })),
+    );
+  }
+
+  #watch({ owner: ownerName, name, id, fix }: Watched): void {
+    const scope = globalThis as Record<string, unknown>;
+    const owner = (ownerName === "" ? scope : scope[ownerName]) as Record<string, unknown> | undefined;
+    const original = owner?.[name];
+    if (owner === undefined || typeof original !== "function") return;
+    const label = ownerName === "" ? name : `${ownerName}.${name}`;
+    const note = (): void => this.#note(label, id, fix);
+    const isOften = (): boolean =>
+      (id === "network" || id === "timer") && (this.#calls.get(label)?.count ?? 0) > MOST_CALLS;
+    const chance = (): number | null => this.#chance;
+    const next = (): number => this.#nextChance();
+    this.#replace(
+      owner,
+      name,
+      new Proxy(original, {
+        apply(target, self, args) {
+          note();
+          if (name === "random" && chance() !== null) return next();
+          // A check plays thousands of steps: nothing is asked of a network or a clock that often.
+          if (isOften()) return name === "fetch" ? new Promise(() => undefined) : 0;
+          return Reflect.apply(target as () => unknown, self, args);
+        },
+        construct(target, args, newTarget) {
+          note();
+          return Reflect.construct(target as new () => object, args, newTarget);
+        },
+      }),
+    );
+  }
+
+  /** The minimal standard generator of Park and Miller: no more than any numbers that can be repeated. */
+  #nextChance(): number {
+    this.#chance = ((this.#chance ?? 1) * 48_271) % 2_147_483_647;
+    return this.#chance / 2_147_483_647;
+  }
+
+  #replace(owner: object, name: string, value: unknown): void {
+    this.#originals.push({ owner, name, original: Object.getOwnPropertyDescriptor(owner, name) });
+    Object.defineProperty(owner, name, { value, configurable: true, writable: true });
+  }
+
+  #note(name: string, id: CheckId, fix: string): void {
+    const known = this.#calls.get(name);
+    const isRead = known === undefined || known.count < MOST_STACKS;
+    const stack = isRead ? callerStack() : "";
+    if (this.#module !== "" && isRead && !stack.includes(this.#module)) return;
+    const calls = known ?? { id, fix, count: 0, stacks: new Map<string, string>() };
+    if (known === undefined) this.#calls.set(name, calls);
+    calls.count++;
+    if (!isRead || calls.stacks.size >= MOST_PLACES) return;
+    const place = stack.split("\n").find((line) => line.includes(this.#module)) ?? "";
+    if (!calls.stacks.has(place)) calls.stacks.set(place, stack);
+  }
+}
+
+/** The stack above the function that was called, frames only. */
+function callerStack(): string {
+  const limits = Error as { stackTraceLimit?: number };
+  const { stackTraceLimit } = limits;
+  limits.stackTraceLimit = 40;
+  const { stack } = new Error("called");
+  if (stackTraceLimit !== undefined) limits.stackTraceLimit = stackTraceLimit;
+  // The first frames are those of this file.
+  return (stack ?? "")
+    .split("\n")
+    .filter((line) => /^\s+at |@/.test(line))
+    .slice(4)
+    .join("\n");
 }

@@ -51,6 +51,8 @@ export class ObservationReader {
   readonly #label: string;
   /** The view of an observation that is one box of floats: nearly all are, and the check runs after every step. */
   readonly #floats: Float32Array | null;
+  /** The method that returned an observation last, rather than filling `out`. */
+  #returnedBy: GameMethod | null = null;
 
   /** `label` names the field in messages, for example `observation` or `observation[2]` for agent 2. */
   constructor(space: ObservationSpace, view: ObservationView, label: string) {
@@ -68,11 +70,13 @@ export class ObservationReader {
 
   /** Makes values that `start` forgets to fill visible: NaN where the dtype has one. */
   invalidate(): void {
+    this.#returnedBy = null;
     for (const view of this.#views) view.fill(Number.NaN);
   }
 
   /** Copies what the game returned into the view. Raises GameError (`shape`). */
   write(method: GameMethod, value: ObservationValue): void {
+    this.#returnedBy = method;
     for (let e = 0; e < this.#entries.length; e++) {
       const { name, size, shape, dtype } = this.#entries[e];
       const given = name === "" ? value : (value as Record<string, unknown>)?.[name];
@@ -148,12 +152,14 @@ export class ObservationReader {
   #finiteError(method: GameMethod, e: number, i: number): GameError {
     const field = `${this.#field(this.#entries[e].name)}[${i}]`;
     const number = this.#views[e][i];
-    const hint = method === "start" ? "; return an observation or fill all of out.observation" : "";
+    const isReturned = this.#returnedBy === method;
+    const hint =
+      method === "start" && !isReturned ? "; return an observation or fill all of out.observation" : "";
     return new GameError(
       "nan",
       method,
       field,
-      `${method}() left ${field} = ${number}, expected a finite number${hint}`,
+      `${method}() ${isReturned ? "returned" : "left"} ${field} = ${number}, expected a finite number${hint}`,
     );
   }
 }

@@ -111,7 +111,9 @@ export class WorkerConnection {
       this.#link.refused(message);
       return [];
     }
-    if (message.type === "welcome_host" || message.type === "assignment") return [];
+    if (message.type === "welcome_host" || message.type === "assignment" || message.type === "check_game") {
+      return [];
+    }
     if (message.run_id !== this.#link.hello.run_id) return [];
     switch (message.type) {
       case "welcome_worker":

@@ -163,14 +163,18 @@ class Evaluation {
   #fail(place: number, error: unknown, tick: number): void {
     if (!isGameError(error)) throw error;
     const { index } = this.#lease.episodes[this.#orders[place]];
-    const report = reportOf(error, {
+    const where = {
       lease_id: this.#lease.lease_id,
       slot_id: index * this.#seats.numAgents,
       instance_id: index,
       episode: 0,
       tick,
       seed: this.#lease.seed,
-    });
+    };
+    const { definition } = this.#options;
+    const instance = this.#games[place] ?? undefined;
+    const action = tick > 0 ? this.#seats.action(place) : null;
+    const report = reportOf(error, where, undefined, { definition, instance, action });
     this.#options.failed(report);
     this.#failures.count(report, this.#goodSteps);
   }

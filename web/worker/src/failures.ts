@@ -1,6 +1,11 @@
 /** What a worker says of a game that broke, and when it gives the game up. */
 
 import type { GameFailed } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import { type GameMethod, hintFor } from "attract/errors";
+import { stepValues } from "attract/failed-step";
+import type { Instance } from "attract/instance";
+import { methodSource } from "attract/method-source";
 
 /** So many failures of one kind ... */
 export const MAX_FAILURES = 10;
@@ -28,6 +33,9 @@ export const NOWHERE: FailurePlace = {
   seed: null,
 };
 
+/** Of failures that are not those of a step of a game. */
+export const UNKNOWN_STEP: Pick<GameFailed, "method" | "step_values"> = { method: null, step_values: null };
+
 export type FailureReport = Omit<GameFailed, "type" | "run_id" | "worker_index">;
 
 /** The game fails again and again: nothing is gained by going on. */
@@ -42,21 +50,52 @@ export class FatalGameError extends Error {
   }
 }
 
+/** The copy that failed, as far as there was one, and what it was given. */
+export interface FailedGame {
+  definition: GameDefinition;
+  instance: Instance | undefined;
+  action: unknown;
+}
+
 /** Whether this was thrown by a game or by the checks on what it returned, and not by a mistake of ours. */
-export function isGameError(error: unknown): error is Error & { kind: string } {
+export function isGameError(
+  error: unknown,
+): error is Error & { kind: string; method: GameMethod; field: string } {
   return error instanceof Error && error.name === "GameError" && "kind" in error;
 }
 
 /** A readable report of `error`. A hang or an unknown error is told as it is. */
-export function reportOf(error: unknown, place: FailurePlace, kind?: FailureKind): FailureReport {
+export function reportOf(
+  error: unknown,
+  place: FailurePlace,
+  kind?: FailureKind,
+  failed?: FailedGame,
+): FailureReport {
   const isError = error instanceof Error;
   const cause = isError && error.cause instanceof Error ? error.cause : error;
+  const isContract = isGameError(error) && error.kind !== "throw";
+  const hint = isGameError(error) ? "" : hintFor(error);
   return {
     kind: kind ?? wireKind(error),
     name: cause instanceof Error ? cause.name : "Error",
-    text: clip(isError ? error.message : String(error)),
-    stack: isError && error.stack !== undefined ? clip(error.stack) : null,
+    text: clip(`${isError ? error.message : String(error)}${hint === "" ? "" : `; ${hint}`}`),
+    // Where the game threw nothing the stack is that of our own checks.
+    stack: isError && error.stack !== undefined && !isContract ? clip(error.stack) : null,
+    ...failedStep(error, failed),
     ...place,
+  };
+}
+
+function failedStep(
+  error: unknown,
+  failed: FailedGame | undefined,
+): Pick<FailureReport, "method" | "step_values"> {
+  if (!isGameError(error) || failed === undefined) return UNKNOWN_STEP;
+  const { definition, instance, action } = failed;
+  const values = instance === undefined ? "" : stepValues(definition, instance, error.method, action);
+  return {
+    method: methodSource(instance?.game, error.method, error.field),
+    step_values: values === "" ? null : values,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Loads a game once, in a worker of its own, and hears what it says of itself. */
 
 import type { GameDescription, GameReference } from "@attract/schema";
-import { type FailureReport, NOWHERE } from "./failures.ts";
+import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "./failures.ts";
 import type { HostIdentity, RolloutToSupervisor, SupervisorToRollout } from "./worker-messages.ts";
 import { scriptFailure } from "./worker-reports.ts";
 
@@ -51,7 +51,7 @@ export class GameDescriber {
   check(now: number): void {
     if (this.#worker === null || now <= this.#deadline) return;
     const text = `the game's module did not load within ${LOAD_MS / 1000} s; a hang leaves no stack`;
-    this.#failed({ kind: "load", name: "Hang", text, stack: null, ...NOWHERE });
+    this.#failed({ kind: "load", name: "Hang", text, stack: null, ...UNKNOWN_STEP, ...NOWHERE });
   }
 
   end(): void {

@@ -2,6 +2,7 @@
 
 import {
   type Assignment,
+  type CheckGame,
   closeCodes,
   type FromBrowser,
   type GameFailed,
@@ -16,6 +17,7 @@ export type HostEffect =
   | ConnectEffect
   | { kind: "welcomed"; tier: WelcomeHost["tier"] }
   | { kind: "assign"; assignment: Assignment }
+  | { kind: "check"; order: CheckGame }
   /** No run to work for; the connection stays, or comes back. */
   | { kind: "idle" }
   | { kind: "reload"; reason: string }
@@ -67,6 +69,8 @@ export class HostConnection {
       case "assignment":
         this.#runId = message.run_id;
         return message.run_id === null ? [{ kind: "idle" }] : [{ kind: "assign", assignment: message }];
+      case "check_game":
+        return [{ kind: "check", order: message }];
       case "run_ended":
         if (message.run_id !== this.#runId) return [];
         this.#runId = null;

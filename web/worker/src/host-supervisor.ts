@@ -10,6 +10,7 @@ import {
   ProtocolError,
 } from "@attract/schema";
 import type { FailureReport } from "./failures.ts";
+import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
 import { Socket, socketUrl } from "./socket.ts";
@@ -33,6 +34,8 @@ export interface SupervisorOptions {
   post(message: SupervisorToPage): void;
   /** A new thread running the rollout entry. */
   createWorker(): Worker;
+  /** A new thread running the entry that checks a game. */
+  createCheckWorker(): Worker;
   /** 32 hex digits nobody can guess. */
   randomKey(): string;
 }
@@ -59,6 +62,7 @@ export class HostSupervisor {
   #run: Run | null = null;
   #isDescribed = false;
   readonly #describer: GameDescriber;
+  readonly #checker: GameChecker;
   #hidden = false;
   #lastCheck: number;
   #reported = "";
@@ -70,6 +74,7 @@ export class HostSupervisor {
     this.#options = options;
     this.#maxWorkers = options.maxWorkers;
     this.#describer = new GameDescriber(options.identity, options.createWorker);
+    this.#checker = new GameChecker(options.identity, options.createCheckWorker);
     const { identity } = options;
     const hello: Hello = {
       type: "hello",
@@ -140,6 +145,11 @@ export class HostSupervisor {
           break;
         case "assign":
           this.#assign(effect.assignment as Run);
+          break;
+        case "check":
+          this.#checker.begin(effect.order, performance.now(), (answer) =>
+            this.#perform([{ kind: "send", message: answer }]),
+          );
           break;
         case "idle":
           this.#leaveRun();
@@ -292,6 +302,7 @@ export class HostSupervisor {
   #check(now: number): void {
     const wasAsleep = now - this.#lastCheck > SLEEP_MS;
     this.#lastCheck = now;
+    this.#checker.check(now);
     const run = this.#run;
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
@@ -354,6 +365,7 @@ export class HostSupervisor {
   #finish(error: string | null): void {
     if (error !== null) this.#error = error;
     this.#ended = true;
+    this.#checker.end();
     this.#leaveRun();
     clearInterval(this.#timer);
     this.#socket.close();

@@ -9,6 +9,17 @@ export async function loadGame(base: string, game: GameReference): Promise<GameD
   const url = new URL(game.url, base).href;
   const module: { default?: unknown } = await import(/* @vite-ignore */ url);
   const definition = module.default;
-  checkDefinition(definition);
+  try {
+    checkDefinition(definition);
+  } catch (error) {
+    // What is wrong with a default export was found here, not in the file: nothing else names it.
+    if (error instanceof Error) error.message = `${fileName(game.name)}: ${error.message}`;
+    throw error;
+  }
   return definition;
+}
+
+/** The file and its folder, as in stacks. */
+function fileName(name: string): string {
+  return name.split("/").slice(-2).join("/");
 }

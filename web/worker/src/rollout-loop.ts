@@ -117,6 +117,11 @@ export class RolloutLoop {
     this.#seats.assign(lease, policies);
     const sendings = this.#sendingsOf(lease);
     const started = this.#begin(lease);
+    // Many copies of a large game may take seconds to make: the worker must be heard meanwhile.
+    while (this.#instances.length < this.#instanceIds.length) {
+      this.#startEpisode(this.#instances.length, 0);
+      if (this.#options.now() - this.#lastYield >= YIELD_MS) await this.#yield();
+    }
     const { controllers, values } = this.#seats;
     const { horizon, finals } = this.#recorder;
     let numBlocks = 0;
@@ -183,9 +188,6 @@ export class RolloutLoop {
     this.#lastYield = started;
     for (let i = 0; i < this.#cutSteps.length; i++) {
       this.#cutSteps[i] = cutStep(lease.seed, this.#instanceIds[i], lease.desync_steps);
-    }
-    if (this.#instances.length === 0) {
-      for (let i = 0; i < this.#instanceIds.length; i++) this.#startEpisode(i, 0);
     }
     return started;
   }
@@ -328,9 +330,9 @@ export class RolloutLoop {
     const instanceId = this.#instanceIds[i];
     for (let next = episode; ; next++) {
       try {
+        this.announce?.(instanceId);
         this.#instances[i] ??= createInstance(this.#options.definition, this.#seats.memory(i));
         const game = this.#instances[i];
-        this.announce?.(instanceId);
         game.setStream(seed.low, seed.high, instanceId);
         game.start(next, this.#parameters.sample(seed.low, seed.high, next, instanceId));
         this.#lessons[i] = this.#lease!.lesson_id;
@@ -355,14 +357,18 @@ export class RolloutLoop {
 
   #fail(i: number, error: unknown, tick: number, episode?: number): void {
     if (!isGameError(error)) throw error;
-    const report = reportOf(error, {
+    const place = {
       lease_id: this.#lease!.lease_id,
       slot_id: this.#instanceIds[i] * this.#numAgents,
       instance_id: this.#instanceIds[i],
       episode: episode ?? this.#instances[i].episode,
       tick,
       seed: this.#lease!.seed,
-    });
+    };
+    const { definition } = this.#options;
+    const instance: Instance | undefined = this.#instances[i];
+    const action = tick > 0 ? this.#seats.action(i) : null;
+    const report = reportOf(error, place, undefined, { definition, instance, action });
     this.#options.failed(report);
     this.#failures.count(report, this.agentSteps);
   }

@@ -14,6 +14,7 @@ import {
 } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { type Effect, policyKey, WorkerConnection } from "./connection.ts";
+import { ConsoleRelay } from "./console-relay.ts";
 import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
 import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "./failures.ts";
 import { loadGame } from "./load-game.ts";
@@ -53,6 +54,10 @@ export class RolloutWorker {
   /** In the order of their arrival. */
   readonly #sessions = new Map<string, PolicySession>();
   readonly #voided = new Set<number>();
+  /** Of the first worker alone; there once the game is being loaded. */
+  #console: ConsoleRelay | null = null;
+  #isCareful: boolean;
+  #isConsoleHeard = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #welcome: WelcomeWorker | null = null;
   #definition: GameDefinition | null = null;
@@ -70,6 +75,7 @@ export class RolloutWorker {
   constructor(options: RolloutWorkerOptions) {
     this.#options = options;
     const { identity, runId, workerIndex, workerKey } = options;
+    this.#isCareful = options.careful;
     const hello: Hello = {
       type: "hello",
       protocol_version: PROTOCOL_VERSION,
@@ -173,6 +179,7 @@ export class RolloutWorker {
     const { instance_ids: instanceIds, seed } = welcome;
     this.#options.post({ type: "seated", instanceIds, seed });
     this.#welcome = welcome;
+    if (this.#options.workerIndex === 0) this.#hearConsole(welcome);
     const game = loadGame(this.#options.identity.base, welcome.game);
     this.#served = this.#servedGames(game, welcome);
     this.#playing = this.#playing
@@ -195,6 +202,28 @@ export class RolloutWorker {
       });
   }
 
+  /** Before the game is loaded: what it writes is handed on, the first copy's lines alone. */
+  #hearConsole(welcome: WelcomeWorker): void {
+    if (this.#console === null) {
+      this.#console = new ConsoleRelay({
+        module: welcome.game.url,
+        now: () => performance.now(),
+        send: (line) => {
+          if (!this.#connection.isSeated) return;
+          const message = { type: "game_log" as const, run_id: this.#options.runId, ...line };
+          this.#perform([{ kind: "send", message }]);
+        },
+        heard: () => {
+          // From now on it must be known whose lines they are; until a game writes, nobody asks.
+          this.#isConsoleHeard = true;
+          this.#announceAnew();
+        },
+      });
+      this.#console.install();
+    }
+    this.#console.first = welcome.instance_ids[0];
+  }
+
   #servedGames(game: Promise<GameDefinition>, seat: WelcomeWorker): ServedGames {
     const loading = game.then((definition) => ({
       definition,
@@ -210,7 +239,17 @@ export class RolloutWorker {
   }
 
   #announce(): ((instanceId: number) => void) | null {
-    return this.#options.careful ? (instanceId) => this.#options.post({ type: "turn", instanceId }) : null;
+    if (!this.#isCareful && !this.#isConsoleHeard) return null;
+    return (instanceId) => {
+      if (this.#isCareful) this.#options.post({ type: "turn", instanceId });
+      if (this.#console !== null) this.#console.turn = instanceId;
+    };
+  }
+
+  #announceAnew(): void {
+    const announce = this.#announce();
+    if (this.#loop !== null) this.#loop.announce = announce;
+    if (this.#served !== null) this.#served.announce = announce;
   }
 
   async #createPolicy(message: PolicyMessage): Promise<void> {
@@ -274,7 +313,8 @@ export class RolloutWorker {
     }
     const policies = this.#policiesOf(lease);
     if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, ...policies);
-    return evaluate(lease, policies, {
+    if (this.#console !== null) this.#console.isMuted = true;
+    const evaluated = evaluate(lease, policies, {
       definition: this.#definition!,
       stateSize: this.#welcome!.state_size,
       yieldTurn: () => this.#yieldTurn(),
@@ -284,6 +324,9 @@ export class RolloutWorker {
       progressed: (steps) => {
         this.#steps = steps;
       },
+    });
+    return evaluated.finally(() => {
+      if (this.#console !== null) this.#console.isMuted = false;
     });
   }
 
@@ -328,9 +371,9 @@ export class RolloutWorker {
     const lease = this.#connection.current;
     this.#beat(lease?.lease_id ?? null);
     const now = performance.now();
-    if (this.#loop !== null && now - this.#started > CAREFUL_MS) {
-      this.#loop.announce = null;
-      this.#served?.stopAnnouncing();
+    if (this.#isCareful && now - this.#started > CAREFUL_MS) {
+      this.#isCareful = false;
+      this.#announceAnew();
     }
     const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
     if (lease === null || now - this.#lastProgress < everyMs) return;

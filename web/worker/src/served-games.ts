@@ -40,9 +40,9 @@ export class ServedGames {
     return this.#loaded?.stepsOf(leaseId) ?? 0;
   }
 
-  /** From now on nobody asks whose turn it is. */
-  stopAnnouncing(): void {
-    if (this.#loaded !== null) this.#loaded.announce = null;
+  /** From now on told before each game's turn whose it is; null: nobody asks. */
+  set announce(announce: StepServerOptions["announce"]) {
+    if (this.#loaded !== null) this.#loaded.announce = announce;
   }
 
   open(lease: Lease): void {

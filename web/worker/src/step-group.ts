@@ -26,7 +26,16 @@ import { entryKey, ObservationBatch } from "./observation-batch.ts";
 export interface StepGroupOwner {
   announce: ((instanceId: number) => void) | null;
   /** Reports a failed game; throws the error itself unless it is a game's. */
-  fail(error: unknown, lease: Lease, place: { instanceId: number; episode: number; tick: number }): void;
+  fail(error: unknown, lease: Lease, place: FailedTurn): void;
+}
+
+/** Which game failed, and at what. */
+export interface FailedTurn {
+  instanceId: number;
+  episode: number;
+  tick: number;
+  instance: Instance | undefined;
+  action: unknown;
 }
 
 /** Owned by one step server; its games live across leases (rule E5). Column c is agent c mod agents of game c div agents. */
@@ -147,6 +156,8 @@ export class StepGroup {
         instanceId: game.instanceId,
         episode: game.episode,
         tick: game.episodeTicks + 1,
+        instance: game,
+        action: this.#actionOf(first),
       });
       this.#recordFailure(first);
       if (game.episodeSteps > 0) this.#episodes.push(episodeResult(game, "cut", 0, this.#lessons[i]));
@@ -207,12 +218,12 @@ export class StepGroup {
     const first = i * this.#numAgents;
     for (let next = episode; ; next++) {
       try {
+        this.#owner.announce?.(instanceId);
         this.#instances[i] ??= createInstance(this.#definition, {
           views: this.#batch.views.slice(first, first + this.#numAgents),
           masks: this.#batch.maskViews.slice(first, first + this.#numAgents),
         });
         const game = this.#instances[i];
-        this.#owner.announce?.(instanceId);
         game.setStream(low, high, instanceId);
         game.start(next, this.#parameters.sample(low, high, next, instanceId));
         this.#lessons[i] = this.#lease.lesson_id;
@@ -222,7 +233,8 @@ export class StepGroup {
           this.#active[first + agent] = game.active[agent];
         return;
       } catch (error) {
-        this.#owner.fail(error, this.#lease, { instanceId, episode: next, tick: 0 });
+        const instance: Instance | undefined = this.#instances[i];
+        this.#owner.fail(error, this.#lease, { instanceId, episode: next, tick: 0, instance, action: null });
       }
     }
   }

@@ -4,7 +4,7 @@ import { type Act, type Lease, type Observe, ProtocolError, type WelcomeWorker }
 import type { GameDefinition } from "attract/contract";
 import { ParameterSampler } from "attract/parameters";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "./failures.ts";
-import { StepGroup, type StepGroupOwner } from "./step-group.ts";
+import { type FailedTurn, StepGroup, type StepGroupOwner } from "./step-group.ts";
 
 export interface StepServerOptions {
   definition: GameDefinition;
@@ -102,16 +102,19 @@ export class StepServer implements StepGroupOwner {
   }
 
   /** Reports a failed game. @throws the error itself unless it is a game's; FatalGameError after too many. */
-  fail(error: unknown, lease: Lease, place: { instanceId: number; episode: number; tick: number }): void {
+  fail(error: unknown, lease: Lease, turn: FailedTurn): void {
     if (!isGameError(error)) throw error;
-    const report = reportOf(error, {
+    const { definition } = this.#options;
+    const place = {
       lease_id: lease.lease_id,
-      slot_id: place.instanceId * (this.#options.definition.numAgents ?? 1),
-      instance_id: place.instanceId,
-      episode: place.episode,
-      tick: place.tick,
+      slot_id: turn.instanceId * (definition.numAgents ?? 1),
+      instance_id: turn.instanceId,
+      episode: turn.episode,
+      tick: turn.tick,
       seed: lease.seed,
-    });
+    };
+    const { instance, action } = turn;
+    const report = reportOf(error, place, undefined, { definition, instance, action });
     this.#options.failed(report);
     this.#failures.count(report, this.agentSteps);
   }

@@ -22,6 +22,8 @@ scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
         post: (news) => scope.postMessage(news),
         createWorker: () =>
           new Worker(new URL("./rollout.ts", import.meta.url), { type: "module", name: "rollout" }),
+        createCheckWorker: () =>
+          new Worker(new URL("./check-worker.ts", import.meta.url), { type: "module", name: "check" }),
         randomKey,
       });
       break;

@@ -1,7 +1,7 @@
 /** What a supervisor reports of workers that can no longer speak for themselves. */
 
 import type { GameFailed } from "@attract/schema";
-import { type FailureReport, NOWHERE } from "./failures.ts";
+import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "./failures.ts";
 import type { Vitals } from "./vitals.ts";
 
 /** What is known of a worker from outside. */
@@ -20,12 +20,13 @@ export function hangReport(running: Watched, silenceSeconds: number): FailureRep
   const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
   const text =
     `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
-    `the game does not return from start() or update() in ${slots}; a hang leaves no stack`;
+    `the game does not return from create(), start() or update() in ${slots}; a hang leaves no stack`;
   return {
     kind: "hang",
     name: "Hang",
     text,
     stack: null,
+    ...UNKNOWN_STEP,
     ...NOWHERE,
     lease_id: vitals.leaseId,
     slot_id: only,
@@ -50,5 +51,5 @@ export function ranges(ids: readonly number[]): string {
 /** A worker whose script failed to load or threw outside of everything that catches. */
 export function scriptFailure(text: string | undefined, kind: "load" | "crash"): FailureReport {
   const message = text === undefined || text === "" ? "the worker's script could not be loaded" : text;
-  return { kind, name: "Error", text: message, stack: null, ...NOWHERE };
+  return { kind, name: "Error", text: message, stack: null, ...UNKNOWN_STEP, ...NOWHERE };
 }

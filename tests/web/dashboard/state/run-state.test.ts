@@ -54,6 +54,8 @@ const REPORT: GameReport = {
   episode: 1,
   tick: 1000,
   seed: "00000000000000ff",
+  step_values: null,
+  fix: null,
   count: 1,
 };
 
@@ -80,6 +82,15 @@ const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
   leases_lapsed: 0,
   blocks_refused: 0,
   sockets_refused: 0,
+});
+
+it("keeps the newest 200 lines of the game's console, oldest first", () => {
+  const line = (number: number) => ({ level: "log" as const, text: `line ${number}`, dropped: 0 });
+  const many = Array.from({ length: 150 }, (_, i) => line(i));
+  const first = reduceRun(EMPTY_RUN, { type: "log", lines: many });
+  const { log } = reduceRun(first, { type: "log", lines: many.map((_, i) => line(150 + i)) });
+  expect(log).toHaveLength(200);
+  expect([log[0].text, log[199].text]).toEqual(["line 100", "line 299"]);
 });
 
 describe("metrics", () => {

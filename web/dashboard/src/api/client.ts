@@ -5,6 +5,7 @@ import type {
   GameEntry,
   JoinLink,
   JoinRequest,
+  LogView,
   MetricsView,
   Problem,
   RunSummary,
@@ -64,6 +65,7 @@ export const api = {
   runs: () => get<RunSummary[]>("api/runs"),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
+  log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
   settingsForm: () => get<SettingsForm>("api/settings"),
   /** What a run of `game` would use with `settings`, or what is wrong with them; nothing is started. */

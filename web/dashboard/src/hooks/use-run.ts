@@ -1,6 +1,14 @@
 /** Everything about one run, live: the snapshot, then the server's events, a few times a second. */
 
-import type { FleetView, GameReport, LessonView, MetricsRow, PolicyView, RunView } from "@attract/schema";
+import type {
+  FleetView,
+  GameReport,
+  LessonView,
+  LogLine,
+  MetricsRow,
+  PolicyView,
+  RunView,
+} from "@attract/schema";
 import { useEffect, useReducer, useState } from "react";
 import { api, runPath, serverUrl } from "../api/client.ts";
 import { EMPTY_RUN, isOver, type RunEvent, type RunState, reduceRun } from "../state/run-state.ts";
@@ -76,6 +84,7 @@ function follow(
     on<RunView>(source, "status", (run) => put({ type: "run", run }));
     on<FleetView>(source, "fleet", (fleet) => put({ type: "fleet", fleet }));
     on<GameReport>(source, "report", (report) => put({ type: "report", report }));
+    on<LogLine>(source, "log", (line) => put({ type: "log", lines: [line] }));
     on<LessonView>(source, "lesson", (lesson) => put({ type: "lesson", lesson }));
     on<PolicyView>(source, "policy", (policy) => put({ type: "policy", policy }));
     on<MetricsRow>(source, "metrics", (row) => {
@@ -91,6 +100,9 @@ function follow(
       onEvents([{ type: "run", run }]);
       onError(null);
       if (!isOver(run.state)) {
+        const { lines } = await api.log(runId);
+        if (isEnded) return;
+        onEvents([{ type: "log", lines }]);
         open();
         isFollowed = true;
       }

@@ -4,6 +4,7 @@ import type {
   FleetView,
   GameReport,
   LessonView,
+  LogLine,
   MetricsRow,
   MetricsView,
   PolicyView,
@@ -20,6 +21,8 @@ export interface RunState {
   /** Rows that came before the snapshot; null once it is there. */
   readonly early: readonly MetricsRow[] | null;
   readonly reports: readonly GameReport[];
+  /** What the first copy of the game wrote to its console last, oldest first. */
+  readonly log: readonly LogLine[];
   /** The newest announced version, or null before the first. */
   readonly policy: PolicyView | null;
   readonly connection: Connection;
@@ -31,9 +34,13 @@ export type RunEvent =
   | { type: "snapshot"; metrics: MetricsView }
   | { type: "metrics"; rows: readonly MetricsRow[] }
   | { type: "report"; report: GameReport }
+  | { type: "log"; lines: readonly LogLine[] }
   | { type: "lesson"; lesson: LessonView }
   | { type: "policy"; policy: PolicyView }
   | { type: "connection"; connection: Connection };
+
+/** As many as the server keeps. */
+const MAX_LOG_LINES = 200;
 
 export const EMPTY_RUN: RunState = {
   run: null,
@@ -41,6 +48,7 @@ export const EMPTY_RUN: RunState = {
   series: {},
   early: [],
   reports: [],
+  log: [],
   policy: null,
   connection: "connecting",
 };
@@ -67,6 +75,8 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
     }
     case "report":
       return { ...state, reports: mergeReports(state.reports, [event.report]) };
+    case "log":
+      return { ...state, log: [...state.log, ...event.lines].slice(-MAX_LOG_LINES) };
     case "lesson":
       return state.run === null ? state : { ...state, run: { ...state.run, lesson: event.lesson } };
     case "policy": {

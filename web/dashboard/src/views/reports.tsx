@@ -15,6 +15,7 @@ const KINDS: Readonly<Record<string, string>> = {
   policy: "A worker cannot run the policy",
   update: "An update was undone",
   verification: "Experience was left out",
+  check: "Found by a check of the game",
 };
 
 export function Reports({ reports }: { reports: readonly GameReport[] }) {
@@ -28,12 +29,16 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
             <strong>{wordsOf(report)}</strong>
           </p>
           <p className="soft">{placeOf(report)}</p>
+          {report.step_values !== null && <p className="soft">{report.step_values}</p>}
+          {report.fix !== null && <p>{report.fix}</p>}
           {report.stack !== null ? (
             <pre>{ownStack(report.stack)}</pre>
           ) : (
-            <p className="soft">
-              {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
-            </p>
+            report.kind !== "check" && (
+              <p className="soft">
+                {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
+              </p>
+            )
           )}
         </div>
       ))}

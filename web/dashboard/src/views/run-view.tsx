@@ -12,6 +12,7 @@ import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
+import { GameLog } from "./game-log.tsx";
 import { JoinCard } from "./join-card.tsx";
 import { Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
@@ -76,6 +77,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           isOver={!isRunning}
         />
       </section>
+      <GameLog lines={live.log} />
       {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} />}
     </main>
   );

@@ -1,0 +1,113 @@
+"""Messages about a game as such: what it is, how it failed, what a check found, what it wrote."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from attract.schema.base import Count, FiniteModel, Name, Seed, Text
+from attract.schema.game import GameDescription, GameReference
+
+
+class GameDescribed(FiniteModel):
+    """Host: the module was loaded in a worker; this is what it says of itself."""
+
+    type: Literal["game_described"] = "game_described"
+    run_id: Name
+    sha256: str
+    description: GameDescription
+
+
+class MethodSource(FiniteModel):
+    """Which method of a game something is about: the server looks for its place in the module."""
+
+    name: Name
+    """Class and method, such as `Catch.update`."""
+    text: Annotated[str, Field(max_length=4_000)]
+    """The beginning of its source as the browser has it; empty where it has none."""
+    field: Annotated[str, Field(max_length=120)] = ""
+    """The returned field it is about, such as `reward`; empty for the method as a whole."""
+
+
+class GameFailed(FiniteModel):
+    """Host or worker: the game threw, hung, or returned something unusable."""
+
+    type: Literal["game_failed"] = "game_failed"
+    run_id: Name
+    kind: Literal["load", "throw", "hang", "shape", "nan", "invalid", "crash"]
+    name: Text
+    """The error's class name."""
+    text: Text
+    stack: Text | None
+    """Of the game's own exception, source-mapped at the server; None where the game threw nothing."""
+    method: MethodSource | None = None
+    """The method that failed, where that is known."""
+    step_values: Text | None = None
+    """Action and observation of the step that failed, in one line."""
+    worker_index: int | None = None
+    lease_id: Count | None = None
+    slot_id: Count | None = None
+    instance_id: Count | None = None
+    episode: Count | None = None
+    tick: Count | None = None
+    seed: Seed | None = None
+
+
+class GameFinding(FiniteModel):
+    """One thing that a check found out about a game."""
+
+    id: Name
+    """Stable: tools may rely on it. `web/sdk/src/check-finding.ts` lists them."""
+    severity: Literal["error", "warning"]
+    text: Text
+    fix: Text
+    stack: Text | None = None
+    """Frames that lead to the place."""
+    method: MethodSource | None = None
+
+
+class CheckedPlay(FiniteModel):
+    """The random play of a check, in numbers."""
+
+    steps: Count
+    episodes: Count
+    return_mean: float | None
+    """Raw, of the first agent, over finished episodes; None without one."""
+    length_mean: float | None
+    microseconds_per_tick: float
+    create_milliseconds: float
+
+
+class GameChecked(FiniteModel):
+    """Host: a game was checked as `check_game` asked."""
+
+    type: Literal["game_checked"] = "game_checked"
+    check_id: Count
+    findings: Annotated[list[GameFinding], Field(max_length=200)]
+    description: GameDescription | None
+    """None when it could not be loaded."""
+    play: CheckedPlay | None
+    """None when a game failed in it."""
+    unplayable: bool
+    """No game could be loaded, made or played for some hundred steps: training would fail as well."""
+    seconds: float
+
+
+class GameLog(FiniteModel):
+    """Worker: a line that the first copy of its game wrote to the console; at most some ten a second."""
+
+    type: Literal["game_log"] = "game_log"
+    run_id: Name
+    level: Literal["debug", "log", "info", "warn", "error"]
+    text: Annotated[str, Field(max_length=2_000)]
+    dropped: Count = 0
+    """Lines left out since the one before, because there were too many."""
+
+
+class CheckGame(FiniteModel):
+    """Host: load this game in a worker of its own, check it and answer `game_checked`; no run is needed."""
+
+    type: Literal["check_game"] = "check_game"
+    check_id: Count
+    game: GameReference
+    budget_seconds: Annotated[float, Field(gt=0, le=60)]
+    """Roughly how long the check may take."""

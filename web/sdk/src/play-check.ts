@@ -1,0 +1,189 @@
+/** Random play over whole episodes: whether they end, stay within their boxes, and tell and reward anything. */
+
+import type { Deadline, Report } from "./check-finding.ts";
+import type { GameDefinition } from "./contract.ts";
+import { drawActions } from "./cost.ts";
+import type { GameDescription } from "./description.ts";
+import type { EndReason, Instance } from "./instance.ts";
+import { methodSource } from "./method-source.ts";
+import { type ObservationEntry, observationEntries } from "./observation.ts";
+import { observationName, observationParts } from "./observed.ts";
+import { RandomPlayer } from "./random-play.ts";
+import { leafLimits } from "./spaces.ts";
+
+/** Fewer steps than these say nothing about what never happens. */
+const TELLING_STEPS = 200;
+/** A game of so many steps without an end is called endless. */
+const ENDLESS_STEPS = 5_000;
+/** An entry of more numbers is a picture or a board: numbers of it may well never change. */
+const LARGEST_VECTOR = 64;
+const MOST_NAMED = 6;
+
+export interface PlaySummary {
+  steps: number;
+  ticks: number;
+  episodes: number;
+  endReasons: Partial<Record<EndReason, number>>;
+  /** Mean over finished episodes, raw, of agent 0; NaN without one. */
+  returnMean: number;
+  lengthMean: number;
+}
+
+/** Plays up to `steps` steps. Raises GameError as the game does. */
+export function playAtRandom(
+  definition: GameDefinition,
+  description: GameDescription,
+  instance: Instance,
+  steps: number,
+  report: Report,
+  deadline: Deadline,
+): PlaySummary {
+  const player = new RandomPlayer(description.action, 1);
+  const watch = new ObservationWatch(definition, instance, report);
+  const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
+  const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
+  let returns = 0;
+  let lengths = 0;
+  instance.start(0);
+  watch.look("start", "at the start of episode 0");
+  for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
+    instance.step(drawActions(instance, player));
+    summary.ticks += instance.executedTicks;
+    for (let agent = 0; agent < instance.numAgents; agent++) {
+      if (instance.valid[agent] === 0) continue;
+      rewards.lowest = Math.min(rewards.lowest, instance.rewards[agent]);
+      rewards.highest = Math.max(rewards.highest, instance.rewards[agent]);
+    }
+    watch.look("update", `in step ${summary.steps}`);
+    if (!instance.episodeOver) continue;
+    const reason = instance.endReason as EndReason;
+    summary.endReasons[reason] = (summary.endReasons[reason] ?? 0) + 1;
+    summary.episodes++;
+    returns += instance.episodeReturns[0];
+    lengths += instance.episodeSteps;
+    instance.start(summary.episodes);
+    watch.look("start", `at the start of episode ${summary.episodes}`);
+  }
+  const played = {
+    ...summary,
+    returnMean: returns / summary.episodes,
+    lengthMean: lengths / summary.episodes,
+  };
+  if (
+    played.episodes === 0 &&
+    description.max_steps === null &&
+    played.steps >= Math.min(ENDLESS_STEPS, steps)
+  ) {
+    report({
+      id: "endless",
+      severity: "error",
+      text: `no episode ended within ${played.steps} steps of random play, and there is no time limit`,
+      fix: "return terminated: true where the game is over, or give defineGame a maxSeconds",
+    });
+  }
+  if (played.steps >= TELLING_STEPS) {
+    watch.reportConstants(played);
+    reportRewards(rewards, played, instance, report);
+  }
+  return played;
+}
+
+function reportRewards(
+  { lowest, highest }: { lowest: number; highest: number },
+  played: PlaySummary,
+  instance: Instance,
+  report: Report,
+): void {
+  if (lowest !== highest) return;
+  // The same for every step is a reward all the same where play decides how many there are.
+  if (lowest !== 0 && (played.endReasons.terminated ?? 0) > 0) return;
+  const where = `in all of ${played.steps} steps of random play, ${played.episodes} episodes`;
+  report({
+    id: "constant-reward",
+    severity: "warning",
+    text: `the reward was ${lowest} ${where}`,
+    fix:
+      lowest === 0
+        ? "agents learn only from rewards they meet: reward steps on the way as well, or let the game begin nearer to its goal"
+        : "where there is a goal, random play never reached it: begin nearer to it, or reward the way; where there is none, all play is worth the same",
+    method: methodSource(instance.game, "update", "reward"),
+  });
+}
+
+/** What became of each number of the observations; owned by one random play. */
+class ObservationWatch {
+  readonly #definition: GameDefinition;
+  readonly #instance: Instance;
+  readonly #report: Report;
+  readonly #entries: ObservationEntry[];
+  /** By entry, over all agents. */
+  readonly #lowest: Float64Array[];
+  readonly #highest: Float64Array[];
+  readonly #limits: (readonly [number, number])[][];
+  #isOutside = false;
+
+  constructor(definition: GameDefinition, instance: Instance, report: Report) {
+    this.#definition = definition;
+    this.#instance = instance;
+    this.#report = report;
+    this.#entries = observationEntries(definition.observation);
+    this.#lowest = this.#entries.map(({ size }) => new Float64Array(size).fill(Number.POSITIVE_INFINITY));
+    this.#highest = this.#entries.map(({ size }) => new Float64Array(size).fill(Number.NEGATIVE_INFINITY));
+    // Limits are compared as the observation is stored.
+    this.#limits = this.#entries.map(({ size, space }) =>
+      Array.from({ length: size }, (_, i) => leafLimits(space, i).map(Math.fround) as [number, number]),
+    );
+  }
+
+  look(method: "start" | "update", when: string): void {
+    for (let agent = 0; agent < this.#instance.numAgents; agent++) {
+      const parts = observationParts(this.#definition, this.#instance, agent);
+      for (let e = 0; e < parts.length; e++) this.#lookAt(parts[e], e, agent, method, when);
+    }
+  }
+
+  #lookAt(part: ArrayLike<number>, e: number, agent: number, method: "start" | "update", when: string): void {
+    const [lowest, highest, limits] = [this.#lowest[e], this.#highest[e], this.#limits[e]];
+    for (let i = 0; i < part.length; i++) {
+      const value = part[i];
+      if (value < lowest[i]) lowest[i] = value;
+      if (value > highest[i]) highest[i] = value;
+      if (this.#isOutside || (value >= limits[i][0] && value <= limits[i][1])) continue;
+      this.#isOutside = true;
+      const which = this.#instance.numAgents === 1 ? null : agent;
+      const name = observationName(this.#entries[e].name, i, which);
+      this.#report({
+        id: "out-of-bounds",
+        severity: "error",
+        text: `${name} was ${value} ${when}, outside its box of ${limits[i][0]} to ${limits[i][1]}`,
+        fix: "widen the box's low and high, or scale the number so that it stays within them",
+        method: methodSource(this.#instance.game, method, "observation"),
+      });
+    }
+  }
+
+  reportConstants({ steps, episodes }: PlaySummary): void {
+    const constants: string[] = [];
+    this.#entries.forEach(({ name, size, shape }, e) => {
+      const still = Array.from({ length: size }, (_, i) => i).filter(
+        (i) => this.#lowest[e][i] === this.#highest[e][i],
+      );
+      const isPicture = shape.length > 1 || size > LARGEST_VECTOR;
+      if (isPicture && still.length < size) return;
+      if (still.length === size && (isPicture || (size > 1 && this.#entries.length > 1))) {
+        constants.push(name === "" ? "the whole observation" : `all of observation.${name}`);
+      } else for (const i of still) constants.push(`${observationName(name, i)} (${this.#lowest[e][i]})`);
+    });
+    if (constants.length === 0) return;
+    const more = constants.length > MOST_NAMED ? ` and ${constants.length - MOST_NAMED} more` : "";
+    this.#report({
+      id: "constant-observation",
+      severity: "warning",
+      text:
+        `never changed in ${steps} steps of random play, ${episodes} episodes: ` +
+        `${constants.slice(0, MOST_NAMED).join(", ")}${more}`,
+      fix: "an agent learns nothing from a constant: see whether it is ever set, or leave it out",
+      method: methodSource(this.#instance.game, "update", "observation"),
+    });
+  }
+}
