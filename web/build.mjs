@@ -6,7 +6,7 @@
  *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   fleet/fleet.mjs                        the games in Node worker threads, for central inference without browsers
- *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets
+ *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
  *   build.json                             {"build": hash of the web sources}; written last, so its presence means "complete"
  *
  * Each part is made in a staging folder and swapped in whole. Unchanged sources: nothing is done.
@@ -29,6 +29,8 @@ import {
 } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import * as esbuild from "esbuild";
 import { build as viteBuild } from "vite";
 
@@ -37,6 +39,10 @@ const ROOT = path.dirname(WEB);
 const OUT = path.join(ROOT, "backend", "attract", "web");
 const LOCK = path.join(OUT, ".lock");
 const LOCK_POLL_MS = 200;
+const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".svg", ".wasm"]);
+/** Smaller files gain nothing. */
+const COMPRESSED_BYTES = 1024;
+const compress = promisify(gzip);
 
 /** Every file whose content decides what the build makes, as sorted absolute paths. */
 async function sourceFiles() {
@@ -148,6 +154,20 @@ async function buildDashboard(folder, build) {
     logLevel: "warn",
     build: { outDir: folder, emptyOutDir: true },
   });
+  await compressFiles(folder);
+}
+
+/** A `.gz` beside each file that shrinks: the server sends it to whoever reads gzip, which is every browser. */
+async function compressFiles(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile() && COMPRESSED.has(path.extname(entry.name)))
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+  for (const file of files) {
+    const content = await readFile(file);
+    if (content.length >= COMPRESSED_BYTES)
+      await writeFile(`${file}.gz`, await compress(content, { level: 9 }));
+  }
 }
 
 const PARTS = {

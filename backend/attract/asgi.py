@@ -1,18 +1,31 @@
 """The gateway for `uvicorn --factory attract.asgi:create_app`; settings come from `ATTRACT_*` variables."""
 
+import asyncio
+import contextlib
 import os
 import sys
+from collections.abc import AsyncGenerator
+from typing import Any
 
 from fastapi import FastAPI
 
 from attract.server.app import build_app
 from attract.server.learner_link import spawn_learner
+from attract.server.listening import Listening, listening_sockets
 from attract.server.memory import settle_memory
 from attract.settings import ServerSettings
+
+LISTENING_SECONDS = 5.0
+"""How long a socket of the server's is looked for."""
+POLL_SECONDS = 0.01
 
 
 def create_app() -> FastAPI:
     """The app. Its admin token goes to stderr, for the address's fragment: `http://host:port/#token=...`.
+
+    The port is the one at which the process really listens, whatever `--port` or `ATTRACT_PORT` say. Where it
+    listens at none of its own (`--uds`, a platform without `/dev/fd`), the one of the settings is named, and
+    behind a proxy `ATTRACT_PUBLIC_URL` is.
 
     Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws websockets-sansio
     --ws-max-size 4259840 --ws-per-message-deflate false`: the limits that the gateway relies on.
@@ -22,6 +35,38 @@ def create_app() -> FastAPI:
     settings = ServerSettings.from_environment(os.environ)
     app = build_app(settings, spawn_learner)
     settle_memory()
-    base = (settings.public_url or f"http://{settings.host}:{settings.port}").rstrip("/")
-    print(f"dashboard: {base}/#token={app.state.guard.admin_token}", file=sys.stderr, flush=True)
+    earlier = listening_sockets()
+    inner = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def lifespan(served: FastAPI) -> AsyncGenerator[Any]:
+        # The server opens its socket only after this has begun.
+        telling = asyncio.create_task(_tell_link(settings, app.state.guard.admin_token, earlier))
+        try:
+            async with inner(served) as state:
+                yield state
+        finally:
+            telling.cancel()
+
+    app.router.lifespan_context = lifespan
     return app
+
+
+async def _tell_link(settings: ServerSettings, token: str, earlier: set[Listening]) -> None:
+    found = settings.public_url or await _own_url(earlier)
+    base = found or f"http://{settings.host}:{settings.port}"
+    print(f"dashboard: {base.rstrip('/')}/#token={token}", file=sys.stderr, flush=True)
+    if found is None:
+        print("  no port of this process was found: that one is ATTRACT_PORT's", file=sys.stderr, flush=True)
+
+
+async def _own_url(earlier: set[Listening]) -> str | None:
+    """Where the server listens; where it opens no socket, as a forked one, those that were there count."""
+    found = listening_sockets()
+    for _ in range(int(LISTENING_SECONDS / POLL_SECONDS)):
+        if found - earlier:
+            break
+        await asyncio.sleep(POLL_SECONDS)
+        found = listening_sockets()
+    known = sorted(found - earlier or found, key=lambda one: (one.port, one.host))
+    return known[0].url if known else None

@@ -2,40 +2,34 @@
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import cyclopts
-import yaml
 from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from attract import __version__
-from attract.errors import AttractError, ConfigurationError
-from attract.presets import layer_settings
-from attract.settings import RunSettings, ServerSettings
-
-
-class _Variables(cyclopts.config.Env):
-    """Flags from `ATTRACT_*`; an empty variable is none, as for `ServerSettings.from_environment`."""
-
-    def __call__(self, app: App, commands: tuple[str, ...], arguments: cyclopts.ArgumentCollection) -> None:
-        super().__call__(app, commands, arguments)
-        for argument in arguments:
-            argument.tokens[:] = [one for one in argument.tokens if one.value or one.source != self.source]
-
+from attract.commands.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
+from attract.commands.interrupt import Terminated
+from attract.commands.output import CommandConsole, silence
+from attract.errors import AttractError
+from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, SettingFlags, mistake
+from attract.settings import ServerSettings
+from attract.variables import PREFIX, unread_variables
 
 app = App(
     name="attract",
     version=__version__,
     help="Train an agent to play a browser game, in browsers, and ship it inside the game.",
-    config=[_Variables("ATTRACT_", command=False)],
+    console=CommandConsole(),
+    error_formatter=mistake,
+    error_console=Console(stderr=True, soft_wrap=True, highlight=False),
 )
 
-RunFlags = Annotated[RunSettings, Parameter(name="*")]
-JsonFlag = Annotated[bool, Parameter(negative=())]
+AtLeastOne = Parameter(validator=cyclopts.validators.Number(gte=1))
 
 WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
 """Environment: a worker token of one's own choice, for a fleet started apart from its trainer."""
@@ -44,69 +38,83 @@ WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
 @app.command
 def train(
     game: str,
+    /,
     *,
-    config: Path | None = None,
-    workers: int | None = None,
-    instances: int | None = None,
-    run_id: str | None = None,
-    resume: Annotated[bool, Parameter(negative=())] = False,
-    force: Annotated[bool, Parameter(negative=())] = False,
-    initialize_from: str | None = None,
-    headless: bool = True,
-    check: bool = True,
-    port: int | None = None,
-    lan: Annotated[bool, Parameter(negative=())] = False,
-    runs_dir: Path | None = None,
-    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
-    settings: RunFlags = RunSettings(),  # noqa: B008 - cyclopts reads the shape of the default
+    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[Path | None, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    port: Annotated[int | None, Parameter(group=SERVER)] = None,
+    lan: Annotated[bool, Parameter(negative=(), group=SERVER)] = False,
+    headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
+    check: Annotated[bool, Parameter(group=RUN)] = True,
+    workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
+    instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
     """Train an agent on GAME: a bundled name (cartpole, memory, ...) or a path to a .js or .ts module.
+
+    Without --until-return or --total-steps it goes on until Ctrl-C, which saves and exports. Every setting
+    below can also stand in a file (--config), or in a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
 
     Parameters
     ----------
     game
         Bundled name or path to a game module.
-    config
-        YAML file with settings; flags and environment win over it.
-    workers
-        Browser workers (the same as --collection.num-workers).
-    instances
-        Copies of the game per worker (the same as --collection.instances-per-worker).
     run_id
         Name of the run's folder; by default game, time and four random digits.
     resume
-        Go on with the run named by --run-id.
+        Go on with the run named by --run-id, which may be `latest`.
     force
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     initialize_from
-        Start from the policy of this run.
-    headless
-        Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+        Start from the policy of this run; `latest` is the newest one.
+    config
+        YAML file with settings; variables and flags win over it.
     check
         Check the game for a moment while the learner starts, and print what was found (see attract check).
-    port
-        Port of the dashboard; by default 8000, or a free one when that is busy.
-    lan
-        Listen on the local network too, for devices with a join link.
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
+    verbose
+        Say at the start how an update is made too.
+    port
+        Port of the dashboard; by default 8000, or a free one when that is busy.
+    lan
+        Listen on the local network too, for devices with a join link.
+    headless
+        Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+    workers
+        Browser workers (the same as --collection.num-workers).
+    instances
+        Copies of the game per worker (the same as --collection.instances-per-worker).
     """
     from attract.commands.gateway import run_async
-    from attract.commands.train import TrainOrder, train_game
+    from attract.commands.train import TrainOrder, settings_beneath, train_game
+    from attract.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
-    given = layer_settings(
-        _read_yaml(config),
-        settings.model_dump(mode="json", exclude_unset=True),
-        _without_none(
-            {"collection": _without_none({"num_workers": workers, "instances_per_worker": instances})}
-        ),
-    )
-    RunSettings.from_mapping(given)
     own_game = Path(game).suffix != ""
+    game = str(Path(game).resolve()) if own_game else game
+    server = _server_settings(
+        port=port,
+        lan=lan or None,
+        runs_dir=runs_dir,
+        project_dir=Path(game).parent if own_game else None,
+    )
+    given = join_layers(
+        settings_beneath(game, server, resumed=run_id if resume else None),
+        from_file(config),
+        from_variables(os.environ),
+        from_flags(settings if isinstance(settings, GivenFlags) else {}),
+        from_aliases(workers=workers, instances=instances),
+    )
     order = TrainOrder(
-        game=str(Path(game).resolve()) if own_game else game,
+        game=game,
         settings=given,
         run_id=run_id,
         resume=resume,
@@ -115,10 +123,10 @@ def train(
         headless=headless,
         check=check,
         json_output=json_output,
+        verbose=verbose,
     )
-    project_dir = Path(game).resolve().parent if own_game else None
-    server = _server_settings(port=port, lan=lan or None, runs_dir=runs_dir, project_dir=project_dir)
-    return run_async(train_game(order, server, port_is_fixed=port is not None))
+    port_is_fixed = port is not None or bool(os.environ.get("ATTRACT_PORT", "").strip())
+    return run_async(train_game(order, server, port_is_fixed=port_is_fixed))
 
 
 @app.command
@@ -186,8 +194,9 @@ def serve(
 @app.command(name="eval")
 def evaluate(
     run: str,
+    /,
     *,
-    episodes: int = 100,
+    episodes: Annotated[int, AtLeastOne] = 100,
     seed: int | None = None,
     deterministic: bool = True,
     runs_dir: Path | None = None,
@@ -198,7 +207,7 @@ def evaluate(
     Parameters
     ----------
     run
-        A run id, or `latest`.
+        A run id, or `latest`: the newest run that has a policy.
     episodes
         How many.
     seed
@@ -218,7 +227,7 @@ def evaluate(
 
 
 @app.command
-def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
+def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
     A run of several policies gives one <name>.onnx each.
@@ -226,7 +235,7 @@ def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
     Parameters
     ----------
     run
-        A run id, or `latest`.
+        A run id, or `latest`: the newest run that has a policy.
     out
         The folder; made if it is not there.
     runs_dir
@@ -235,14 +244,16 @@ def export(run: str, *, out: Path, runs_dir: Path | None = None) -> int:
     from attract.commands.export import export_run
     from attract.commands.gateway import run_async
 
-    version, models = run_async(export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir)))
+    run, version, models = run_async(
+        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir))
+    )
     names = ", ".join(str(out / model.name) for model in models)
-    print(f"wrote {names} and {out / 'policy.json'} (version {version})")
+    print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
     return 0
 
 
 @app.command
-def join(url: str, *, workers: int = 1, token: str | None = None) -> int:
+def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | None = None) -> int:
     """Join a trainer elsewhere with a headless browser, until the trainer ends or Ctrl-C.
 
     Parameters
@@ -261,11 +272,20 @@ def join(url: str, *, workers: int = 1, token: str | None = None) -> int:
 
 
 @app.command
-def health(url: str = "http://127.0.0.1:8000") -> int:
-    """Exit 0 when the gateway at URL answers; for health checks of containers."""
-    from attract.commands.join import is_healthy
+def health(url: str = "http://127.0.0.1:8000", /) -> int:
+    """Exit 0 when the gateway at URL answers; for health checks of containers.
 
-    return 0 if is_healthy(url) else 1
+    Parameters
+    ----------
+    url
+        Address of the trainer.
+    """
+    from attract.commands.join import ill_health
+
+    problem = ill_health(url)
+    if problem is not None:
+        print(f"{url} is not well: {problem}", file=sys.stderr)
+    return DONE if problem is None else FAILED
 
 
 @app.command
@@ -276,7 +296,7 @@ def results(
     seed: int | None = None,
     reward_scale: float | None = None,
     out: Path = Path("docs/results.md"),
-    scale: float = 1.0,
+    scale: Annotated[float, Parameter(validator=cyclopts.validators.Number(gt=0))] = 1.0,
     runs_dir: Path | None = None,
 ) -> int:
     """Train every task of the table of results, Stable-Baselines3's PPO beside it, and write the table.
@@ -312,7 +332,7 @@ def bench(
     *,
     only: Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())] = None,
     peers: Annotated[bool, Parameter(negative=())] = False,
-    rounds: int = 5,
+    rounds: Annotated[int, AtLeastOne] = 5,
     device: Literal["cpu", "cuda"] = "cpu",
     quick: Annotated[bool, Parameter(negative=())] = False,
     compare: Path | None = None,
@@ -371,42 +391,43 @@ def doctor() -> int:
         table.add_row(mark, finding.name, finding.detail)
         if not finding.ok and finding.fix:
             table.add_row("", "", f"[bold]{finding.fix}[/]")
-    Console().print(table)
+    CommandConsole().print(table)
     return 0 if all(finding.ok or not finding.required for finding in findings) else 1
 
 
 def main() -> None:
-    """Run the command line; exit 0 done, 1 failed, 2 wrong use, 3 goal not reached."""
+    """Run the command line; the exit codes are those of `attract.commands.exit_codes`."""
+    for warning in unread_variables(os.environ, _flags):
+        print(f"warning: {warning}", file=sys.stderr)
     try:
-        code = app(exit_on_error=True, result_action="return_value")
+        code = app(sys.argv[1:], exit_on_error=True, result_action="return_value")
+        sys.stdout.flush()
     except AttractError as error:
-        Console(stderr=True).print(f"[red]error:[/] {error}", highlight=False, soft_wrap=True)
+        text = Text.assemble(("error:", "red"), f" {error}")
+        Console(stderr=True).print(text, highlight=False, soft_wrap=True)
         code = error.exit_code
     except KeyboardInterrupt:
-        code = 130
-    sys.exit(code if isinstance(code, int) else 0)
+        code = INTERRUPTED
+    except Terminated:
+        code = TERMINATED
+    except BrokenPipeError:
+        silence(sys.stdout)
+        silence(sys.stderr)
+        code = OUTPUT_GONE
+    sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _flags() -> dict[str, str]:
+    """Flags of all commands by the variable that somebody might take for theirs."""
+    commands = [app[name] for name in app if not name.startswith("-")]
+    names = [
+        name for one in commands for argument in one.assemble_argument_collection() for name in argument.names
+    ]
+    return {
+        PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names if name.startswith("--")
+    }
 
 
 def _server_settings(**given: Any) -> ServerSettings:
     """Server settings from flags, with the environment below them."""
     return ServerSettings.from_environment(os.environ, **given)
-
-
-def _read_yaml(path: Path | None) -> dict[str, Any]:
-    if path is None:
-        return {}
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
-    except yaml.YAMLError as error:
-        raise ConfigurationError(f"is no YAML: {error}", setting=str(path)) from None
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        raise ConfigurationError("must be a mapping of settings", setting=str(path))
-    return cast("dict[str, Any]", data)
-
-
-def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None and value != {}}

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import BeforeValidator, Field, model_serializer, model_validator
 
-from attract.settings_base import Positive, Settings
+from attract.settings_base import Positive, Settings, split_names
 
 Range = tuple[float, float]
 DistributionKind = Literal["constant", "uniform", "normal", "multi_range"]
@@ -15,6 +15,7 @@ class DistributionSettings(Settings):
     """How one game parameter is drawn at each start; a bare number is a constant."""
 
     constant: float | None = None
+    """The same at each start."""
     uniform: Range | None = None
     """[low, high]."""
     normal: Range | None = None
@@ -62,10 +63,12 @@ class DistributionSettings(Settings):
 
 
 class IntervalSettings(Settings):
-    """Every so many episodes (of `global_episode_index`, rule C6) or every so many agent steps."""
+    """Every so many episodes or every so many agent steps."""
 
     every_episodes: Positive | None = None
+    """After so many episodes each time; this or `every_steps`."""
     every_steps: Positive | None = None
+    """After so many agent steps each time."""
 
     @model_validator(mode="after")
     def _is_one_interval(self) -> Self:
@@ -110,7 +113,7 @@ class LessonSettings(Settings):
 
     section: ClassVar[str] = ""
 
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,32}$")]
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,32}$", examples=["first-steps"])]
     parameters: dict[str, DistributionSettings] = {}
     """On top of the run's own `parameters`."""
     until: ThresholdSettings | None = None
@@ -138,6 +141,7 @@ class CurriculumSettings(Settings):
     every_episodes: Positive = 20
     """Episodes between two looks at the thresholds."""
     lessons: tuple[LessonSettings, ...] = ()
+    """In a file, see docs/curriculum.md."""
 
     @model_validator(mode="after")
     def _lessons_lead_on(self) -> Self:
@@ -159,9 +163,10 @@ class EvaluationCallbackSettings(IntervalSettings):
     """Evaluations while the run trains: fixed seeds, each episode to its end."""
 
     episodes: Positive = 20
-    modes: Annotated[tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1)] = (
-        "deterministic",
-    )
+    """How many episodes each of them plays."""
+    modes: Annotated[
+        tuple[Literal["deterministic", "sampled"], ...], Field(min_length=1), BeforeValidator(split_names)
+    ] = ("deterministic",)
     """`deterministic` gives `eval/*`, `sampled` gives `eval_sampled/*`. Those of the kind that
     `evaluation.deterministic` says decide `best`."""
 
@@ -181,14 +186,14 @@ class FederatedSettings(Settings):
 
     section: ClassVar[str] = "federated"
 
-    rendezvous: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$")]
+    rendezvous: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$", examples=["10.0.0.2:29500"])]
     """host:port at which trainer 0 listens; the same on all, and reachable by all."""
     rank: Annotated[int, Field(ge=0)]
     """Which of the trainers this is, from 0."""
     world_size: Annotated[int, Field(ge=2, le=64)]
     """How many there are."""
     every_episodes: Positive = 1000
-    """Averaged each time this trainer's own `global_episode_index` has grown by so much (rule C6)."""
+    """Averaged each time this trainer's own `global_episode_index` has grown by so much."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 600.0
     """How long the others are waited for."""
 

@@ -30,10 +30,19 @@ class ConfigurationError(AttractError):
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, problem: str, *, setting: str | None = None, fix: str | None = None) -> None:
+    def __init__(
+        self,
+        problem: str,
+        *,
+        setting: str | None = None,
+        fix: str | None = None,
+        problems: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        """`problems`: (path of a setting, what is wrong with it) each, where `problem` sums up several."""
         self.problem = problem
         self.setting = setting
         self.fix = fix
+        self.problems = tuple(problems)
         text = problem if setting is None else f"{setting}: {problem}"
         super().__init__(text if fix is None else f"{text}\n  {fix}")
 

@@ -17,17 +17,15 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
             "learning_rate": 2.5e-3,
             "gamma": 0.98,
             "gae_lambda": 0.9,
+            "entropy_coef": 0.0,
         },
     },
     "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
-    "puzzle": {
-        "policy": {"hidden_sizes": [128, 128]},
-        "ppo": {"entropy_coef": 0.005, "entropy_coef_schedule": "linear"},
-    },
+    "puzzle": {"policy": {"hidden_sizes": [128, 128]}},
     "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
     "explore": {"ppo": {"exploration": "rnd"}},
     "pixels": {
-        "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3, "entropy_coef": 0.01},
+        "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
         "collection": {"instances_per_worker": 32},
     },
     "memory": {

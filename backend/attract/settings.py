@@ -1,10 +1,11 @@
 """Settings as frozen classes, one per concern: built at the composition roots and passed in."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from attract.curriculum_settings import (
     CallbackSettings,
@@ -13,7 +14,16 @@ from attract.curriculum_settings import (
     FederatedSettings,
 )
 from attract.ppo_settings import PpoSettings
-from attract.settings_base import Positive, Settings
+from attract.settings_base import Positive, Settings, split_names
+from attract.settings_errors import dotted, refusal
+
+
+def _sizes(given: Any) -> Any:
+    """The numbers in a text with commas or brackets, alone or, as flags give it, as the one of a list."""
+    texts = cast("list[Any] | tuple[Any]", given) if isinstance(given, list | tuple) else [given]
+    if not any(isinstance(one, str) for one in texts):
+        return given
+    return tuple(part for one in texts for part in re.split(r"[\s,]+", str(one).strip("[]() ")) if part)
 
 
 class PolicySettings(Settings):
@@ -21,8 +31,10 @@ class PolicySettings(Settings):
 
     section: ClassVar[str] = "policy"
 
-    hidden_sizes: tuple[Positive, ...] = (64, 64)
+    hidden_sizes: Annotated[tuple[Positive, ...], BeforeValidator(_sizes)] = (64, 64)
+    """Units of each layer of the trunk, the first first; as a flag `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
+    """Between the layers of the trunk."""
     shared_trunk: bool = False
     """One trunk for actions and value (about twice as fast), or one each, which learns more of hard games."""
     cnn: Literal["small", "impala"] = "small"
@@ -32,7 +44,7 @@ class PolicySettings(Settings):
     recurrent_size: Positive = 64
     """Outputs of that core."""
     log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = 0.5
-    """Of continuous actions at first, in units of half the action's range (see `DiagonalGaussian`)."""
+    """Of continuous actions at first, in units of half the action's range: how widely it tries."""
 
     @property
     def state_size(self) -> int:
@@ -40,19 +52,7 @@ class PolicySettings(Settings):
         return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
 
 
-def _names(given: Any) -> Any:
-    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list | tuple):
-        return texts
-    return tuple(
-        part.strip() if isinstance(part, str) else part
-        for one in cast("list[Any]", list(texts))
-        for part in (one.split(",") if isinstance(one, str) else (one,))
-    )
-
-
-PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$")]
+PolicyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$", examples=["scout"])]
 """Names files and metrics."""
 
 
@@ -69,11 +69,11 @@ class CollectionSettings(Settings):
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] | None = None
     """Running copies of the game in each worker, stepped as one batch. None: 64, or fewer where the run would
     end before long episodes of so many games do."""
-    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(_names)] = ()
+    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names)] = ()
     """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
     one, `main`, plays them all."""
     desync_episodes: bool = True
-    """Rule E7: spread the phases of the instances by cutting each once."""
+    """Spread the phases of the instances by cutting the first episode of each once."""
     desync_steps: Positive | None = None
     """Range of that cut; None: the game's time limit in steps."""
     max_policy_lag: Annotated[int, Field(ge=0, le=64)] | None = None
@@ -82,14 +82,14 @@ class CollectionSettings(Settings):
     prefetch: Annotated[int, Field(ge=0, le=16)] = 1
     """Leases a worker holds ahead of the one it plays, so that it need not wait for the next."""
     warmup_steps: Annotated[int, Field(ge=0)] = 2048
-    """Uncounted random steps that set the first observation statistics (rule P7); 0 is none."""
+    """Uncounted random steps that set the first observation statistics; 0 is none."""
     join_seconds: Annotated[float, Field(gt=0)] = 60.0
     """How long `overlap` waits for the expected workers before it goes on with those it has."""
     inference: Literal["worker", "server"] = "worker"
     """Where the policy runs while training games are played: beside the games, or in a process of the
     server's, for policies too heavy for the devices."""
     async_factor: Annotated[int, Field(ge=1, le=64)] = 2
-    """`inference: server`: groups of games that take turns (rule I2); while one is with the policy the others
+    """`inference: server`: groups of games that take turns; while one is with the policy the others
     step."""
     trace: bool = False
     """`inference: server`: write what stepped and decided when to `logs/timeline.json` of the run."""
@@ -116,8 +116,11 @@ class EvaluationSettings(Settings):
     section: ClassVar[str] = "evaluation"
 
     episodes: Positive = 100
+    """How many episodes one evaluation plays."""
     deterministic: bool = True
+    """Take the likeliest action instead of sampling."""
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 20_000
+    """Of the episodes: the same seed plays the same ones."""
 
 
 class RunSettings(Settings):
@@ -126,11 +129,13 @@ class RunSettings(Settings):
     section: ClassVar[str] = ""
 
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
+    """Of everything that is drawn: first weights, episodes, actions, the order of experience."""
     total_steps: Positive | None = None
     """Stop after this many agent steps."""
     until_return: float | None = None
     """Stop once the mean return of the last 100 training episodes is this, confirmed by an evaluation."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where the learner computes; `auto` takes a GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0)] = 0
     """Torch threads; 0: one on small machines."""
     preset: (
@@ -163,11 +168,11 @@ class RunSettings(Settings):
     def _fit_policy(self) -> Self:
         if self.policy.state_size > 0 and self.ppo.minibatch_unit == "step":
             raise ValueError(
-                "S3: a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
+                "a recurrent policy is trained over whole segments; ppo.minibatch_unit 'segment' works"
             )
         if self.policy.state_size == 0 and self.ppo.burn_in_steps > 0:
             raise ValueError(
-                "S3: ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
+                "ppo.burn_in_steps is for recurrent policies; this one carries no state: 0 works"
             )
         return self
 
@@ -213,14 +218,22 @@ class ServerSettings(Settings):
         Raises: ConfigurationError: for values that cannot work.
         """
         found: dict[str, Any] = {}
+        written: dict[str, str] = {}
         for variable, name in SERVER_VARIABLES.items():
             text = environment.get(variable, "").strip()
             if not text:
                 continue
             many = name in ("allowed_hosts", "allowed_origins")
             found[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if many else text
-        found.update({name: value for name, value in given.items() if value is not None})
-        return cls.from_mapping(found)
+            written[name] = variable
+        for name, value in given.items():
+            if value is not None:
+                found[name] = value
+                written[name] = f"--{name.replace('_', '-')}"
+        try:
+            return cls.model_validate(found)
+        except ValidationError as error:
+            raise refusal(error, cls, found, lambda path: written.get(str(path[0]), dotted(path))) from None
 
 
 SERVER_VARIABLES = {

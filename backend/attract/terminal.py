@@ -1,4 +1,4 @@
-"""What `attract train` shows: a live panel on a terminal, one plain line per update anywhere else."""
+"""What `attract train` shows: a live panel on a terminal, a plain line every few seconds anywhere else."""
 
 import re
 from abc import ABC, abstractmethod
@@ -24,6 +24,9 @@ PHASES = (
 """Where the workers' time goes; the learner's share is told beside it."""
 
 
+NO_EPISODE = "no episode has ended yet"
+LINE_SECONDS = 5.0
+LINE_SHARE = 1 / 60
 OTHER_REPORTS = {
     "crash": "a worker crashed",
     "policy": "a worker cannot run the policy",
@@ -79,21 +82,43 @@ class Display(ABC):
 
 
 class PlainDisplay(Display):
-    """One line per update, for logs and pipes."""
+    """Lines for logs and pipes: the first update, the first with a return, the last, and some between.
+
+    Between two lines pass at least `LINE_SECONDS` of the run, and `LINE_SHARE` of the time it has taken.
+    """
 
     def __init__(self, console: Console) -> None:
         super().__init__()
         self._console = console
+        self._told: RunView | None = None
+        self._untold: tuple[RunView, Mapping[str, float]] | None = None
+
+    @override
+    def __exit__(self, *_exception: object) -> None:
+        if self._untold is not None:
+            self._tell(*self._untold)
 
     @override
     def updated(self, run: RunView, values: Mapping[str, float]) -> None:
+        self._untold = run, values
+        if self._told is None or self._is_due(run, self._told):
+            self._tell(run, values)
+
+    def _is_due(self, run: RunView, told: RunView) -> bool:
+        if run.episode_return_mean is not None and told.episode_return_mean is None:
+            return True
+        pause = max(LINE_SECONDS, LINE_SHARE * run.elapsed_seconds)
+        return run.elapsed_seconds - told.elapsed_seconds >= pause
+
+    def _tell(self, run: RunView, values: Mapping[str, float]) -> None:
+        self._told, self._untold = run, None
         parts = [
             f"update {run.updates}",
             f"{run.agent_steps} steps",
             # The run's own figure is 0 once it has ended, which the last update brings about.
             f"{values.get('fleet/steps_per_second', run.steps_per_second):.0f} steps/s",
             f"{run.elapsed_seconds:.1f} s",
-            f"return {_number(run.episode_return_mean)}",
+            _return(run),
         ]
         if (left := remaining_seconds(run)) is not None:
             parts.append(f"{left:.0f} s left")
@@ -162,8 +187,9 @@ class LiveDisplay(Display):
             table.add_column(justify="left")
         left = remaining_seconds(run)
         goal = "" if run.goal is None else f" of {run.goal:g}"
+        ended = run.episode_return_mean is not None
         table.add_row(
-            _labelled("return", f"{_number(run.episode_return_mean)}{goal}"),
+            _labelled("return", f"{_number(run.episode_return_mean)}{goal}" if ended else NO_EPISODE),
             _labelled("steps/s", f"{run.steps_per_second:,.0f}"),
             _labelled("elapsed", duration(run.elapsed_seconds)),
             _labelled("remaining", "?" if left is None else duration(left)),
@@ -302,6 +328,11 @@ def lesson_text(lesson: LessonView) -> str:
 
 def _labelled(label: str, value: str) -> Text:
     return Text.assemble((f"{label} ", "dim"), (value, "bold"))
+
+
+def _return(run: RunView) -> str:
+    mean = run.episode_return_mean
+    return NO_EPISODE if mean is None else f"return {_number(mean)}"
 
 
 def _number(value: float | None) -> str:

@@ -32,7 +32,6 @@ async def test_uvicorn_serves_the_factory_with_settings_from_the_environment(tmp
     environment = {
         **os.environ,
         "ATTRACT_RUNS_DIR": str(tmp_path / "runs"),
-        "ATTRACT_PORT": str(port),
         "ATTRACT_WORKER_TOKEN": "a-token-of-ones-own-choice",
     }
     process = await asyncio.create_subprocess_exec(

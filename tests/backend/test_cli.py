@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from attract import cli
-from attract.commands import serve
+from attract.commands import serve, train
+from attract.commands.train import TrainOrder
 from attract.settings import SERVER_VARIABLES, ServerSettings
+from attract.variables import SETTING_VARIABLES
 
 TWINS = {
     "ATTRACT_HOST": "192.0.2.1",
@@ -29,6 +31,21 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
 
     monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
     for name in SERVER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return found
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TrainOrder, bool]]:
+    """What `attract train` was asked for, and whether its port was fixed; no variable of ours is set."""
+    found: list[tuple[TrainOrder, bool]] = []
+
+    async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed: bool) -> int:
+        found.append((order, port_is_fixed))
+        return 0
+
+    monkeypatch.setattr(train, "train_game", train_game)
+    for name in (*SERVER_VARIABLES, *SETTING_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     return found
 
@@ -80,3 +97,85 @@ def test_variables_that_no_flag_has_a_twin_for_are_read_too(
     (settings,) = served
     assert settings.public_url == "https://play.example"
     assert settings.allowed_hosts == ("a.example", "b.example")
+
+
+def main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
+    """The exit code of the whole command."""
+    monkeypatch.setattr("sys.argv", ["attract", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    return ended.value.code
+
+
+def test_flags_variables_and_a_file_become_one_set_of_settings(
+    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "own.yaml").write_text("seed: 1\nppo: {gamma: 0.5, n_epochs: 2}\n")
+    monkeypatch.setenv("ATTRACT_PPO_GAMMA", "0.6")
+    monkeypatch.setenv("ATTRACT_SEED", "2")
+    flags = ("--seed", "3", "--workers", "4", "--parameters", '{"size": 9}', "--no-headless")
+    assert main(monkeypatch, "train", "snake", "--config", str(tmp_path / "own.yaml"), *flags) == 0
+    ((order, port_is_fixed),) = trained
+    assert order.settings == {
+        "seed": 3,
+        "ppo": {"gamma": 0.6, "n_epochs": 2},
+        "parameters": {"size": 9},
+        "collection": {"num_workers": 4},
+    }
+    assert (order.game, order.headless, port_is_fixed) == ("snake", False, False)
+
+
+def test_a_port_that_was_asked_for_is_not_replaced(
+    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("train", "snake", "--port", "8123")
+    monkeypatch.setenv("ATTRACT_PORT", "8123")
+    run("train", "snake")
+    assert [port_is_fixed for _, port_is_fixed in trained] == [True, True]
+
+
+def test_a_game_s_own_file_is_named_where_it_does_not_fit_a_flag(
+    trained: list[tuple[TrainOrder, bool]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "walk.ts").write_text("export default 1;")
+    (tmp_path / "walk.train.yaml").write_text("policy: {recurrent: lstm}\nppo: {burn_in_steps: 8}\n")
+    game = str(tmp_path / "walk.ts")
+    assert main(monkeypatch, "train", game, "--ppo.horizon", "4") == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ppo.burn_in_steps in walk.train.yaml and --ppo.horizon: ")
+    assert trained == []
+
+
+WRONG = [
+    ("train cartpole --seed -1", "--seed: must be a whole number, at least 0 (got -1)"),
+    ("train cartpole --ppo.gamma 1.5", "--ppo.gamma: must be a number from 0 to 1 (got 1.5)"),
+    ("train cartpole --preset nonsense", "--preset: must be default, "),
+    ("train cartpole --until-return abc", "--until-return: must be a number (got 'abc')"),
+    ("train cartpole --resume --run-id gone", "there is no run gone in "),
+    ("train nothere.ts", "there is no file "),
+    ("eval gone", "there is no run gone in "),
+    ("eval latest", "there is no latest run: "),
+    ("export gone --out x", "there is no run gone in "),
+    ("serve --port 99999", "--port: must be a whole number from 0 to 65535 (got 99999)"),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), WRONG)
+def test_what_cannot_be_is_told_in_our_words_and_exits_2(
+    words: str,
+    expected: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ATTRACT_RUNS_DIR", str(tmp_path / "runs"))
+    assert main(monkeypatch, *words.split()) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("error: ") and expected in told.err
+    assert "pydantic" not in told.err and "Traceback" not in told.err
+    assert not (tmp_path / "runs").exists()

@@ -5,13 +5,14 @@ import io
 import pytest
 from rich.console import Console
 
-from attract.schema.api import CheckFinding, GameReport, LessonView, LogLine, RunView
+from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
     check_text,
     create_display,
     duration,
+    finding_text,
     lesson_text,
     log_text,
     progress_share,
@@ -41,18 +42,41 @@ def _run(**changes: object) -> RunView:
     return RunView.model_validate({**values, **changes})
 
 
-def test_one_plain_line_per_update_when_not_on_a_terminal() -> None:
+def _plain(*views: RunView, values: dict[str, float] | None = None) -> list[str]:
+    """What a pipe is told of these updates, in order."""
     out = io.StringIO()
-    console = Console(file=out, width=40)
-    display = create_display(console, "http://x")
+    display = create_display(Console(file=out, width=40), "http://x")
     assert isinstance(display, PlainDisplay)
     with display:
-        values = {"time/update_seconds": 0.0123, "fleet/steps_per_second": 2000.0}
-        display.updated(_run(total_steps=40_000, steps_per_second=0.0), values)
-        display.refreshed(_run())
-    assert out.getvalue() == (
-        "update 3  20000 steps  2000 steps/s  10.0 s  return 123.5  10 s left  learner 12 ms\n"
-    )
+        for view in views:
+            display.updated(view, values or {})
+            display.refreshed(view)
+    return out.getvalue().splitlines()
+
+
+def test_a_plain_line_tells_of_an_update_when_not_on_a_terminal() -> None:
+    values = {"time/update_seconds": 0.0123, "fleet/steps_per_second": 2000.0}
+    assert _plain(_run(total_steps=40_000, steps_per_second=0.0), values=values) == [
+        "update 3  20000 steps  2000 steps/s  10.0 s  return 123.5  10 s left  learner 12 ms"
+    ]
+
+
+def test_between_two_plain_lines_pass_five_seconds_or_a_sixtieth_and_the_last_update_is_told() -> None:
+    seconds = [0.1, 1.0, 5.0, 5.2, 9.0, 10.3, 600.0, 606.0, 609.9, 610.1, 611.0, 611.5]
+    lines = _plain(*(_run(updates=place, elapsed_seconds=at) for place, at in enumerate(seconds)))
+    # 610.1 - 600 is less than 610.1 / 60 = 10.17, 611 - 600 is more than 611 / 60 = 10.18.
+    told = [seconds[int(line.split()[1])] for line in lines]
+    assert told == [0.1, 5.2, 10.3, 600.0, 611.0, 611.5]
+
+
+def test_the_first_return_is_told_at_once_and_before_it_that_no_episode_has_ended() -> None:
+    views = [
+        _run(updates=place, elapsed_seconds=place / 10, episode_return_mean=mean)
+        for place, mean in enumerate([None, None, 7.0, 8.0, 9.0])
+    ]
+    lines = _plain(*views)
+    assert [line.split()[1] for line in lines] == ["0", "2", "4"]
+    assert "no episode has ended yet" in lines[0] and "return 7" in lines[1]
 
 
 def test_the_panel_tells_speed_time_return_and_where_the_time_goes() -> None:
@@ -179,6 +203,26 @@ def test_a_change_of_lesson_says_which_when_and_why() -> None:
         "lesson 2 of 3, medium, after episode 79 and 12800 steps: "
         "game/food was at least 5 3 times in a row, lastly 5.25"
     )
+
+
+def test_a_finding_is_a_sentence_with_its_name_and_what_to_try() -> None:
+    finding = Finding(
+        finding_id="kl-high",
+        kind="learning",
+        text="each update changes the policy too much: KL 0.5",
+        value=0.5,
+        advice="Take smaller steps: `--ppo.learning-rate 0.0005`",
+        first_update=3,
+        first_agent_steps=12_288,
+    )
+    assert finding_text(finding) == (
+        "not learning? each update changes the policy too much: KL 0.5 (kl-high).\n"
+        "  Take smaller steps: `--ppo.learning-rate 0.0005`."
+    )
+    slow = finding.model_copy(update={"kind": "speed"})
+    assert finding_text(slow).startswith("slow? ")
+    gone = finding.model_copy(update={"withdrawn": True})
+    assert finding_text(gone) == "no longer so: each update changes the policy too much: KL 0.5 (kl-high)"
 
 
 def test_a_hang_says_why_it_has_no_stack() -> None:

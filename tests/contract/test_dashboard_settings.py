@@ -1,42 +1,79 @@
-"""The start form offers settings that exist, and shows the values used when nothing is sent."""
+"""The start form, made from the server's schema, offers every setting and sends back what it showed."""
 
-import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
+from attract.schema.api import SettingsForm
+from attract.server.games import PACKAGE_DIR, GameLibrary
+from attract.server.settings_view import settings_form, settings_of
 from attract.settings import RunSettings
+from attract.settings_schema import setting_paths
+from node_driver import bundle_driver
 
-FORM = Path(__file__).resolve().parents[2] / "web/dashboard/src/state/settings-form.ts"
-FIELDS = re.findall(r'path: "([^"]+)".*?usual: "([^"]+)"', FORM.read_text(), re.DOTALL)
-UNSET = {"no goal", "no limit", "one segment"}
+FORM: SettingsForm = settings_form()
+PATHS = [path for path, _ in setting_paths(FORM.json_schema) if path != "preset"]
+"""A preset is chosen beside the fields, because it changes what they show."""
+RICH: dict[str, Any] = {
+    "until_return": -5.5,
+    "parameters": {"size": {"uniform": [1, 2.5]}},
+    "policy": {"hidden_sizes": [128, 64]},
+    "collection": {"seats": ["scout", "keeper"], "schedule": "async"},
+    "curriculum": {
+        "lessons": [
+            {"name": "a", "until": {"metric": "rollout/ep_rew_mean", "at_least": 1}},
+            {"name": "b", "parameters": {"size": 3}},
+        ]
+    },
+    "callbacks": {"evaluation": {"every_steps": 1000}},
+}
 
 
-def _default(path: str) -> Any:
-    value: Any = RunSettings()
-    for name in path.split("."):
-        assert isinstance(value, BaseModel)
-        assert name in type(value).model_fields, f"there is no setting {path}"
-        value = getattr(value, name)
-    return value
+@pytest.fixture(scope="module")
+def fill(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    driver = bundle_driver("settings-form-driver.ts", tmp_path_factory.mktemp("form"))
+
+    def fill_in(settings: RunSettings, typed: dict[str, str] | None = None) -> Any:
+        shown = settings.model_dump(mode="json")
+        return driver({"form": FORM.model_dump(mode="json"), "settings": shown, "typed": typed or {}})
+
+    return fill_in
 
 
-def test_the_form_was_read() -> None:
-    assert len(FIELDS) >= 10
+def test_every_setting_has_a_field_and_stands_in_one_place(fill: Callable[..., Any]):
+    made = fill(RunSettings())
+    assert sorted(made["paths"]) == sorted(PATHS)
+    assert made["common"] == FORM.common
+    assert sorted([*made["common"], *made["inSections"]]) == sorted(PATHS)
 
 
-@pytest.mark.parametrize(("path", "usual"), FIELDS)
-def test_the_usual_value_is_the_default(path: str, usual: str) -> None:
-    default = _default(path)
-    if usual in UNSET:
-        assert default is None
-    elif usual == "one for all":
-        assert default == ()
-    elif isinstance(default, tuple):
-        assert [float(part) for part in usual.split(",")] == list(default)
-    elif isinstance(default, str):
-        assert usual == default
-    else:
-        assert float(usual) == default
+@pytest.mark.parametrize("game", ["defaults", "rich", *GameLibrary(Path.cwd()).bundled_names()])
+def test_what_is_shown_is_right_and_sent_back_as_it_was(fill: Callable[..., Any], game: str):
+    own = {"defaults": RunSettings(), "rich": RunSettings.from_mapping(RICH)}
+    settings = own.get(game) or settings_of(GameLibrary(PACKAGE_DIR), game, {})
+    made = fill(settings)
+    assert made["problems"] == {}
+    preset = {} if settings.preset is None else {"preset": settings.preset}
+    assert RunSettings.from_mapping({**made["sent"], **preset}) == settings
+
+
+def test_limits_are_told_at_the_field_before_anything_is_sent(fill: Callable[..., Any]):
+    typed = {
+        "ppo.learning_rate": "0",
+        "ppo.gamma": "1.01",
+        "collection.num_workers": "2.5",
+        "policy.hidden_sizes": "64, x",
+        "parameters": "{size: 1}",
+        "seed": "",
+        "until_return": "",
+    }
+    assert fill(RunSettings(), typed)["problems"] == {
+        "ppo.learning_rate": "More than 0",
+        "ppo.gamma": "At most 1",
+        "collection.num_workers": "A whole number",
+        "policy.hidden_sizes": "x: not a number",
+        "parameters": "No JSON: names and texts need double quotes",
+        "seed": "Needs a value",
+    }

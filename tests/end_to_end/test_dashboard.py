@@ -11,6 +11,7 @@ from playwright.async_api import Page, expect
 from attract.server.routes import lan_address
 from dashboard_page import (
     PrefixProxy,
+    check_accessible,
     chromium,
     open_page,
     photograph,
@@ -115,14 +116,21 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         points = await read_number(page, RETURN_CHART, "data-points")
         await page.reload()
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
-        await page.get_by_label("Workers in this tab").fill("2")
-        await page.get_by_role("button", name="Join with this tab").click()
+        # Nobody plays now, which the page says, with a button against it.
+        await expect(state_pill(page)).to_have_text("Waiting for workers")
+        await expect(page.get_by_test_id("steps-per-second")).to_have_text("0")
+        await check_accessible(page, "waiting for workers")
+        await page.get_by_test_id("waiting").get_by_role("button").click()
+        await expect(state_pill(page)).to_have_text("Training")
+        await page.get_by_label("Number of workers").fill("2")
+        await page.get_by_role("button", name="Change", exact=True).click()
         await expect(
             page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
         ).to_have_count(2)
+        await check_accessible(page, "a run")
         await photograph_all(page, pictures, "run")
 
-        await page.get_by_role("button", name="Pause").click()
+        await page.get_by_role("button", name="Pause", exact=True).click()
         await expect(state_pill(page)).to_have_text("Paused")
         await page.get_by_role("button", name="Resume").click()
         await expect(state_pill(page)).to_have_text("Training")
@@ -131,13 +139,14 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
 
         await page.get_by_role("button", name="Stop", exact=True).click()
         await expect(state_pill(page)).to_have_text("Stopped")
-        link = await page.get_by_role("link", name="Get policy").get_attribute("href")
+        link = await page.get_by_role("link", name="Get policy", exact=True).get_attribute("href")
         answer = await page.request.get(str(link))
         assert answer.ok
         assert len(await answer.body()) > 1000
 
         await page.get_by_role("link", name="Runs").click()
         await expect(page.locator(".runs-list li")).to_have_count(1)
+        await check_accessible(page, "runs")
         await photograph_all(page, pictures, "runs")
         await page.locator(".runs-list a").click()
         assert await wait_for_more(page, RETURN_CHART, "data-points", points) >= points
@@ -174,6 +183,7 @@ async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> No
 
 async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.get_by_role("button", name=re.compile("^CartPole")).click()
         form = page.get_by_role("form", name="Train CartPole")
         await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
         await start_training(page, "CartPole")
@@ -199,7 +209,14 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
             # A reload by mistake comes back by itself; leaving is for good.
             await guest.reload()
             await expect(guest.locator("#state")).to_have_text(re.compile("^Playing for cartpole"))
+            await check_accessible(guest, "the join page")
             await guest.get_by_role("button", name="Leave").click()
+            await expect(guest.locator("#state")).to_have_text(re.compile("^Left"))
+            # Workers that end a moment later change nothing of that, and a reload does not come back.
+            assert await guest.evaluate("window.attractHost.left")
+            await expect(guest.locator("#error")).to_be_hidden()
+            await guest.reload()
+            await expect(guest.locator("#state")).to_have_text("No token")
         await expect(
             page.locator(".fleet-table tbody tr:is([data-state=playing], [data-state=waiting])")
         ).to_have_count(0)
@@ -215,6 +232,7 @@ async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: P
         await expect(report).to_contain_text("TypeError")
         await expect(report).to_contain_text("glass.js:8")
         await expect(report).to_contain_text(re.compile(r"seed [0-9a-f]{16}"))
+        await check_accessible(page, "a report")
         await photograph(page, pictures / "report-desktop-dark.png", full_page=False)
         console = page.get_by_role("region", name="Console of the game")
         await expect(console).to_contain_text('a hundred ticks {"crack":0.16666666666666666}')
@@ -241,6 +259,7 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
                 async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
                     await expect(page.locator(".game-card")).to_have_count(8)
                     await wait_until(page, DRAWN)
+                    await check_accessible(page, f"start, {device}, {scheme}")
                     await photograph(page, pictures / f"start-{device}-{scheme}.png")
 
 
@@ -248,3 +267,15 @@ async def test_without_the_token_the_page_says_where_to_get_it(address: str) -> 
     async with chromium() as browser, open_page(browser, address.split("#")[0]) as (page, complaints):
         complaints.expected.append("401")
         await expect(page.get_by_role("heading", name="Open the printed address")).to_be_visible()
+        await check_accessible(page, "signed out")
+
+
+async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, complaints):
+        complaints.expected.append("404")
+        await expect(page.get_by_role("heading", name="Pick a game")).to_be_visible()
+        await page.evaluate("location.hash = '#/runs/nothing-here'")
+        await expect(page.get_by_role("heading", name="No such run")).to_be_visible()
+        await check_accessible(page, "an unknown run")
+        await page.get_by_role("link", name="See all runs").click()
+        await expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()

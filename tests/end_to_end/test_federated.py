@@ -47,9 +47,8 @@ def _rounds(runs_dir: Path, run_id: str) -> dict[float, str]:
     """Hash of the weights of the version that ended each round; the newest checkpoints only."""
     store = MetricsStore(runs_dir / run_id / "metrics.db")
     names = ["federated/round", "federated/is_over"]
-    rounds, is_over = [
-        dict(zip(one.agent_steps, one.values, strict=True)) for one in store.query(run_id, names).series
-    ]
+    view = store.query(run_id, names)
+    rounds, is_over = [dict(zip(view.steps_of(one.name), one.values, strict=True)) for one in view.series]
     store.close()
     found: dict[float, str] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first ends in order with a policy, leaving no process; a stopped run is gone on with."""
+"""Ctrl-C: the first ends in order with a policy and no process left; a stopped run goes on as `latest`."""
 
 import json
 import time
@@ -19,22 +19,25 @@ def _wait_for_updates(runs_dir: Path, count: int) -> None:
         time.sleep(0.05)
 
 
-def test_ctrl_c_saves_exports_exits_0_and_the_run_can_be_resumed(tmp_path: Path) -> None:
+def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
     _wait_for_updates(tmp_path, 3)
     family = command.family()
     assert any("chrom" in process.name() for process in family)
     command.interrupt()
     outcome = command.wait(60)
-    assert outcome.code == 0, outcome.stderr
+    assert outcome.code == 130, outcome.stderr
+    assert outcome.json["state"] == "stopped"
     assert outcome.json["updates"] >= 3
     assert (Path(outcome.json["export"]) / "policy.onnx").is_file()
     _gone, alive = psutil.wait_procs(family, timeout=5)
     assert alive == []
 
     total = outcome.json["agent_steps"] + 20_000
-    again = run_attract(*ARGUMENTS, "--resume", "--total-steps", str(total), runs_dir=tmp_path)
+    goes_on = ("train", "cartpole", "--run-id", "latest", "--resume", "--json", "--total-steps")
+    again = run_attract(*goes_on, str(total), runs_dir=tmp_path)
     assert again.code == 0, again.stderr
+    assert again.json["run_id"] == "stopped"
     assert again.json["agent_steps"] >= total
     assert again.json["updates"] > outcome.json["updates"]
     newest = json.loads(
@@ -50,7 +53,7 @@ def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) ->
     command.interrupt()
     command.interrupt()
     outcome = command.wait(30)
-    assert outcome.code in (0, 1), outcome.stderr
+    assert outcome.code == 130, outcome.stderr
     _gone, alive = psutil.wait_procs(family, timeout=5)
     assert alive == []
 

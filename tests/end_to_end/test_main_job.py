@@ -78,7 +78,13 @@ def test_policy_json_says_what_the_model_needs(outcomes: list[Outcome]) -> None:
 def test_eval_in_the_browser_agrees(outcomes: list[Outcome], runs_dir: Path) -> None:
     result = run_attract("eval", "cartpole-1", "--episodes", "100", "--json", runs_dir=runs_dir)
     assert result.code == 0, result.stderr
-    assert set(result.json) == {"episodes", "return_mean", "return_std", "length_mean"}
+    assert result.json["run_id"] == "cartpole-1"
+    assert set(result.json) - {"run_id", "policy_version"} == {
+        "episodes",
+        "return_mean",
+        "return_std",
+        "length_mean",
+    }
     assert result.json["episodes"] == 100
     assert result.json["return_mean"] >= GOAL
 

@@ -37,7 +37,7 @@ def test_the_lamp_lies_two_and_a_half_segments_and_a_rollouts_end_before_the_ans
 
 def test_S3_an_lstm_answers_right_95_times_in_a_hundred(trained: Outcome, runs_dir: Path) -> None:
     assert trained.code == 0, trained.stderr
-    result = run_attract("eval", "memory", "--episodes", str(EPISODES), "--json", runs_dir=runs_dir)
+    result = run_attract("eval", "latest", "--episodes", str(EPISODES), "--json", runs_dir=runs_dir)
     assert result.code == 0, result.stderr
     assert result.json["episodes"] == EPISODES
     assert result.json["return_mean"] >= GOAL

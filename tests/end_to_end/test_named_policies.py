@@ -105,13 +105,14 @@ def test_D2_a_resumed_run_goes_on_with_all_policies_and_with_no_others(
     assert goes_on.code == 0, goes_on.stderr
     assert before.items() < hashes(runs_dir / "halves").items()
     other = train(runs_dir, "halves", "--resume", seats=["scout", "keeper", "third"])
-    assert other.code == 1
+    assert other.code == 2
     assert "this run has scout, keeper, third, the checkpoint scout, keeper" in other.stderr
 
 
 def test_as_many_seats_as_agents_are_named(runs_dir: Path) -> None:
     outcome = train(runs_dir, "wrong", seats=NAMES)
-    assert outcome.code != 0
+    assert outcome.code == 2
+    assert not (runs_dir / "wrong").exists()
     assert "2 seats for the 3 agents" in outcome.stderr
 
 

@@ -85,12 +85,22 @@ def until(lines: "queue.SimpleQueue[str]", words: str) -> list[str]:
     return seen
 
 
+def latest_of(runs: Path, *, at_least: int = 0) -> int:
+    """The version that the run's `latest` names, once it is this one."""
+    deadline, link = time.monotonic() + WAIT_SECONDS, runs / "small" / "latest"
+    while not link.is_symlink() or int(link.readlink().name) < at_least:
+        assert time.monotonic() < deadline, f"no version {at_least} in time"
+        time.sleep(0.05)
+    return int(link.readlink().name)
+
+
 def test_a_full_disk_pauses_the_run_keeps_the_last_good_version_and_goes_on_with_room(
     command: tuple[AttractCommand, Path], tmp_path: Path
 ) -> None:
     process, runs = command
     lines = lines_of(process)
-    until(lines, "update 5 ")
+    until(lines, "update 1 ")
+    latest_of(runs, at_least=5)
     ballast = fill(runs)
     told = until(lines, "paused until the disk takes writes again")[-1]
     assert "No space left" in told or "full" in told
@@ -98,8 +108,7 @@ def test_a_full_disk_pauses_the_run_keeps_the_last_good_version_and_goes_on_with
     newest, notes = find_newest(runs / "small" / "checkpoints")
     assert newest is not None and notes == []
     assert newest.policy_version >= 5
-    latest = int((runs / "small" / "latest").readlink().name)
-    assert newest.policy_version - latest in (0, 1)
+    assert newest.policy_version - latest_of(runs) in (0, 1)
     assert shutil.disk_usage(runs).free < 64 * 1024
     ballast.unlink()
     until(lines, "going on")

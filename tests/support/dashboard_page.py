@@ -19,6 +19,13 @@ REPORT_CSP = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI}`));
 """
+AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
+RUN_AXE = """async (tags) => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"], runOnly: tags });
+  return violations.map(({ id, help, nodes }) =>
+    `${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
+}"""
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
 VIEWPORTS = {"desktop": (1280, 900), "phone": (390, 844)}
 
 
@@ -89,7 +96,7 @@ async def open_page(
     page.on(
         "console",
         lambda message: (
-            complaints.messages.append(f"{message.type}: {message.text}")
+            complaints.messages.append(f"{message.type}: {message.text} ({message.location['url']})")
             if message.type in ("error", "warning")
             else None
         ),
@@ -101,6 +108,16 @@ async def open_page(
         complaints.check()
     finally:
         await context.close()
+
+
+async def check_accessible(page: Page, name: str) -> None:
+    """axe finds nothing on the page as it stands: WCAG 2.2 up to AA, and its best practices.
+
+    Raises: AssertionError: naming each finding with the first elements it is about.
+    """
+    await page.evaluate(AXE.read_text())
+    found = await page.evaluate(RUN_AXE, AXE_TAGS)
+    assert not found, f"{name}:\n" + "\n".join(found)
 
 
 async def photograph(page: Page, path: Path, *, full_page: bool = True) -> None:

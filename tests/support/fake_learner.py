@@ -56,6 +56,7 @@ class FakeLearner:
         self.failure_is_final = False
         self.stall: str | None = None
         """Why the next update, held up, cannot be saved; it is as long as `hold` is cleared."""
+        self.fail_export = False
         self.drop_updates = 0
         """How many of the next updates are undone."""
         self.num_trained = 0
@@ -155,6 +156,13 @@ class FakeLearner:
                 case Export():
                     chosen = version if message.policy_version is None else message.policy_version
                     assert begin is not None
+                    if self.fail_export:
+                        say(
+                            Exported(
+                                policy_version=chosen, out_dir=message.out_dir, error="C9: they disagree"
+                            )
+                        )
+                        continue
                     _export(message, chosen, _models(begin, chosen))
                     say(Exported(policy_version=chosen, out_dir=message.out_dir))
                 case Shutdown():

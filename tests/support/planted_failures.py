@@ -88,12 +88,12 @@ PLANTED = (
     Run(
         "many-epochs",
         "catch.ts",
-        ("--ppo.n-epochs", "40", "--ppo.minibatch-steps", "64"),
+        ("--ppo.n-epochs", "60", "--ppo.minibatch-steps", "64", "--ppo.target-kl", "1000"),
         ("workers-wait",),
-        "40 epochs of small minibatches",
+        "60 epochs of small minibatches",
         90_000,
     ),
-    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 60_000),
+    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 100_000),
 )
 SOUND = (
     Run("sound-catch", "catch.ts"),

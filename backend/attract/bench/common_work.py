@@ -79,6 +79,7 @@ def cartpole_settings(updates: int, *, num_workers: int, shared_trunk: bool) -> 
             # As the others do: all epochs of every update, at one rate.
             "target_kl": None,
             "learning_rate_schedule": "constant",
+            "entropy_coef": 0.0,
         },
     }
 

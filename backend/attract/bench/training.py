@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
+from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.results.child import attract
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
@@ -83,7 +83,7 @@ def train(game: str, *, seed: int, settings: Mapping[str, Any], metrics: Sequenc
         config.write_text(yaml.safe_dump(dict(settings)), encoding="utf-8")
         result = attract(
             "train", game, "--headless", "--seed", str(seed), "--config", str(config), "--json",
-            runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
+            runs_dir=runs_dir, accepted=(DONE, GOAL_MISSED),
         )  # fmt: skip
         directory = RunDirectory.view(runs_dir, result["run_id"])
         return Training(result, _updates(directory.metrics_path, result["run_id"], metrics))
@@ -96,11 +96,10 @@ def _updates(path: Path, run_id: str, metrics: Sequence[str]) -> list[Update]:
     finally:
         store.close()
     values: dict[float, dict[str, float]] = {}
-    seconds: dict[float, float] = {}
+    seconds = dict(zip(view.agent_steps, view.seconds, strict=True))
     for series in view.series:
-        for steps, at, value in zip(series.agent_steps, series.seconds, series.values, strict=True):
+        for steps, value in zip(view.steps_of(series.name), series.values, strict=True):
             values.setdefault(steps, {})[series.name] = value
-            seconds[steps] = at
     return [
         Update(seconds[steps], int(found[COLLECTED]), found)
         for steps, found in sorted(values.items())

@@ -225,7 +225,7 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
     """
     if len(config.seats) not in (0, description.num_agents):
         raise ConfigurationError(
-            f"E9: {len(config.seats)} seats for the {description.num_agents} agents of {description.id}",
+            f"{len(config.seats)} seats for the {description.num_agents} agents of {description.id}",
             setting="collection.seats",
             fix=f"name one policy for each of the {description.num_agents}, or none",
         )
@@ -245,13 +245,13 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
             low, high = (middle, high) if fits else (low, middle)
         if config.segment_bytes(description, low) > limit:
             raise ConfigurationError(
-                f"S1: one step of {description.id} has more than the {limit} bytes of a segment",
+                f"one step of {description.id} has more than the {limit} bytes of a segment",
                 setting="ppo.horizon",
                 fix="make the game's observation smaller"
                 + (", or `policy.recurrent_size`" * bool(config.state_size)),
             )
         raise ConfigurationError(
-            f"S1: a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "
+            f"a segment of {config.horizon} steps of {description.id} has up to {size} bytes, "
             f"at most {limit} can travel",
             setting="ppo.horizon",
             fix=f"the largest horizon that fits is {low}",
@@ -276,7 +276,7 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
     most = MAX_LEASE_SEGMENTS * slots * config.num_workers
     if config.lease_segments(description) > MAX_LEASE_SEGMENTS:
         raise ConfigurationError(
-            f"S1: one lease each of {config.num_workers} workers of {slots} slots gives {most} segments, "
+            f"one lease each of {config.num_workers} workers of {slots} slots gives {most} segments, "
             f"{config.batch_target(description)} were asked for",
             setting="ppo.batch_segments",
             fix=f"the largest that works is {most}; or use more workers or instances",
@@ -300,14 +300,14 @@ def check_minibatches(
     if num_minibatches is not None and num_minibatches > units:
         whose = "" if len(set(config.seats)) < 2 else f"for {policy_id} "
         raise ConfigurationError(
-            f"S1: a batch of {segments} segments {whose}has {units} {minibatch_unit}s, "
+            f"a batch of {segments} segments {whose}has {units} {minibatch_unit}s, "
             f"too few for {num_minibatches} minibatches",
             setting="ppo.num_minibatches",
             fix=f"the largest that works is {units}",
         )
     if minibatch_steps is not None and minibatch_unit == "segment" and minibatch_steps < config.horizon:
         raise ConfigurationError(
-            f"S1: minibatches of {minibatch_steps} steps cannot hold a whole segment of {config.horizon}",
+            f"minibatches of {minibatch_steps} steps cannot hold a whole segment of {config.horizon}",
             setting="ppo.minibatch_steps",
             fix=f"the smallest that works is {config.horizon}",
         )

@@ -3,16 +3,20 @@
 from pathlib import Path
 
 from attract.commands.gateway import running_gateway
+from attract.runs.directory import find_run
 from attract.runs.exports import export_models
 from attract.settings import ServerSettings
 
 
-async def export_run(run_id: str, out: Path, server: ServerSettings) -> tuple[int, list[Path]]:
-    """Write models and policy.json of the run's best version into `out` (absolute); that version, the models.
+async def export_run(run_id: str, out: Path, server: ServerSettings) -> tuple[str, int, list[Path]]:
+    """Write models and policy.json of the run's best version into `out` (absolute).
+
+    Returns: the run, which `latest` does not name; the version; the models.
 
     Raises: ConfigurationError: when there is no such run, or it has no policy yet.
     """
+    run_id = find_run(server.runs_dir, run_id)
     out_dir = str(out)
     async with running_gateway(server, port_is_fixed=False) as gateway:
         version = await gateway.service.export(run_id, out_dir)
-        return version, export_models(out, gateway.service.policy_ids(run_id))
+        return run_id, version, export_models(out, gateway.service.policy_ids(run_id))

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 from typing_extensions import override
 
+from attract.commands.interrupt import Terminated
 from attract.errors import ConfigurationError
 from attract.server.app import build_app
 from attract.server.guard import Guard
@@ -95,14 +97,35 @@ async def running_gateway(
 
 
 def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Run a command's coroutine on uvloop where there is one; the process is its own from then on."""
+    """Run a command's coroutine on uvloop where there is one; the process is its own from then on.
+
+    Raises: Terminated, KeyboardInterrupt: SIGTERM or SIGINT came where the command does not listen for them
+        itself; it was cancelled, and has closed what it had opened.
+    """
     settle_memory()
     try:
         import uvloop
     except ImportError:
-        return asyncio.run(work)
+        return asyncio.run(_terminable(work))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+        return runner.run(_terminable(work))
+
+
+async def _terminable(work: Coroutine[Any, Any, Answer]) -> Answer:
+    task = asyncio.ensure_future(work)
+    terminated = asyncio.Event()
+
+    def terminate() -> None:
+        terminated.set()
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if terminated.is_set():
+            raise Terminated from None
+        raise
 
 
 def _listen(host: str, port: int, *, port_is_fixed: bool) -> socket.socket:

@@ -1,6 +1,7 @@
 """`attract join` and `attract health`: a headless host for a trainer elsewhere."""
 
 import asyncio
+import http.client
 import urllib.error
 import urllib.request
 from typing import Any
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.exit_codes import DONE, FAILED
 from attract.commands.interrupt import Interrupts
 from attract.errors import ConfigurationError
 
@@ -20,11 +22,22 @@ SILENT_POLLS = 10
 
 def is_healthy(url: str) -> bool:
     """Whether the gateway at `url` answers `/healthz` with 200 in time."""
+    return ill_health(url) is None
+
+
+def ill_health(url: str) -> str | None:
+    """Why the gateway at `url` does not answer `/healthz` with 200 in time; None when it does."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError, ValueError):
-        return False
+            return None if answer.status == 200 else f"it answered with status {answer.status}"
+    except urllib.error.HTTPError as error:
+        return f"it answered with status {error.code}; is this a trainer's address?"
+    except urllib.error.URLError as error:
+        return f"no answer: {error.reason}"
+    except TimeoutError:
+        return f"no answer within {HEALTH_SECONDS:g} s"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return f"no answer: {error or type(error).__name__}"
 
 
 def split_link(link: str, token: str | None) -> tuple[str, str]:
@@ -47,7 +60,10 @@ def split_link(link: str, token: str | None) -> tuple[str, str]:
 
 
 async def join_trainer(link: str, num_workers: int, token: str | None) -> int:
-    """Run a headless host until Ctrl-C (0), until the trainer is gone for good (0), or until it fails (1)."""
+    """Run a headless host until a signal, until the trainer is gone for good, or until it fails.
+
+    Returns: the exit code: the signal's, 0 or 1.
+    """
     base_url, token = split_link(link, token)
     console = Console(stderr=True)
     ended = asyncio.Event()
@@ -65,7 +81,7 @@ async def join_trainer(link: str, num_workers: int, token: str | None) -> int:
     with Interrupts().listening() as interrupts:
         while not await asyncio.to_thread(is_healthy, base_url):
             if await _set_within(interrupts.first, POLL_SECONDS):
-                return 0
+                return interrupts.exit_code or DONE
         host = await HostProcess.start(join_url(base_url, token, num_workers), on_event)
         try:
             silent = 0
@@ -77,7 +93,7 @@ async def join_trainer(link: str, num_workers: int, token: str | None) -> int:
             await host.stop()
     for text in failures:
         console.print(f"error: {text}", markup=False, highlight=False, soft_wrap=True)
-    return 1 if failures else 0
+    return FAILED if failures else interrupts.exit_code or DONE
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from attract.commands.train import EXIT_DONE, EXIT_GOAL_MISSED
+from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.errors import ConfigurationError
 from attract.results.child import attract, json_of
 from attract.results.machine import describe_machine
@@ -104,7 +104,7 @@ def _own_row(run: Run, runs_dir: Path) -> Row:
     trained = attract(
         "train", game, "--headless", "--force", "--run-id", run_id, "--seed", str(run.seed),
         "--total-steps", str(run.steps), *run.flags, "--json",
-        runs_dir=runs_dir, accepted=(EXIT_DONE, EXIT_GOAL_MISSED),
+        runs_dir=runs_dir, accepted=(DONE, GOAL_MISSED),
     )  # fmt: skip
     return Row(
         steps=run.steps,

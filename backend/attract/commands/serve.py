@@ -1,22 +1,22 @@
 """`attract serve`: the gateway and its dashboard, until Ctrl-C."""
 
-from rich.console import Console
-
+from attract.commands.exit_codes import DONE
 from attract.commands.gateway import running_gateway
 from attract.commands.interrupt import Interrupts
+from attract.commands.output import CommandConsole
 from attract.settings import ServerSettings
 
 
 async def serve_dashboard(settings: ServerSettings) -> int:
-    """Serve until Ctrl-C, which stops an active run as its stop button does; 0.
+    """Serve until Ctrl-C, which stops an active run as its stop button does; the signal's exit code.
 
     Raises: ConfigurationError: when the port is busy.
     """
-    console = Console(stderr=True)
+    console = CommandConsole(stderr=True)
     async with running_gateway(settings, port_is_fixed=True) as gateway:
         console.print(f"dashboard: {gateway.dashboard_url}", markup=False, highlight=False, soft_wrap=True)
         console.print("Ctrl-C ends it", markup=False, highlight=False)
         with Interrupts().listening() as interrupts:
             await interrupts.first.wait()
             console.print("stopping: an active run is saved and exported", markup=False, highlight=False)
-    return 0
+    return interrupts.exit_code or DONE

@@ -1,22 +1,29 @@
 """`attract train`: a gateway, a headless host, and the display, until the run ends."""
 
 import asyncio
+import dataclasses
 import json
+import signal
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
+from attract.commands.output import GuardedOutput
+from attract.given import Layer, from_values
+from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
 from attract.schema.api import Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
+from attract.server.games import GameLibrary
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
@@ -24,10 +31,9 @@ from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
 
 REFRESH_SECONDS = 0.25
-EXIT_DONE, EXIT_FAILED, EXIT_GOAL_MISSED = 0, 1, 3
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class TrainOrder:
     """What the command line was asked for."""
 
@@ -42,61 +48,99 @@ class TrainOrder:
     check: bool = True
     """Have the game checked while the learner starts."""
     json_output: bool = False
+    verbose: bool = False
+
+
+def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) -> Layer:
+    """What stands below the settings given now: those of the run to go on with, or those of the game.
+
+    Args:
+        game: bundled name or path.
+        server: where runs and games are.
+        resumed: the run's id, which may be `latest`; None: a new run.
+
+    Raises: ConfigurationError: when there is no such run or game.
+    """
+    if resumed is not None:
+        run_id = find_run(server.runs_dir, resumed)
+        config = RunDirectory.view(server.runs_dir, run_id).read_config()
+        return from_values(config["settings"], f"the settings of run {run_id}")
+    own = GameLibrary(server.project_dir, server.web_dir).recommended(game)
+    return from_values(own, f"{Path(game).stem}.train.yaml")
 
 
 async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed: bool) -> int:
-    """Train until the goal, the step count, a failure or Ctrl-C; the exit code.
+    """Train until the goal, the step count, a failure or a signal; the exit code.
 
-    The first Ctrl-C finishes the update, saves, exports and gives 0; the second ends at once.
+    The first signal finishes the update, saves and exports; the second ends at once. That nobody reads the
+    output any more is as good as a signal.
     """
     if order.headless:
         require_chromium()
     # With --json only the final object may go to stdout.
-    console = Console(stderr=order.json_output)
-    async with running_gateway(server, port_is_fixed=port_is_fixed) as gateway:
-        started = await gateway.service.start_run(
-            order.game,
-            order.settings,
-            run_id=order.run_id,
-            resume=order.resume,
-            force=order.force,
-            initialize_from=order.initialize_from,
-            check=order.check,
-        )
-        host: HostProcess | None = None
-        with create_display(console, gateway.url) as display:
-            display.say(f"dashboard: {gateway.dashboard_url}")
-            try:
-                if order.headless:
-                    workers = int(started.settings["collection"]["num_workers"])
-                    url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-                    host = await HostProcess.start(url, lambda event: _host_event(display, event))
-                result = await _watch(gateway, started.run_id, display)
-            finally:
-                if host is not None:
-                    await host.stop()
-    if result is None:
-        return EXIT_FAILED
+    output = GuardedOutput(sys.stderr if order.json_output else sys.stdout)
+    console = Console(file=cast("IO[str]", output))
+    started: RunView | None = None
+    result: RunResult | None = None
+    stopped_by: int | None = None
+    try:
+        async with running_gateway(server, port_is_fixed=port_is_fixed) as gateway:
+            started = await gateway.service.start_run(
+                order.game,
+                order.settings,
+                run_id=order.run_id,
+                resume=order.resume,
+                force=order.force,
+                initialize_from=order.initialize_from,
+                check=order.check,
+            )
+            host: HostProcess | None = None
+            with create_display(console, gateway.url) as display:
+                display.say(f"dashboard: {gateway.dashboard_url}")
+                try:
+                    if order.headless:
+                        workers = int(started.settings["collection"]["num_workers"])
+                        url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
+                        host = await HostProcess.start(url, lambda event: _host_event(display, event))
+                    result, stopped_by = await _watch(gateway, started.run_id, display, output, order.verbose)
+                finally:
+                    if host is not None:
+                        await host.stop()
+    finally:
+        if started is not None and not order.resume:
+            result = _clear_away(server.runs_dir, started.run_id, result)
+    if started is None or result is None:
+        # The second signal cut it off.
+        return FAILED if stopped_by is None else stopped_by
     models = [] if result.export is None else export_models(Path(result.export), _policy_ids(started))
     _tell_result(console, result, started.goal, models)
     if order.json_output:
         print(json.dumps(_json_object(result)), flush=True)
-    return exit_code(result, started.goal)
+    return exit_code(result, started.goal, stopped_by)
 
 
-def exit_code(result: RunResult, goal: float | None) -> int:
-    """0 done or stopped on request, 1 failed, 3 the return asked for was not reached."""
+def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = None) -> int:
+    """How a run's end is told to the shell (docs/commands.md).
+
+    Args:
+        result: of the run.
+        goal: the mean return that was asked for, if any.
+        stopped_by: the code of what asked for the end, if something did.
+    """
     if result.state == "failed":
-        return EXIT_FAILED
-    if result.state == "finished" and not result.goal_reached and goal is not None:
-        return EXIT_GOAL_MISSED
-    return EXIT_DONE
+        return USAGE if result.refused else FAILED
+    if result.state == "finished":
+        return GOAL_MISSED if goal is not None and not result.goal_reached else DONE
+    # Stopped: on the dashboard, which is as good an end as any, or by a signal before the work was done.
+    return DONE if stopped_by is None else stopped_by
 
 
-async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult | None:
-    """Show the run until it ends; None when a second Ctrl-C cut it off."""
+async def _watch(
+    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, verbose: bool
+) -> tuple[RunResult | None, int | None]:
+    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
     service = gateway.service
-    standing, plan = _Standing(display), _Plan(display)
+    standing, plan = _Standing(display), _Plan(display, verbose=verbose)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -123,6 +167,7 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
 
     try:
         with Interrupts(on_interrupt).listening() as interrupts:
+            output.when_gone(lambda: interrupts.received(signal.SIGPIPE))
             second = asyncio.ensure_future(interrupts.second.wait())
             while not finished.done() and not second.done():
                 await asyncio.wait(
@@ -136,9 +181,9 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
             if not finished.done():
                 display.say("ended at once; the newest checkpoint is kept")
                 await service.abort()
-                return None
+                return None, interrupts.exit_code
             await asyncio.gather(*stopping, return_exceptions=True)
-            return finished.result()
+            return finished.result(), interrupts.exit_code
     finally:
         unsubscribe()
 
@@ -146,8 +191,9 @@ async def _watch(gateway: Gateway, run_id: str, display: Display) -> RunResult |
 class _Plan:
     """Says once what follows from the settings, as soon as the first worker has told what the game is."""
 
-    def __init__(self, display: Display) -> None:
+    def __init__(self, display: Display, *, verbose: bool) -> None:
         self._display = display
+        self._verbose = verbose
         self._is_told = False
 
     def tell(self, run: RunView) -> None:
@@ -155,7 +201,8 @@ class _Plan:
         if self._is_told or run.description is None or run.game_reference is None:
             return
         self._is_told = True
-        for line in plan_lines(RunSettings.from_mapping(run.settings), run.description, run.game_reference):
+        settings = RunSettings.from_mapping(run.settings)
+        for line in plan_lines(settings, run.description, run.game_reference, verbose=self._verbose):
             self._display.say(line)
 
 
@@ -191,18 +238,33 @@ def _policy_ids(run: RunView) -> tuple[str, ...]:
     return policy_ids(run.settings["collection"]["seats"])
 
 
+def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunResult | None:
+    """Leave no run behind that never had a policy; the result, which says where its logs are now.
+
+    What its processes said is moved to the trash, unless the run was refused, which says all there is to say.
+    """
+    refused = result is not None and result.refused
+    kept = discard_unused(runs_dir, run_id, keep_logs=not refused)
+    if kept is None or result is None:
+        return result
+    error = (result.error or "").replace(str(runs_dir / run_id), str(kept))
+    return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
+
+
 def _tell_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    mean = "none" if result.episode_return_mean is None else f"{result.episode_return_mean:.1f}"
-    say(
-        f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
-        f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, mean return {mean}"
-    )
+    mean = result.episode_return_mean
+    outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
+    if not result.refused:
+        say(
+            f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
+            f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"
+        )
     if result.error is not None:
         say(f"error: {result.error}")
-    if goal is not None:
+    if goal is not None and not result.refused:
         reached = (
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
@@ -227,5 +289,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "episode_return_mean": result.episode_return_mean,
         "goal_reached": result.goal_reached,
         "export": result.export,
+        "state": result.state,
+        "error": result.error,
         "findings": [finding.model_dump(mode="json") for finding in result.findings],
     }

@@ -20,8 +20,10 @@ class Advice:
 
 
 ADVICE: Mapping[str, Advice] = {
-    "reward-constant/zero": Advice(
-        "Let it look for what it has not seen yet: `{setting}`", "--preset explore"
+    "reward-constant/unexplored": Advice("Let it look for what is new: `{setting}`", "--preset explore"),
+    "reward-constant/explored": Advice(
+        "Hold each action longer, so that it gets further (`secondsPerStep: {longer_step:g}` in the game, "
+        "now {seconds_per_step:g}), or pay a little for every step towards the goal"
     ),
     "reward-constant/unpaid": Advice(
         "Let `update()` return what was achieved as `reward`, or pay a little for every step towards it"
@@ -43,20 +45,23 @@ ADVICE: Mapping[str, Advice] = {
     ),
     "time-limit/idle": Advice(
         "Make doing nothing cost something, or let it try wider actions: `{setting}`",
-        "--policy.log-std-init 0.5",
+        "--policy.log-std-init 1.0",
     ),
     "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.01"),
     "entropy-collapsed/continuous": Advice(
-        "Begin with wider actions: `{setting}`", "--policy.log-std-init 0.5"
+        "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),
     "kl-high": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
     "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
     "policy-unchanged": Advice("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),
     "short-sighted": Advice("Let rewards that come later count: `{setting}`", "--ppo.gamma 0.99"),
-    "value-unexplained": Advice(
+    "value-unexplained/forgetful": Advice(
         "See whether the observation holds what the reward depends on; if that was shown earlier in the "
-        "episode, give the policy a memory: `{setting}`",
+        "episode: `{setting}`",
         "--preset memory",
+    ),
+    "value-unexplained/remembering": Advice(
+        "See whether the observation ever holds what the reward depends on"
     ),
     "term-dominates": Advice(
         "Lower the weight of `{term}` in the game's `rewardTerms` until the others show beside it"
@@ -65,9 +70,8 @@ ADVICE: Mapping[str, Advice] = {
         "See whether the game sets it, and leave it out if it is meant to be constant"
     ),
     "no-improvement": Advice(
-        "See whether the actions do anything and the observation shows what to do; if success is rare, keep "
-        "trying longer: `{setting}`",
-        "--ppo.entropy-coef 0.01",
+        "Play it yourself on the dashboard: see whether the actions do anything, and whether the observation "
+        "shows what you look at"
     ),
     "workers-wait": Advice("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
     "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),

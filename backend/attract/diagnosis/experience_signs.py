@@ -6,6 +6,7 @@ from attract.diagnosis.sign import Sign, are_all_at_limit, is_like_random, is_no
 
 LONGER_STEP = 8
 """Times that a step is held longer, to try."""
+RECENT_UPDATES = 20
 LONGER_LIMIT = 4
 """Times that an episode may last longer, to try."""
 DOMINATING = 300.0
@@ -15,21 +16,34 @@ SLOW_UPDATE_SECONDS = 3.0
 
 def reward_constant(history: History, facts: RunFacts) -> Sign | None:
     """Every step brought the same reward, so that nothing tells a good action from a bad one."""
-    reward = history.reward_low
-    if reward != history.reward_high or history.agent_steps < facts.share_of_steps(8, 50_000):
+    patience = facts.share_of_steps(8, 50_000)
+    if facts.explores:
+        # It is paid for what is new, and gets somewhere yet.
+        patience = 3 * facts.share_of_steps(4, 250_000)
+    if history.agent_steps < patience:
         return None
+    reward = history.reward_low
     is_always_cut = history.num_episodes >= 20 and are_all_at_limit(history)
+    if reward == history.reward_high:
+        text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}"
+    else:
+        # Success that came once or twice by chance has taught nothing.
+        recent = history.constant_reward(RECENT_UPDATES)
+        if recent is None or history.has_improved or not is_like_random(history, facts):
+            return None
+        reward, is_always_cut = recent, True
+        text = f"every step of the last {RECENT_UPDATES} updates had the same reward, {reward:g}"
     if reward != 0 and not is_always_cut:
         # A reward for each step survived is no failure as long as some episodes end sooner than others.
         return None
+    if history.num_episodes > 0 and not is_always_cut:
+        return Sign(reward, text, "reward-constant/unpaid")
+    text += ", and every episode ended at its time limit" if is_always_cut else ""
     numbers = {
         "seconds_per_step": facts.seconds_per_step,
         "longer_step": LONGER_STEP * facts.seconds_per_step,
     }
-    ends = ", and every episode ended at its time limit" if is_always_cut else ""
-    text = f"every one of the {history.agent_steps:,} steps so far had the same reward, {reward:g}{ends}"
-    zero = "zero" if history.num_episodes == 0 or is_always_cut else "unpaid"
-    return Sign(reward, text, f"reward-constant/{'price' if reward != 0 else zero}", numbers)
+    return Sign(reward, text, f"reward-constant/{'explored' if facts.explores else 'unexplored'}", numbers)
 
 
 def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
@@ -87,20 +101,18 @@ def term_dominates(history: History, facts: RunFacts) -> Sign | None:
 
 def observation_constant(history: History, facts: RunFacts) -> Sign | None:
     """A number of the observation says nothing."""
-    count = history.last("rollout/constant_observations")
-    place = history.last("rollout/first_constant_observation")
-    value = history.last("rollout/first_constant_value")
     num_numbers = len(facts.observation_names)
-    if not count or place is None or value is None or int(place) >= num_numbers:
+    if history.constants is None or history.constants[1] >= num_numbers:
         return None
+    count, place, value = history.constants
     if history.agent_steps < facts.share_of_steps(8, 50_000) or count > max(1, num_numbers // 4):
         return None
-    if value == 0 and not is_like_random(history, facts):
+    if value == 0 and not is_no_better(history, facts):
         # It may stand for something that has not happened yet.
         return None
-    others = f", and so were {count - 1:.0f} others" if count > 1 else ""
+    others = f", and so were {count - 1} others" if count > 1 else ""
     steps = f"{history.agent_steps:,} steps"
-    text = f"{facts.observation_names[int(place)]} was {value:g} in every one of the {steps} so far{others}"
+    text = f"{facts.observation_names[place]} was {value:g} in every one of the {steps} so far{others}"
     return Sign(count, text, "observation-constant")
 
 
@@ -116,7 +128,7 @@ def workers_wait(history: History, facts: RunFacts) -> Sign | None:
 def learner_waits(history: History, facts: RunFacts) -> Sign | None:
     """Experience comes so slowly that the learner stands still."""
     idle, update = history.median("time/idle_seconds", 20), history.median("time/update_seconds", 20)
-    if idle is None or update is None or idle < 1.0 or idle < 9.0 * update:
+    if idle is None or update is None or idle < 1.0 or idle < 5.0 * update:
         return None
     share = idle / (idle + update)
     text = f"the learner waits {percent(share)} of the time for experience, {idle:.1f} s before each update"

@@ -24,6 +24,9 @@ class RunFacts:
     ticks_per_step: int = 1
     observation_names: tuple[str, ...] = ()
     """Of each number of the observation in the order of the learner's count; empty for large ones."""
+    explores: bool = False
+    """Whether it is paid for what is new, beside the game's rewards."""
+    has_memory: bool = False
     total_steps: int | None = None
     gamma: float = 0.99
     learning_rate: float = 2.5e-3
@@ -59,6 +62,8 @@ class RunFacts:
             seconds_per_step=game.seconds_per_step,
             ticks_per_step=game.ticks_per_step,
             observation_names=tuple(_names(game)),
+            explores=ppo.exploration != "none",
+            has_memory=settings.policy.state_size > 0,
             total_steps=settings.total_steps,
             gamma=ppo.gamma,
             learning_rate=ppo.learning_rate,

@@ -9,7 +9,8 @@ KEPT_UPDATES = 60
 """Rows that are looked back on."""
 BASELINE_EPISODES = 20
 BASELINE_LENGTHS = 2
-"""Steps of each slot, in mean lengths of an episode, until long episodes have ended as well as short ones."""
+"""Steps of each slot, in mean lengths of an episode, until long episodes have ended as well as short ones;
+and as many episodes as there are slots, as the first to end are short."""
 UNTRAINED_UPDATES = 3
 """Episodes that ended no later were played by a policy that is still close to random."""
 UNDECIDED = 0.9
@@ -65,6 +66,9 @@ class History:
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
+        self.constants: tuple[int, int, float] | None = None
+        """How many numbers of the observation never changed, place and value of the first; None: none."""
+        self._fewest_constants = math.inf
         self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
 
     def add(self, update: int, agent_steps: int, values: Mapping[str, float]) -> None:
@@ -79,19 +83,18 @@ class History:
         episodes = int(values.get(EPISODES, 0))
         self.num_episodes += episodes
         self.num_at_limit += episodes * values.get("rollout/time_limit_share", 0.0)
+        self._follow_constants(values)
         if RETURN not in values:
             return
         # A sum of equal numbers may differ from their product in the last bits.
         if values.get(RETURN_STD, 0.0) > 1e-6 * max(1.0, abs(values[RETURN])):
             self.is_return_constant = False
-        if self.baseline is None and self.num_episodes >= BASELINE_EPISODES:
-            first = Returns(
-                values[RETURN], values.get(RETURN_STD, 0.0), min(self.num_episodes, WINDOW_EPISODES)
-            )
-            self.earliest = self.earliest or first
+        if self.earliest is None and self.num_episodes >= BASELINE_EPISODES:
+            self.earliest = self._newest(values)
+        if self.baseline is None and self.num_episodes >= max(BASELINE_EPISODES, self.num_slots):
             length = values.get("rollout/ep_len_mean", 0.0)
             if agent_steps >= BASELINE_LENGTHS * length * self.num_slots:
-                self.baseline = first
+                self.baseline = self._newest(values)
                 self.is_baseline_untrained = self._is_untrained()
         now = self.now
         if now is None or self.baseline is None:
@@ -114,6 +117,20 @@ class History:
         count = max(1, min(self.num_episodes, max(WINDOW_EPISODES, episodes)))
         return Returns(sum(means) / len(means), max(deviations), count)
 
+    def _follow_constants(self, values: Mapping[str, float]) -> None:
+        """A learner that was started anew has seen little: what once changed is no constant."""
+        count = values.get("rollout/constant_observations", math.inf)
+        if count > self._fewest_constants:
+            return
+        self._fewest_constants, self.constants = count, None
+        place = values.get("rollout/first_constant_observation")
+        value = values.get("rollout/first_constant_value")
+        if count > 0 and place is not None and value is not None:
+            self.constants = int(count), int(place), value
+
+    def _newest(self, values: Mapping[str, float]) -> Returns:
+        return Returns(values[RETURN], values.get(RETURN_STD, 0.0), min(self.num_episodes, WINDOW_EPISODES))
+
     def _is_untrained(self) -> bool:
         if self.num_updates <= UNTRAINED_UPDATES:
             return True
@@ -124,6 +141,15 @@ class History:
         ]
         known = [share for share in (*shares, *spreads) if share is not None]
         return bool(known) and min(known) > UNDECIDED
+
+    def constant_reward(self, num_updates: int) -> float | None:
+        """Of every step of the newest rows; None where it varied, or an episode ended by itself."""
+        rows = list(self._rows)[-num_updates:]
+        rewards = {
+            row.get(name, math.nan) for row in rows for name in ("rollout/reward_min", "rollout/reward_max")
+        }
+        is_cut = all(row.get("rollout/time_limit_share", 1.0) == 1.0 for row in rows)
+        return rewards.pop() if len(rows) == num_updates and len(rewards) == 1 and is_cut else None
 
     def last(self, name: str) -> float | None:
         """A metric's newest value."""

@@ -16,6 +16,7 @@ from attract.diagnosis.sign import (
 HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
+USUAL_KL = 0.02
 
 
 def kl_high(history: History, facts: RunFacts) -> Sign | None:
@@ -29,7 +30,7 @@ def kl_high(history: History, facts: RunFacts) -> Sign | None:
         text = (
             f"each update changes the policy{named(policy)} too much: KL {kl:.2g}, {percent(clipped)} clipped"
         )
-        return Sign(kl, text, "kl-high", {"lower_rate": rate / (5 if kl < 1 else 100)})
+        return Sign(kl, text, "kl-high", {"lower_rate": rate * _slower(kl)})
     return None
 
 
@@ -107,7 +108,8 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
         f"the policy cannot foresee its returns (explained variance {max(known):.2g} after "
         f"{history.num_updates} updates), and they do not improve"
     )
-    return Sign(max(known), text, "value-unexplained")
+    advice = "remembering" if facts.has_memory else "forgetful"
+    return Sign(max(known), text, f"value-unexplained/{advice}")
 
 
 def no_improvement(history: History, facts: RunFacts) -> Sign | None:
@@ -120,3 +122,8 @@ def no_improvement(history: History, facts: RunFacts) -> Sign | None:
         f"({baseline.mean:.4g})"
     )
     return Sign(now.mean, text, "no-improvement")
+
+
+def _slower(kl: float) -> float:
+    """A factor on the learning rate under which updates may be of a usual size."""
+    return min(0.2, max(0.01, USUAL_KL / max(kl, 1e-9)))

@@ -57,10 +57,12 @@ class ExperienceHealth:
         return found
 
     def _follow(self, batch: Batch) -> None:
+        is_whole = bool(batch.valid.all())
         for key, array in sorted(batch.observation.items()):
             if array.dtype == torch.uint8 or array[0, 0].numel() > MAX_FOLLOWED_NUMBERS:
                 continue
-            numbers = array[batch.valid].reshape(-1, array[0, 0].numel()).float()
+            seen = array.flatten(0, 1) if is_whole else array[batch.valid]
+            numbers = seen.reshape(-1, array[0, 0].numel()).float()
             if numbers.shape[0] == 0:
                 continue
             lowest, highest = numbers.amin(0).cpu(), numbers.amax(0).cpu()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from attract.allocator import keep_freed_memory
-from attract.errors import FederationError
+from attract.errors import CheckpointError, ConfigurationError, FederationError
 from attract.learner.channel import Channel
 from attract.runs.log_files import redirect_output
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
@@ -24,6 +24,9 @@ SWITCH_SECONDS = 0.0005
 after each sync of a file; Python's own 5 ms delayed every version."""
 _PR_SET_PDEATHSIG = 1
 _TEXT_LIMIT = 20_000
+
+HOPELESS = (ConfigurationError, CheckpointError)
+"""Failures that another learner in the place of this one would meet again."""
 
 Incoming = ToLearner | Exception | None
 """What the main thread is woken by: a message, a failure on another thread, or the parent's end."""
@@ -49,7 +52,7 @@ def run(fd: int) -> int:
         stack = traceback.format_exc()
         print(stack, file=sys.stderr, flush=True)
         text = f"{type(error).__name__}: {error}"
-        is_final = isinstance(error, FederationError) and error.is_final
+        is_final = error.is_final if isinstance(error, FederationError) else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:

@@ -19,6 +19,8 @@ from attract.schema.game import GameDescription, GameReference
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
+LATEST = "latest"
+"""In place of a run's id: the newest run that has a policy."""
 LOCK = ".lock"
 LOCK_ATTEMPTS = 5
 LOCK_RETRY_SECONDS = 0.02
@@ -56,6 +58,52 @@ def list_run_ids(runs_dir: Path) -> list[str]:
     return [path.name for path in found]
 
 
+def find_run(runs_dir: Path, run_id: str) -> str:
+    """`run_id` itself, or for `latest` the newest run that has a policy.
+
+    Raises: ConfigurationError: when there is no such run.
+    """
+    if run_id != LATEST:
+        return RunDirectory.view(runs_dir, run_id).run_id
+    for known in _trained_run_ids(runs_dir):
+        return known
+    raise ConfigurationError(
+        f"there is no latest run: none in {runs_dir} has a policy yet",
+        fix="train one, or name another folder with --runs-dir",
+    )
+
+
+def discard_unused(runs_dir: Path, run_id: str, *, keep_logs: bool) -> Path | None:
+    """Take a run away that has ended without ever having had a policy; one that has is left alone.
+
+    Args:
+        keep_logs: move it to the trash of `runs_dir` instead of removing it.
+
+    Returns: where it is in the trash, if it is there.
+    """
+    path = runs_dir / run_id
+    directory = RunDirectory(path, None)
+    if not path.is_dir() or directory.versions() or is_locked(path):
+        return None
+    if keep_logs:
+        return _to_trash(path)
+    shutil.rmtree(path)
+    return None
+
+
+def _trained_run_ids(runs_dir: Path) -> list[str]:
+    """Ids of the runs that have a policy, the newest first."""
+    known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
+    return [one for one in known if RunDirectory(runs_dir / one, None).marked("latest") is not None]
+
+
+def _to_trash(path: Path) -> Path:
+    trash = path.parent / TRASH
+    trash.mkdir(exist_ok=True)
+    place = trash / f"{path.name}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return path.rename(place)
+
+
 def is_locked(path: Path) -> bool:
     """Whether some process, this one included, is writing the run in folder `path`."""
     try:
@@ -86,10 +134,18 @@ class RunDirectory:
 
         An existing one is refused; with `force` it is moved into the trash of `runs_dir`, never deleted.
 
-        Raises: ConfigurationError: when the run exists without `force`, or another process writes it.
+        Raises: ConfigurationError: when the run exists without `force`, another process writes it, or nothing
+            can be written there.
         """
         path = runs_dir / check_run_id(run_id)
-        runs_dir.mkdir(parents=True, exist_ok=True)
+        if run_id == LATEST:
+            raise ConfigurationError(
+                "latest means the newest run, whichever that is", setting="run_id", fix="choose another name"
+            )
+        try:
+            runs_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(runs_dir, error) from None
         if path.exists() or path.is_symlink():
             if not force:
                 raise ConfigurationError(
@@ -98,11 +154,12 @@ class RunDirectory:
                     fix="choose another --run-id, go on with it by --resume, or replace it by --force",
                 )
             fd = _lock(path)
-            trash = runs_dir / TRASH
-            trash.mkdir(exist_ok=True)
-            path.rename(trash / f"{run_id}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}")
+            _to_trash(path)
             os.close(fd)
-        path.mkdir()
+        try:
+            path.mkdir()
+        except OSError as error:
+            raise _unusable(runs_dir, error) from None
         directory = cls(path, _lock(path))
         for name in ("checkpoints", "logs", "export"):
             (path / name).mkdir()
@@ -125,9 +182,9 @@ class RunDirectory:
         """
         path = runs_dir / check_run_id(run_id)
         if not (path / "config.yaml").is_file():
-            known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
+            known = _trained_run_ids(runs_dir)
             fix = f"newest runs there: {', '.join(known[:5])}" if known else "there are no runs there yet"
-            raise ConfigurationError(f"no run {run_id} in {runs_dir}", setting="run_id", fix=fix)
+            raise ConfigurationError(f"there is no run {run_id} in {runs_dir}", fix=fix)
         return cls(path, None)
 
     def close(self) -> None:
@@ -239,6 +296,14 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _unusable(runs_dir: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(
+        f"no run can be written in {runs_dir}: {error.strerror}",
+        setting="runs folder",
+        fix="name a folder that you may write to, by --runs-dir or ATTRACT_RUNS_DIR",
+    )
 
 
 def _versions(checkpoints: Path) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """The metrics store: one transaction per update in SQLite, and what the dashboard asks of it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     create_engine,
     delete,
     event,
     func,
     insert,
+    literal_column,
     select,
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
@@ -225,55 +227,90 @@ class MetricsStore:
         to_steps: float | None = None,
         max_points: int = 500,
     ) -> MetricsView:
-        """Series over [from_steps, to_steps] of agent steps, at most `max_points` (>= 1) each.
+        """Series over [from_steps, to_steps] of agent steps, at most `max_points` (>= 1) each, on one axis.
 
-        Rows are put into buckets of equal count, in order of update. Each point is its bucket's mean; `low`
-        and `high` are its extremes, so that no spike is lost. Unknown names give empty series.
+        Updates are put into buckets of equal count. Each point is its bucket's mean; `low` and `high` are its
+        extremes, so that no spike is lost. Unknown names give empty series.
         """
         known = self.names()
         wanted = known if names is None else list(dict.fromkeys(names))
-        series = [self._series(name, from_steps, to_steps, max_points) for name in wanted]
-        return MetricsView(run_id=run_id, names=known, series=series)
-
-    def _series(
-        self, name: str, from_steps: float | None, to_steps: float | None, max_points: int
-    ) -> MetricSeries:
-        inner = (
-            select(
-                func.ntile(max_points).over(order_by=METRICS.c.update).label("bucket"),
-                UPDATES.c.agent_steps,
-                UPDATES.c.seconds,
-                METRICS.c.value,
-            )
-            .join(UPDATES, UPDATES.c.update == METRICS.c.update)
-            .where(METRICS.c.name == name)
-        )
+        query = select(UPDATES.c.update, UPDATES.c.agent_steps, UPDATES.c.seconds).order_by(UPDATES.c.update)
         if from_steps is not None:
-            inner = inner.where(UPDATES.c.agent_steps >= from_steps)
+            query = query.where(UPDATES.c.agent_steps >= from_steps)
         if to_steps is not None:
-            inner = inner.where(UPDATES.c.agent_steps <= to_steps)
-        rows = inner.subquery()
-        query = (
-            select(
-                func.avg(rows.c.agent_steps),
-                func.avg(rows.c.seconds),
-                func.avg(rows.c.value),
-                func.min(rows.c.value),
-                func.max(rows.c.value),
-            )
-            .group_by(rows.c.bucket)
-            .order_by(rows.c.bucket)
-        )
+            query = query.where(UPDATES.c.agent_steps <= to_steps)
         with self._engine.connect() as connection:
-            points = connection.execute(query).all()
-        return MetricSeries(
-            name=name,
-            agent_steps=_column(points, 0),
-            seconds=_column(points, 1),
-            values=_column(points, 2),
-            low=_column(points, 3),
-            high=_column(points, 4),
+            rows = connection.execute(query).all()
+            buckets = _Buckets([row.update for row in rows], max_points)
+            # By name, so that SQLite reads each in the order it lies in: half the time of one query for all.
+            found = [(name, connection.execute(_POINTS, buckets.of(name)).all()) for name in wanted]
+        # A bucket is on the axis when any series has a value in it.
+        used = sorted({point.bucket for _, points in found for point in points})
+        place = {bucket: index for index, bucket in enumerate(used)}
+        return MetricsView(
+            run_id=run_id,
+            names=known,
+            agent_steps=buckets.means([row.agent_steps for row in rows], used),
+            seconds=buckets.means([row.seconds for row in rows], used),
+            series=[_series(name, points, place) for name, points in found],
         )
+
+
+class _Buckets:
+    """`updates` (numbers, ascending) in at most `most` buckets of neighbours."""
+
+    def __init__(self, updates: Sequence[int], most: int) -> None:
+        self._first = updates[0] if updates else 0
+        self._span = updates[-1] - self._first + 1 if updates else 1
+        self._most = min(most, self._span)
+        self._updates = updates
+
+    def of(self, name: str) -> dict[str, Any]:
+        """Parameters of `_POINTS`."""
+        last = self._first + self._span - 1 if self._updates else -1
+        return {"name": name, "first": self._first, "last": last, "most": self._most, "span": self._span}
+
+    def means(self, values: Sequence[float], used: Sequence[int]) -> list[float]:
+        """Mean of the values, one per update, in each bucket of `used`."""
+        sums: dict[int, tuple[float, int]] = {}
+        for update, value in zip(self._updates, values, strict=True):
+            bucket = (update - self._first) * self._most // self._span
+            total, count = sums.get(bucket, (0.0, 0))
+            sums[bucket] = total + value, count + 1
+        return [sums[bucket][0] / sums[bucket][1] for bucket in used]
+
+
+_BUCKET = (METRICS.c.update - bindparam("first")) * bindparam("most") // bindparam("span")
+_POINTS = (
+    select(
+        _BUCKET.label("bucket"),
+        func.count().label("number"),
+        func.avg(METRICS.c.value).label("mean"),
+        func.min(METRICS.c.value).label("low"),
+        func.max(METRICS.c.value).label("high"),
+    )
+    .where(METRICS.c.name == bindparam("name"))
+    .where(METRICS.c.update.between(bindparam("first"), bindparam("last")))
+    .group_by(literal_column("bucket"))
+    .order_by(literal_column("bucket"))
+)
+
+
+def _series(name: str, points: Sequence[Any], place: Mapping[int, int]) -> MetricSeries:
+    at = [place[point.bucket] for point in points]
+    thinned = any(point.number > 1 for point in points)
+    return MetricSeries(
+        name=name,
+        at=None if len(at) == len(place) else at,
+        values=[_short(point.mean) if thinned else float(point.mean) for point in points],
+        low=[_short(point.low) for point in points] if thinned else None,
+        high=[_short(point.high) for point in points] if thinned else None,
+    )
+
+
+def _short(value: float) -> float:
+    """What a chart can show of a thinned value: the other ten digits would be most of the answer."""
+    return float(f"{value:.6g}")
 
 
 def _add_event(connection: Connection, kind: str, data: str) -> Event:
@@ -281,10 +318,6 @@ def _add_event(connection: Connection, kind: str, data: str) -> Event:
     if key is None:
         raise RuntimeError("SQLite gave no event id")
     return Event(int(key[0]), kind, data)
-
-
-def _column(points: Iterable[Any], index: int) -> list[float]:
-    return [float(point[index]) for point in points]
 
 
 def _put_fact(connection: Connection, key: str, data: Any) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field
 from attract.schema.base import Count, Name, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
+from attract.schema.messages import ParameterDistribution
 
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
 
@@ -31,11 +32,57 @@ class StartRun(WireModel):
     run_id: Name | None = None
 
 
+class SettingProblem(WireModel):
+    """What is wrong with one setting."""
+
+    setting: Text
+    """Its path, as `ppo.learning_rate`; empty where several together cannot work."""
+    error: Text
+
+
 class Problem(WireModel):
     """Body of every 4xx and 5xx answer."""
 
     error: Text
     fix: Text | None = None
+    problems: list[SettingProblem] = []
+    """Setting by setting, where settings were refused."""
+
+
+class PresetView(WireModel):
+    """A named set of settings that can be chosen."""
+
+    name: Name
+    help: Text
+    """When to take it."""
+
+
+class SettingsForm(WireModel):
+    """Body of `GET /api/settings`: what can be set of a run."""
+
+    json_schema: dict[str, Any]
+    """JSON Schema of the run settings, without references: title, description, default, limits of each."""
+    common: list[Text]
+    """Paths of the settings that a form shows first."""
+    presets: list[PresetView]
+
+
+class SettingsRequest(WireModel):
+    """Body of `POST /api/settings`: what would a run of `game` use with these? Nothing is started."""
+
+    game: Name
+    settings: dict[str, Any] = {}
+
+
+class SettingsView(WireModel):
+    """Answer to `POST /api/settings`."""
+
+    own: dict[str, Any]
+    """Every setting as a run uses it when nothing is sent: defaults, and the game's own above them."""
+    effective: dict[str, Any] | None
+    """Every setting as a run would use it with what was sent; None when that cannot work."""
+    problems: list[SettingProblem]
+    """Why it cannot work."""
 
 
 class WorkerView(WireModel):
@@ -191,11 +238,13 @@ class LessonView(WireModel):
     """Why it changed; None where it did not."""
 
 
-class RunView(WireModel):
-    """One run, active or past."""
+class RunSummary(WireModel):
+    """One run of `GET /api/runs`, active or past."""
 
     run_id: Name
     game: Name
+    title: Text = ""
+    """The game's, as `GET /api/games` has it."""
     state: RunState
     created: Text
     """UTC, ISO 8601: a label, nothing is decided by it."""
@@ -211,11 +260,20 @@ class RunView(WireModel):
     goal: float | None
     total_steps: Count | None
     error: Text | None = None
+
+
+class RunView(RunSummary):
+    """One run with everything that is known of it."""
+
+    newest_model: Count | None = None
+    """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
     findings: list[Finding] = []
     evaluation: EvaluationView | None = None
     lesson: LessonView | None = None
     """None without lessons."""
+    parameters: dict[str, ParameterDistribution] = {}
+    """How the game's parameters are drawn at each start now: the run's own, and the lesson's above them."""
     description: GameDescription | None = None
     game_reference: GameReference | None = None
     settings: dict[str, Any] = {}
@@ -225,13 +283,13 @@ class MetricSeries(WireModel):
     """One metric, downsampled at the server to at most `max_points`."""
 
     name: Name
-    agent_steps: list[float]
-    seconds: list[float]
-    """Since the start of the run, same length."""
+    at: list[Count] | None = None
+    """Place of each value on the view's axis; None: they are all there, in order."""
     values: list[float]
-    low: list[float]
-    """Smallest value of each bucket."""
-    high: list[float]
+    """Mean of each bucket."""
+    low: list[float] | None = None
+    """Smallest value of each bucket; None where no bucket has more than one."""
+    high: list[float] | None = None
 
 
 class MetricsView(WireModel):
@@ -240,7 +298,16 @@ class MetricsView(WireModel):
     run_id: Name
     names: list[Name]
     """All metric names of this run."""
+    agent_steps: list[float]
+    """The axis that all series share: of each bucket of updates, the mean."""
+    seconds: list[float]
+    """The same in seconds since the start of the run."""
     series: list[MetricSeries]
+
+    def steps_of(self, name: str) -> list[float]:
+        """Agent steps of each value of a series. Raises: StopIteration: when it is not there."""
+        series = next(one for one in self.series if one.name == name)
+        return self.agent_steps if series.at is None else [self.agent_steps[index] for index in series.at]
 
 
 class MetricsRow(WireModel):

@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from attract.collection import effects
 from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
 from attract.curriculum.director import Director
-from attract.errors import AttractError
+from attract.errors import AttractError, ConfigurationError
 from attract.schema.api import (
     CheckView,
     EvaluationView,
@@ -40,6 +41,7 @@ from attract.server.run_plan import begin_inference_message, begin_message, coll
 from attract.server.run_progress import RunProgress, RunResult
 from attract.server.run_record import RunRecord
 from attract.server.sockets import SocketHub
+from attract.server.start_checks import check_same_spaces
 from attract.server.update_flow import UpdateFlow
 from attract.settings import RunSettings
 
@@ -102,7 +104,15 @@ class ActiveRun:
         self._check = check
         created = str(record.directory.read_config()["created"])
         director = Director(settings)
-        self._progress = RunProgress(self.run_id, created, settings, module.reference, clock, director)
+        self._progress = RunProgress(
+            self.run_id,
+            created,
+            settings,
+            module.reference,
+            clock,
+            director,
+            title=games.title_of(module.reference.name),
+        )
         self._core = CollectionCore(
             replace(
                 collection_config(settings, self.run_id, module.reference),
@@ -293,10 +303,12 @@ class ActiveRun:
         config = self._core.config.fitted(description)
         directory = self._record.directory
         try:
+            if self._initialize_from is not None:
+                check_same_spaces(Path(self._initialize_from), description)
             self._course.described(description)
             self.browsers.store = store = create_store(self.settings, config, directory, description)
         except AttractError as error:
-            self.fail(str(error))
+            self.fail(str(error), refused=isinstance(error, ConfigurationError))
             return
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
@@ -366,9 +378,10 @@ class ActiveRun:
             self._progress.error = None
             self._background.spawn(self.resume() if self._paused_by_disk else self._news.changed())
 
-    def fail(self, error: str) -> None:
-        """The run cannot go on: it ends, and says why."""
+    def fail(self, error: str, *, refused: bool = False) -> None:
+        """The run cannot go on: it ends, and says why; `refused`: what was asked for cannot be."""
         self._progress.error = error
+        self._progress.refused = refused
         self.end("failed")
 
     def end(self, state: RunState, *, version: int | None = None) -> None:
@@ -383,9 +396,12 @@ class ActiveRun:
         try:
             self.carry_out(self._core.stop(self._clock()))
             if await self._record.disk.allows(self._updates.idle):
-                version, export = await self._last_export(version)
+                version, export, problem = await self._last_export(version)
+                # From now on pages get what was exported, and nothing else.
+                self._progress.newest_model = None if export is None else version
                 await self._learner.close()
-                self._progress.state = state
+                self._progress.error = self._progress.error or problem
+                self._progress.state = state if problem is None else "failed"
             else:
                 self._progress.error = f"ended without what could not be saved: {self._record.disk.reason}"
                 self._progress.state = "failed"
@@ -401,16 +417,15 @@ class ActiveRun:
             await self._release()
             self.finished.set_result(self._progress.result(version, export))
 
-    async def _last_export(self, version: int | None) -> tuple[int | None, str | None]:
-        """The version exported and where, as far as there is something to export."""
+    async def _last_export(self, version: int | None) -> tuple[int | None, str | None, str | None]:
+        """The version exported and where, as far as there is something to export; what went wrong with it."""
         if not self._train or not self._updates.ready.is_set():
-            return version, None
+            return version, None, None
         try:
             folder = self._record.directory.export
-            return await self._export(str(folder.resolve()), version), str(folder)
+            return await self._export(str(folder.resolve()), version), str(folder), None
         except AttractError as error:
-            self._progress.error = self._progress.error or str(error)
-            return version, None
+            return version, None, str(error)
 
     async def _release(self) -> None:
         """Nothing more is heard or written; the run directory is free."""

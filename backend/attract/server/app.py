@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from attract import __version__
 from attract.schema import close_codes
+from attract.server.compression import CompressionMiddleware
 from attract.server.games import PACKAGE_DIR, GameLibrary
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.learner_link import StartLearner
@@ -58,6 +59,7 @@ def build_app(
     )
     add_routes(app, settings, guard=guard, service=service, games=games, hub=hub, build=build)
     check_roles(app.routes)
+    app.add_middleware(CompressionMiddleware)
     app.add_middleware(
         GuardMiddleware, guard=guard, routes=app.routes, request_seconds=settings.request_seconds
     )

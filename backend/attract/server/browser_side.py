@@ -68,7 +68,7 @@ class BrowserSide:
                 self._control.carry_out(self._core.receive(connection_id, message, now))
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
-                self._control.fail(str(error))
+                self._control.fail(str(error), refused=True)
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""

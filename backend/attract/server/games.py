@@ -122,22 +122,29 @@ class GameLibrary:
             return own
         return method_stack(method, module.code.decode(errors="replace"), self._map_of(sha256))
 
+    def title_of(self, game: str) -> str:
+        """What a bundled game, or a module's file, is called on screen."""
+        stem = re.sub(r"[-_.\s]+", " ", Path(game).name.split(".")[0]).strip()
+        words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
+        return self._titles().get(game, words or game)
+
     async def entries(self) -> list[GameEntry]:
-        """Every game that can be trained here, bundled ones first, each with its built module."""
-        titles = self._titles()
+        """Every game that can be trained here, one's own first, each with its built module."""
         entries: list[GameEntry] = []
-        for name in self.bundled_names():
-            module = await self.resolve(name)
-            title = titles.get(name, name.replace("-", " ").title())
-            entries.append(GameEntry(name=name, title=title, bundled=True, reference=module.reference))
         for name in await asyncio.to_thread(lambda: list(self._project_modules())):
-            title = Path(name).name.split(".")[0].replace("-", " ").title()
+            title = self.title_of(name)
             try:
                 module = await self.resolve(name)
                 entry = GameEntry(name=name, title=title, bundled=False, reference=module.reference)
             except (ConfigurationError, GameError) as error:
-                entry = GameEntry(name=name, title=title, bundled=False, error=str(error)[:20_000])
+                entry = GameEntry(name=name, title=title, bundled=False, error=_told(error))
             entries.append(entry)
+        entries.sort(key=lambda entry: entry.error is not None)
+        for name in self.bundled_names():
+            module = await self.resolve(name)
+            entries.append(
+                GameEntry(name=name, title=self.title_of(name), bundled=True, reference=module.reference)
+            )
         return entries
 
     def _titles(self) -> dict[str, str]:
@@ -247,6 +254,11 @@ class GameLibrary:
             except ValueError:
                 self._maps[sha256] = None
         return self._maps[sha256]
+
+
+def _told(error: ConfigurationError | GameError) -> str:
+    """Why a module is no game here, without what only a log needs."""
+    return (error.text if isinstance(error, GameError) else str(error))[:20_000]
 
 
 def find_esbuild(web_dir: Path) -> Path:

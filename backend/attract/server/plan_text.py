@@ -8,21 +8,48 @@ from attract.settings import RunSettings
 SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 
 
-def plan_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
-    """Sizes and schedules that were derived, a line each.
+def plan_lines(
+    settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool = True
+) -> list[str]:
+    """Sizes, schedules and the end that follow from the settings, a line each; the first says the most.
 
     Args:
         settings: of the run, all layers merged.
         description: what the game says of itself.
         game: where its module is.
+        verbose: tell how an update is made too.
     """
     return [
-        _batch_line(settings, description, game),
+        _summary_line(settings, description, game),
+        *([_batch_line(settings, description, game)] if verbose else []),
         *_policy_lines(settings, description, game),
-        *_minibatch_lines(settings, description, game),
-        _schedule_line(settings),
-        *_correction_lines(settings),
+        *(_minibatch_lines(settings, description, game) if verbose else []),
+        *_schedule_lines(settings, verbose=verbose),
+        *(_correction_lines(settings) if verbose else []),
     ]
+
+
+def _summary_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
+    config = collection_config(settings, "plan", game).fitted(description)
+    games = config.num_workers * config.num_instances
+    agents = "" if description.num_agents == 1 else f" of {description.num_agents} agents"
+    workers = "1 worker" if config.num_workers == 1 else f"{config.num_workers} workers"
+    steps = config.batch_target(description) * config.horizon
+    return (
+        f"training: {games} games{agents} at once in {workers}, an update every {steps:,} steps; "
+        f"{_end(settings)}"
+    )
+
+
+def _end(settings: RunSettings) -> str:
+    goal, total = settings.until_return, settings.total_steps
+    if goal is None and total is None:
+        return "no end given: Ctrl-C stops, saves and exports"
+    ends = [
+        *([] if goal is None else [f"when the mean return is {goal:g}"]),
+        *([] if total is None else [f"after {total:,} steps"]),
+    ]
+    return f"it ends {' or '.join(ends)}"
 
 
 def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
@@ -68,17 +95,19 @@ def _cut(settings: RunSettings, segments: int) -> str:
     )
 
 
-def _schedule_line(settings: RunSettings) -> str:
+def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
     over = settings.ppo.schedule_steps or settings.total_steps
     if not names:
-        return "schedules: none, every rate stays as it is"
+        return ["schedules: none, every rate stays as it is"] if verbose else []
     if over is None:
-        return (
+        return [
             f"schedules: {', '.join(names)} stay constant, there is nothing to run over: "
             "give --total-steps or --ppo.schedule-steps"
-        )
-    return f"schedules: {', '.join(names)} over {over} agent steps"
+        ]
+    # That they end with the run is what anybody expects.
+    is_told = verbose or over != settings.total_steps
+    return [f"schedules: {', '.join(names)} over {over} agent steps"] if is_told else []
 
 
 def _is_scheduled(ppo: PpoSettings, name: str) -> bool:

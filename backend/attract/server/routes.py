@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -21,15 +22,21 @@ from attract.schema.api import (
     LogView,
     MetricsView,
     Problem,
+    RunSummary,
     RunView,
     ServerInfo,
     Session,
+    SettingsForm,
+    SettingsRequest,
+    SettingsView,
     StartRun,
 )
+from attract.server.compression import smallest
 from attract.server.events import event_of, stream_events
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
+from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
 from attract.settings import ServerSettings
 
@@ -134,6 +141,18 @@ def _add_server_routes(
     async def get_games() -> list[GameEntry]:
         return await games.entries()
 
+    form = settings_form()
+
+    @app.get("/api/settings")
+    @role("viewer")
+    async def get_settings() -> SettingsForm:
+        return form
+
+    @app.post("/api/settings")
+    @role("viewer")
+    def try_settings(body: SettingsRequest) -> SettingsView:
+        return settings_view(games, body.game, body.settings)
+
     # The content hash is 256 bits that only members of a run are told; a module worker cannot send a token.
     @app.get("/games/{sha256}.js")
     @role("public")
@@ -160,8 +179,8 @@ def _add_server_routes(
 def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @app.get("/api/runs")
     @role("viewer")
-    def get_runs() -> list[RunView]:
-        return service.views()
+    def get_runs() -> list[RunSummary]:
+        return service.summaries()
 
     @app.post("/api/runs", status_code=201)
     @role("admin")
@@ -247,13 +266,22 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
         onnx = service.policy(run_id, int(version), policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
+    @app.get("/api/runs/{run_id}/policy.json")
+    @role("viewer")
+    def get_policy_document(run_id: str) -> Response:
+        return Response(
+            service.policy_document(run_id),
+            media_type="application/json",
+            headers={"cache-control": NO_STORE},
+        )
+
 
 def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
     folder = (settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard"
 
     @app.get("/{path:path}", include_in_schema=False)
     @role("public")
-    def get_page(path: str) -> Response:
+    def get_page(path: str, request: Request) -> Response:
         top = folder.resolve()
         file = (top / (path or "index.html")).resolve()
         if not file.is_relative_to(top) or not file.is_file():
@@ -262,7 +290,10 @@ def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
                 404, Problem(error=f"there is no {path or 'dashboard'}", fix=fix).model_dump()
             )
         hashed = path.startswith("assets/")
-        return FileResponse(file, headers={"cache-control": IMMUTABLE if hashed else "no-cache"})
+        kind, _ = guess_type(file.name)
+        sent, encoding = smallest(file, request.headers)
+        headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
+        return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
 
 
 def _add_problems(app: FastAPI) -> None:
@@ -273,7 +304,8 @@ def _add_problems(app: FastAPI) -> None:
             fix = error.fix if isinstance(error, ConfigurationError) else None
             text = error.problem if isinstance(error, ConfigurationError) else str(error)
             setting = error.setting if isinstance(error, ConfigurationError) else None
-            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix)
+            problems = setting_problems(error) if isinstance(error, ConfigurationError) else []
+            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix, problems=problems)
             return JSONResponse(problem.model_dump(mode="json"), status)
 
         return handle

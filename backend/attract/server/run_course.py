@@ -40,8 +40,8 @@ class RunControl(Protocol):
         """End in good order; `version`: to export, None: the newest."""
         ...
 
-    def fail(self, error: str) -> None:
-        """The run cannot go on."""
+    def fail(self, error: str, *, refused: bool = False) -> None:
+        """The run cannot go on; `refused`: what was asked for cannot be."""
         ...
 
     def broke(self, error: BaseException) -> None:
@@ -191,7 +191,7 @@ class RunCourse:
 
     def _set_lesson(self) -> None:
         director, now = self._director, self._clock()
-        parameters = director.parameters()
+        parameters = self._progress.parameters = director.parameters()
         if parameters or director.lesson_id is not None:
             self._core.set_evaluation_parameters(director.base_parameters())
             self._control.carry_out(self._core.set_lesson(director.lesson_id, parameters, now))

@@ -24,6 +24,7 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.learner import Counters, Ready
+from attract.schema.messages import ParameterDistribution
 from attract.server.events import Kind
 from attract.server.goal import Goal
 from attract.server.run_plan import policy_ids
@@ -51,6 +52,8 @@ class RunResult:
     export: str | None
     """Folder with the policies' models and policy.json; None when nothing could be exported."""
     error: str | None = None
+    refused: bool = False
+    """Whether it never began, since what was asked for cannot be."""
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning, as it stood at the end."""
 
@@ -66,20 +69,29 @@ class RunProgress:
         game: GameReference,
         clock: Callable[[], float],
         director: Director,
+        *,
+        title: str = "",
     ) -> None:
-        """`created`: UTC time as a label."""
+        """`created`: UTC time as a label; `title`: the game's, for people."""
         self.run_id = run_id
         self.state: RunState = "starting"
         self.error: str | None = None
+        self.refused = False
+        """Whether the error is one of use: what was asked for cannot be."""
         self.evaluation: EvaluationView | None = None
         self.counters = Counters()
         self.policy_version = 0
         self.description: GameDescription | None = None
         self.goal = Goal(settings.until_return, settings.total_steps, director.window)
         self.statistics = Statistics({})
+        self.newest_model: int | None = None
+        """The newest version whose models pages can have."""
+        self.parameters: dict[str, ParameterDistribution] = {}
+        """What games of training are started with now."""
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
         self._created = created
+        self._title = title
         self.settings = settings
         self._director = director
         self._game = game
@@ -148,6 +160,7 @@ class RunProgress:
         return RunView(
             run_id=self.run_id,
             game=self._game.name,
+            title=self._title,
             state=self.state,
             created=self._created,
             seed=self.settings.seed,
@@ -162,10 +175,12 @@ class RunProgress:
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
+            newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,
             evaluation=self.evaluation,
             lesson=self.lesson(),
+            parameters=self.parameters,
             description=self.description,
             game_reference=self._game,
             settings=self.settings.model_dump(mode="json"),
@@ -259,6 +274,7 @@ class RunProgress:
             goal_reached=self.goal.reached,
             export=export,
             error=self.error,
+            refused=self.refused,
             findings=self.findings,
         )
 

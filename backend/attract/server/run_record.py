@@ -20,7 +20,7 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
-from attract.schema.api import MetricsView, RunView
+from attract.schema.api import MetricsView, RunState, RunView
 from attract.schema.base import WireModel
 from attract.server.disk_watch import DiskWatch
 from attract.server.events import EventHub, Kind
@@ -177,27 +177,24 @@ class RunArchive:
         Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
         """
         directory = self.directory(run_id)
+        data = self.kept_view(directory)
+        reference, description = directory.read_game()
+        found = {"description": description, "game_reference": reference}
+        view = RunView.model_validate({**data, **found, "newest_model": self.exported_version(run_id)})
+        return view.model_copy(update={"state": state_now(directory, view.state)})
+
+    def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
+        """What a run's database keeps of how it stood last.
+
+        Raises: ConfigurationError: when nothing was kept of it.
+        """
         if not directory.metrics_path.is_file():
-            raise ConfigurationError(f"run {run_id} has no metrics yet")
+            raise ConfigurationError(f"run {directory.run_id} has no metrics yet")
         with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
             data = store.fact(VIEW)
         if data is None:
-            raise ConfigurationError(f"run {run_id} has not begun")
-        reference, description = directory.read_game()
-        view = RunView.model_validate({**data, "description": description, "game_reference": reference})
-        if view.state in UNFINISHED and not is_locked(directory.path):
-            return view.model_copy(update={"state": "stopped"})
-        return view
-
-    def views(self) -> list[RunView]:
-        """All runs that can be read, newest first."""
-        views: list[RunView] = []
-        for run_id in self.run_ids():
-            try:
-                views.append(self.view(run_id))
-            except (ConfigurationError, ValueError) as error:
-                log.debug("run %s cannot be read: %s", run_id, error)
-        return views
+            raise ConfigurationError(f"run {directory.run_id} has not begun")
+        return data
 
     def metrics(
         self,
@@ -239,6 +236,15 @@ class RunArchive:
         name = model_file(policy_id, self.policy_ids(run_id))
         return (self.directory(run_id).export / name).read_bytes()
 
+    def exported_document(self, run_id: str) -> bytes | None:
+        """The export's `policy.json`, which says what the models need; None unless all of them are there.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        if self.exported_version(run_id) is None:
+            return None
+        return (self.directory(run_id).export / DOCUMENT_FILE).read_bytes()
+
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.
 
@@ -254,6 +260,11 @@ class RunArchive:
         """
         with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
             return store.last_event_id()
+
+
+def state_now(directory: RunDirectory, state: RunState) -> RunState:
+    """The state of a run that was left in `state`: a process that died said nothing."""
+    return "stopped" if state in UNFINISHED and not is_locked(directory.path) else state
 
 
 @contextlib.contextmanager

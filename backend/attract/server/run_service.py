@@ -4,14 +4,22 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.presets import layer_settings
-from attract.runs.directory import RunDirectory, create_run_id
+from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
 from attract.runs.metrics import Event
 from attract.schema import close_codes
-from attract.schema.api import CheckView, EvaluationView, FleetView, LogView, MetricsView, RunView
+from attract.schema.api import (
+    CheckView,
+    EvaluationView,
+    FleetView,
+    LogView,
+    MetricsView,
+    RunSummary,
+    RunView,
+)
 from attract.schema.base import WireModel
 from attract.schema.messages import (
     Assignment,
@@ -29,11 +37,14 @@ from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.kept_game import serve_kept_game, write_start
 from attract.server.learner_link import StartLearner
+from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.server.run_record import RunArchive, RunRecord
+from attract.server.settings_view import settings_of
 from attract.server.sockets import SocketHub
+from attract.server.start_checks import check_device, check_resumed, check_source
 from attract.settings import RunSettings, ServerSettings
 
 CHECK_SECONDS = 0.7
@@ -51,6 +62,8 @@ class RunActiveError(AttractError):
 
 class UnknownRunError(AttractError):
     """There is no such run, or it has no such thing."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class RunService:
@@ -71,6 +84,7 @@ class RunService:
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
+        self._index = RunIndex(self._archive, games.title_of)
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
@@ -117,9 +131,9 @@ class RunService:
             settings: nested mapping of `RunSettings`, on top of those the game comes with; with `resume` on
                 top of the run's own.
             run_id: its folder's name; None: made from game and time.
-            resume: go on with the existing run `run_id`.
+            resume: go on with the existing run `run_id`, which may be `latest`.
             force: move an existing run `run_id` to the trash.
-            initialize_from: run id whose newest weights and normaliser start this one.
+            initialize_from: run id, or `latest`, whose newest weights and normaliser start this one.
             check: have a browser of this machine's own check the game meanwhile, and report what it found.
 
         Raises:
@@ -130,21 +144,24 @@ class RunService:
         if resume:
             if run_id is None:
                 raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
-            config = self._archive.directory(run_id).read_config()
-            settings = layer_settings(config["settings"], settings)
+            run_id = find_run(self._archive.runs_dir, run_id)
+            past = self._archive.directory(run_id)
+            config = past.read_config()
+            chosen = RunSettings.from_mapping(layer_settings(config["settings"], settings))
+            check_resumed(past, chosen, settings)
             game = game or str(config["game"])
         else:
-            settings = layer_settings(self._games.recommended(game), settings)
-        chosen = RunSettings.from_mapping(settings)
-        source = None if initialize_from is None else self._newest_checkpoint(initialize_from)
+            chosen = settings_of(self._games, game, settings)
+        source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
+            await check_device(chosen.device)
             module = await self._games.resolve(game)
             if resume and run_id is not None:
                 directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
             else:
                 name = run_id or create_run_id(game)
                 directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
-            with _closing_on_error(directory):
+            with _closing_on_error(directory, is_new=not resume):
                 write_start(directory, game, chosen, module)
                 return await self._activate(
                     chosen, module, directory, resume=resume, initialize_from=source, check=check
@@ -203,6 +220,7 @@ class RunService:
 
         Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
         """
+        run_id = find_run(self._archive.runs_dir, run_id)
         if self.active is not None and self.active.run_id == run_id:
             return await self._evaluate(self.active, episodes, deterministic, seed)
         async with self._opened(run_id) as run:
@@ -213,6 +231,7 @@ class RunService:
 
         Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
         """
+        run_id = find_run(self._archive.runs_dir, run_id)
         version = self._archive.directory(run_id).marked("best") if version is None else version
         if self.active is not None and self.active.run_id == run_id:
             return await self.active.export(out_dir, version)
@@ -230,24 +249,20 @@ class RunService:
             await self.active.stop()
         self.events.close()
 
-    def views(self) -> list[RunView]:
+    def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
-        active = self.active
-        return [
-            active.view() if active is not None and view.run_id == active.run_id else view
-            for view in self._archive.views()
-        ]
+        return self._index.summaries(None if self.active is None else self.active.view())
 
     def view(self, run_id: str) -> RunView:
-        """One run. Raises: UnknownRunError."""
+        """One run, by its id or as `latest`. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
             return self.active.view()
         try:
-            view = self._archive.view(run_id)
+            view = self._archive.view(find_run(self._archive.runs_dir, run_id))
         except ConfigurationError as error:
             raise UnknownRunError(str(error)) from None
-        serve_kept_game(self._games, self._archive.directory(run_id))
-        return view
+        serve_kept_game(self._games, self._archive.directory(view.run_id))
+        return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
         """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
@@ -330,6 +345,14 @@ class RunService:
             if self._archive.exported_version(run_id) == version:
                 return self._archive.exported_model(run_id, policy_id)
         raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
+
+    def policy_document(self, run_id: str) -> bytes:
+        """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
+        with _known_run():
+            document = self._archive.exported_document(run_id)
+        if document is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return document
 
     def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
@@ -469,12 +492,9 @@ class RunService:
             raise UnknownRunError(f"run {run_id} is not active")
         return self.active
 
-    def _newest_checkpoint(self, run_id: str) -> str:
-        directory = self._archive.directory(run_id)
-        version = directory.marked("latest")
-        if version is None:
-            raise ConfigurationError(f"run {run_id} has no checkpoint", setting="initialize_from")
-        return str((directory.checkpoints / str(version)).resolve())
+    def _source(self, run_id: str) -> RunDirectory:
+        """The run that another is to start from."""
+        return self._archive.directory(find_run(self._archive.runs_dir, run_id))
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         if self._hub is not None:
@@ -486,11 +506,14 @@ class RunService:
 
 
 @contextlib.contextmanager
-def _closing_on_error(directory: RunDirectory) -> Generator[None]:
+def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Generator[None]:
+    """Give the lock back when the block fails, and leave nothing of a run that was to be new."""
     try:
         yield
     except BaseException:
         directory.close()
+        if is_new:
+            discard_unused(directory.path.parent, directory.run_id, keep_logs=False)
         raise
 
 

@@ -82,7 +82,12 @@ class Statistics:
             sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         )
         values["fleet/instances"] = float(
-            sum(worker.num_instances for host in fleet.hosts for worker in host.workers)
+            sum(
+                worker.num_instances
+                for host in fleet.hosts
+                for worker in host.workers
+                if worker.state != "gone"
+            )
         )
         values["fleet/steps_per_second"] = fleet.steps_per_second
         values["fleet/leases_lapsed"] = float(fleet.leases_lapsed)

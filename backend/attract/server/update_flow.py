@@ -150,6 +150,7 @@ class UpdateFlow:
     def _keep(self, said: Ready | Published) -> None:
         for policy_id, onnx in said.onnx.items():
             self.policies.keep(said.policy_version, onnx, policy_id=policy_id)
+        self._progress.newest_model = said.policy_version
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""

@@ -1,11 +1,13 @@
 """Join links and health checks."""
 
 import http.server
+import socket
 import threading
 
 import pytest
 
-from attract.commands.join import is_healthy, split_link
+from attract import cli
+from attract.commands.join import ill_health, is_healthy, split_link
 from attract.errors import ConfigurationError
 
 
@@ -54,3 +56,14 @@ def test_health_is_a_200_from_healthz() -> None:
     thread.join()
     server.server_close()
     assert not is_healthy(url)
+
+
+def test_why_a_trainer_is_not_well_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    assert "refused" in str(ill_health(f"http://127.0.0.1:{port}"))
+    assert "unknown url type" in str(ill_health("trainer"))
+    with pytest.raises(SystemExit) as ended:
+        cli.app(["health", f"http://127.0.0.1:{port}"], result_action="sys_exit")
+    assert ended.value.code == 1
+    assert f"http://127.0.0.1:{port} is not well: no answer" in capfd.readouterr().err

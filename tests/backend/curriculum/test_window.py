@@ -34,6 +34,15 @@ def test_means_are_over_the_last_100_and_over_episodes_that_have_the_metric():
     assert window.is_full
 
 
+def test_the_deviation_is_that_of_the_episodes_in_the_window():
+    window = EpisodeWindow()
+    assert window.std("rollout/ep_rew_mean") is None
+    for value in (1.0, 3.0, 5.0, 7.0):
+        window.add(episode(value))
+    # Mean 4, squares 9 + 1 + 1 + 9 = 20, over 4 is 5.
+    assert window.std("rollout/ep_rew_mean") == pytest.approx(5.0**0.5)
+
+
 def test_E1_cut_episodes_never_enter():
     window = EpisodeWindow()
     window.add(episode(5.0, end_reason="cut"))

@@ -31,18 +31,40 @@ def ended(mean: float = 0.0, *, share: float = 1.0, low: float = 0.0, high: floa
 
 def test_a_price_for_each_step_is_a_failure_only_where_every_episode_lasts_as_long() -> None:
     sign = signs.reward_constant(history(**ended(low=-1, high=-1)), FACTS)
-    assert sign is not None and (sign.value, sign.advice) == (-1.0, "reward-constant/price")
-    assert sign.numbers["longer_step"] == 0.8
+    assert sign is not None and (sign.value, sign.advice) == (-1.0, "reward-constant/unexplored")
     # A reward for each step survived, with episodes of every length.
     assert signs.reward_constant(history(**ended(share=0.9, low=1, high=1)), FACTS) is None
     assert signs.reward_constant(history(**ended(low=-1, high=0)), FACTS) is None
 
 
 def test_no_reward_at_all_is_a_failure_however_episodes_end() -> None:
-    for share, advice in ((1.0, "reward-constant/zero"), (0.5, "reward-constant/unpaid")):
+    for share, advice in ((1.0, "reward-constant/unexplored"), (0.5, "reward-constant/unpaid")):
         sign = signs.reward_constant(history(**ended(share=share)), FACTS)
         assert sign is not None and sign.advice == advice
+    exploring = RunFacts(explores=True, total_steps=160_000)
+    explored = signs.reward_constant(history(**ended()), exploring)
+    assert explored is not None and explored.advice == "reward-constant/explored"
+    assert explored.numbers["longer_step"] == 0.8
+    assert signs.reward_constant(history(29, **ended()), exploring) is None, "it may find something yet"
     assert signs.reward_constant(history(12, **ended()), FACTS) is None, "48,000 steps are too few"
+
+
+def test_success_that_came_once_by_chance_does_not_hide_that_it_is_never_seen_again() -> None:
+    found = history(10, **ended(), train__entropy_share=0.99)
+    found.add(11, 44_000, {"rollout/reward_min": 0.0, "rollout/reward_max": 10.0, "rollout/episodes": 10.0})
+    unpaid = {name.replace("__", "/"): value for name, value in ended().items()}
+    for update in range(12, 31):
+        found.add(update, 4_000 * update, {**unpaid, "train/entropy_share": 0.99})
+    assert signs.reward_constant(found, FACTS) is None, "19 updates since then"
+    found.add(31, 124_000, {**unpaid, "train/entropy_share": 0.99})
+    sign = signs.reward_constant(found, FACTS)
+    assert sign is not None and "last 20 updates" in sign.text
+    # Solved since: every step is paid, every episode lasts, and the return is far better than at first.
+    solved = history(5, **ended(20.0, share=0.0, low=1, high=1))
+    for update in range(6, 40):
+        row = {name.replace("__", "/"): value for name, value in ended(500.0, low=1, high=1).items()}
+        solved.add(update, 4_000 * update, row)
+    assert signs.reward_constant(solved, FACTS) is None
 
 
 def test_an_end_that_no_run_reaches_is_named_with_the_number_of_games_that_would() -> None:
@@ -95,8 +117,9 @@ def test_one_term_hides_the_others_only_at_hundreds_of_times_their_size() -> Non
 
 
 def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
-    def constant(count: float, value: float, **more: float) -> History:
+    def constant(count: float, value: float, num_rows: int = 30, **more: float) -> History:
         return history(
+            num_rows,
             rollout__constant_observations=count,
             rollout__first_constant_observation=3.0,
             rollout__first_constant_value=value,
@@ -110,7 +133,7 @@ def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
     assert signs.observation_constant(constant(1, 0.5), RunFacts()) is None
     # A 0 may stand for what has not happened yet, unless nothing is learned.
     assert signs.observation_constant(constant(1, 0.0), facts) is None
-    unlearned = constant(1, 0.0, **ended(), train__entropy_share=0.99)
+    unlearned = constant(1, 0.0, 60, **ended(high=1.0), train__entropy_share=0.99)
     assert signs.observation_constant(unlearned, facts) is not None
 
 

@@ -64,9 +64,18 @@ def test_a_late_baseline_is_untrained_only_under_a_policy_as_undecided_as_at_fir
     first = 1.0 if name == "train/entropy_share" else 0.6
     for update in range(1, 10):
         history.add(update, 1_000 * update, {**GAMES, name: first if update == 1 else late})
-    history.add(10, 10_000, row(1.0, **{name: late}))
+    history.add(10, 10_000, row(1.0, episodes=100, **{name: late}))
     assert history.baseline is not None
     assert history.is_baseline_untrained is is_untrained
+
+
+def test_the_first_episodes_to_end_are_short_and_make_no_baseline():
+    history = History()
+    # After 30 steps of each of 100 games 50 short episodes have ended: the mean length is theirs.
+    history.add(1, 3_000, row(-12.0, length=12, episodes=50, **GAMES))
+    assert history.earliest is not None and history.baseline is None
+    history.add(2, 30_000, row(-150.0, length=100, episodes=50, **GAMES))
+    assert history.baseline is not None and history.baseline.mean == -150.0
 
 
 def test_an_improvement_is_remembered():
@@ -128,3 +137,19 @@ def test_means_are_over_the_rows_that_have_the_metric():
     history.add(1, 1, {"reward/food": 1.0})
     history.add(2, 2, {"reward/food": 3.0, "reward/step": -1.0})
     assert history.means("reward/") == {"reward/food": 2.0, "reward/step": -1.0}
+
+
+def test_what_once_changed_is_no_constant_after_the_learner_was_started_anew():
+    def constant(count: float) -> dict[str, float]:
+        first = {"rollout/first_constant_observation": 2.0, "rollout/first_constant_value": 0.5}
+        return {"rollout/constant_observations": count, **(first if count else {})}
+
+    history = History()
+    history.add(1, 1_000, constant(3))
+    history.add(2, 2_000, constant(1))
+    assert history.constants == (1, 2, 0.5)
+    history.add(3, 3_000, constant(4))
+    assert history.constants == (1, 2, 0.5)
+    history.add(4, 4_000, constant(0))
+    history.add(5, 5_000, constant(2))
+    assert history.constants is None

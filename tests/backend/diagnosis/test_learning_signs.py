@@ -1,5 +1,7 @@
 """Signs at their thresholds, from rows made by hand; real runs are in `test_diagnosis.py`."""
 
+import pytest
+
 from attract.diagnosis import learning_signs as signs
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
@@ -28,8 +30,13 @@ def row(mean: float = 0.0, **values: float) -> dict[str, float]:
 
 
 def test_updates_go_too_far_by_their_kl_or_by_what_is_clipped() -> None:
-    sign = signs.kl_high(history((20, row(approx_kl=0.3, clip_fraction=0.2, learning_rate=0.01))), FACTS)
-    assert sign is not None and (sign.value, sign.numbers["lower_rate"]) == (0.3, 0.002)
+    sign = signs.kl_high(history((20, row(approx_kl=0.4, clip_fraction=0.2, learning_rate=0.01))), FACTS)
+    # A twentieth of the rate for a KL of 0.02.
+    assert sign is not None and (sign.value, sign.numbers["lower_rate"]) == (0.4, pytest.approx(0.0005))
+    for kl, factor in ((0.3, 1 / 15), (0.05, 0.2), (50.0, 0.01)):
+        rows = row(approx_kl=kl, clip_fraction=0.7, learning_rate=1.0)
+        sign = signs.kl_high(history((20, rows)), FACTS)
+        assert sign is not None and sign.numbers["lower_rate"] == pytest.approx(factor)
     assert signs.kl_high(history((20, row(approx_kl=0.1, clip_fraction=0.7))), FACTS) is not None
     # A sound run of CartPole shows these in passing.
     assert signs.kl_high(history((20, row(approx_kl=0.12, clip_fraction=0.45))), FACTS) is None
@@ -68,6 +75,8 @@ def test_a_return_that_is_lost_again_is_told_and_one_that_sways_is_not() -> None
     sign = signs.return_fell(fell, FACTS)
     assert sign is not None and sign.value == 39.0 and "was 100 before" in sign.text
     assert signs.return_fell(history((5, row(0.0)), (20, row(100.0)), (20, row(41.0))), FACTS) is None
+    # A gain of less than one and a half of the first returns' own deviation is none to speak of.
+    assert signs.return_fell(history((5, row(0.0)), (20, row(1.4)), (20, row(0.0))), FACTS) is None
 
 
 def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() -> None:
@@ -94,7 +103,9 @@ def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> 
 def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> None:
     blind = row(entropy_share=0.95, explained_variance=0.01)
     sign = signs.value_unexplained(history((60, blind)), FACTS)
-    assert sign is not None and sign.value == 0.01
+    assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
+    sign = signs.value_unexplained(history((60, blind)), RunFacts(has_memory=True))
+    assert sign is not None and sign.advice == "value-unexplained/remembering"
     sighted = row(entropy_share=0.95, explained_variance=0.3)
     assert signs.value_unexplained(history((60, sighted)), FACTS) is None
     stuck = history((2, blind), (58, {**blind, "train/entropy_share": 0.01}))
@@ -108,6 +119,8 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     sign = signs.no_improvement(history((60, row(entropy_share=0.95))), FACTS)
     assert sign is not None and "240,000 steps" in sign.text
     assert signs.no_improvement(history((60, row(entropy_share=0.5))), FACTS) is None
+    swayed = history((2, row()), (10, row(50.0)), (50, row(entropy_share=0.95)))
+    assert signs.no_improvement(swayed, FACTS) is None, "it was better in between"
     # Where the end of the run is known, half of it is enough.
     short = RunFacts(total_steps=220_000)
     assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None

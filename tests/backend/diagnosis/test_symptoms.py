@@ -4,6 +4,7 @@ from pathlib import Path
 
 from attract.diagnosis.advice import ADVICE
 from attract.diagnosis.symptoms import SYMPTOMS
+from attract.presets import PRESET_HELP
 from planted_failures import PLANTED, table
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
@@ -24,6 +25,12 @@ def test_each_is_planted_in_a_real_game() -> None:
 
 def test_the_guide_shows_what_recorded_runs_say() -> None:
     assert table() in GUIDE.read_text(), "run `python tests/support/planted_failures.py --table`"
+
+
+def test_the_guide_lists_every_preset() -> None:
+    text = GUIDE.read_text()
+    for name, when in PRESET_HELP.items():
+        assert f"| `{name}` | {when} |" in text
 
 
 def test_each_is_explained_in_the_guide() -> None:

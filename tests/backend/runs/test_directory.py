@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.runs.directory import RunDirectory, check_run_id, create_run_id, is_locked, list_run_ids
+from attract.runs.directory import (
+    RunDirectory,
+    check_run_id,
+    create_run_id,
+    discard_unused,
+    find_run,
+    is_locked,
+    list_run_ids,
+)
 from attract.schema.game import GameReference
 
 
@@ -145,3 +153,75 @@ def test_game_and_description_come_back(tmp_path: Path):
     directory.write_game(reference, None)
     assert directory.read_game() == (reference, None)
     directory.close()
+
+
+def _run(runs_dir: Path, name: str, *, version: int | None, seconds: float = 1e9) -> RunDirectory:
+    directory = RunDirectory.create(runs_dir, name)
+    directory.write_config("cartpole", {})
+    if version is not None:
+        (directory.checkpoints / str(version)).mkdir()
+        directory.mark("latest", version)
+    directory.close()
+    os.utime(directory.path / "config.yaml", (seconds, seconds))
+    return directory
+
+
+def test_latest_is_the_newest_run_that_has_a_policy(tmp_path: Path):
+    _run(tmp_path, "old", version=3, seconds=1e9)
+    _run(tmp_path, "new", version=0, seconds=1e9 + 1)
+    _run(tmp_path, "empty", version=None, seconds=1e9 + 2)
+    assert find_run(tmp_path, "latest") == "new"
+    assert find_run(tmp_path, "old") == "old"
+    assert find_run(tmp_path, "empty") == "empty"
+
+
+def test_without_a_policy_there_is_no_latest_run(tmp_path: Path):
+    for folder in (tmp_path / "gone", tmp_path):
+        with pytest.raises(ConfigurationError, match=r"none in .* has a policy yet"):
+            find_run(folder, "latest")
+    _run(tmp_path, "empty", version=None)
+    with pytest.raises(ConfigurationError, match=r"none in .* has a policy yet"):
+        find_run(tmp_path, "latest")
+
+
+def test_no_run_may_be_called_latest(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="choose another name"):
+        RunDirectory.create(tmp_path, "latest")
+    assert not (tmp_path / "latest").exists()
+
+
+def test_only_runs_with_a_policy_are_proposed(tmp_path: Path):
+    _run(tmp_path, "whole", version=1)
+    _run(tmp_path, "empty", version=None)
+    with pytest.raises(ConfigurationError) as caught:
+        find_run(tmp_path, "gone")
+    assert "newest runs there: whole" in str(caught.value)
+    assert "empty" not in str(caught.value)
+
+
+def test_a_run_that_never_had_a_policy_is_taken_away_and_any_other_is_not(tmp_path: Path):
+    whole, empty, failed = (
+        _run(tmp_path, name, version=version) for name, version in (("a", 1), ("b", None), ("c", None))
+    )
+    (failed.logs / "gateway.log").write_text("why")
+    assert discard_unused(tmp_path, "a", keep_logs=False) is None
+    assert discard_unused(tmp_path, "b", keep_logs=False) is None
+    kept = discard_unused(tmp_path, "c", keep_logs=True)
+    assert whole.path.is_dir() and not empty.path.exists() and not failed.path.exists()
+    assert kept is not None and kept.parent == tmp_path / ".trash"
+    assert (kept / "logs" / "gateway.log").read_text() == "why"
+    assert discard_unused(tmp_path, "b", keep_logs=True) is None
+
+
+def test_a_run_that_somebody_writes_is_not_taken_away(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    assert discard_unused(tmp_path, "a", keep_logs=False) is None
+    assert directory.path.is_dir()
+    directory.close()
+
+
+def test_a_folder_where_nothing_can_be_written_is_refused(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "runs"):
+        with pytest.raises(ConfigurationError, match="--runs-dir or ATTRACT_RUNS_DIR"):
+            RunDirectory.create(folder, "a")

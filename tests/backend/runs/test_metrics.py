@@ -30,13 +30,15 @@ def store(tmp_path: Path):
 def test_a_committed_row_is_there_after_the_database_is_opened_again(tmp_path: Path, store: MetricsStore):
     store.commit_update(row(1, rollout__ep_rew_mean=20.5), {"view": {"state": "running"}})
     again = MetricsStore(tmp_path / "metrics.db")
-    series = again.query("r").series[0]
-    assert (series.name, series.agent_steps, series.seconds, series.values) == (
+    view = again.query("r")
+    series = view.series[0]
+    assert (series.name, series.values, series.low, series.high) == (
         "rollout/ep_rew_mean",
-        [1000.0],
-        [0.1],
         [20.5],
+        None,
+        None,
     )
+    assert (view.agent_steps, view.seconds) == ([1000.0], [0.1])
     assert again.fact("view") == {"state": "running"}
     assert again.fact("nothing") is None
     again.close()
@@ -58,8 +60,37 @@ def test_downsampling_gives_mean_and_extremes_of_buckets_of_equal_count(store: M
     # Updates 1..5 and 6..10; the spike at 7 shows in `high`: (6 + 100 + 8 + 9 + 10) / 5 = 26.6.
     assert series.values == [3.0, pytest.approx(26.6)]
     assert (series.low, series.high) == ([1.0, 6.0], [5.0, 100.0])
-    assert series.agent_steps == [3000.0, 8000.0]
-    assert series.seconds == [pytest.approx(0.3), pytest.approx(0.8)]
+    assert view.agent_steps == [3000.0, 8000.0]
+    assert view.seconds == [pytest.approx(0.3), pytest.approx(0.8)]
+
+
+def test_series_share_one_axis_and_say_where_on_it_they_are(store: MetricsStore):
+    for update in range(1, 5):
+        rare = {"eval": 10.0 * update} if update in (2, 4) else {}
+        # An update that tells nothing is nowhere on the axis.
+        store.commit_update(row(update, **({} if update == 3 else {"a": float(update)}), **rare), {})
+    view = store.query("r")
+    a, rare = view.series
+    assert view.agent_steps == [1000.0, 2000.0, 4000.0]
+    assert (a.at, a.values) == (None, [1.0, 2.0, 4.0])
+    assert (rare.at, rare.values, view.steps_of("eval")) == ([1, 2], [20.0, 40.0], [2000.0, 4000.0])
+    # Alone, it needs no more of the axis than it is on.
+    alone = store.query("r", ["eval"])
+    assert (alone.agent_steps, alone.seconds, alone.series[0].at) == ([2000.0, 4000.0], [0.2, 0.4], None)
+
+
+def test_thinned_values_have_the_digits_that_a_chart_can_show(store: MetricsStore):
+    for update in range(1, 5):
+        store.commit_update(row(update, a=update / 3), {})
+    assert store.query("r", ["a"]).series[0].values[0] == 1 / 3
+    # (1/3 + 2/3) / 2 and (3/3 + 4/3) / 2.
+    series = store.query("r", ["a"], max_points=2).series[0]
+    assert (series.values, series.low) == ([0.5, 1.16667], [0.333333, 1.0])
+
+
+def test_a_run_without_updates_has_an_empty_axis(store: MetricsStore):
+    view = store.query("r", ["a"])
+    assert (view.agent_steps, view.series[0].values) == ([], [])
 
 
 def test_range_is_in_agent_steps_with_both_ends_in_it(store: MetricsStore):
@@ -73,6 +104,8 @@ def test_never_more_points_than_asked_for(store: MetricsStore):
         store.commit_update(row(update, a=float(update)), {})
     series = store.query("r", ["a"], max_points=300).series[0]
     assert len(series.values) == 300
+    assert series.low is not None
+    assert series.high is not None
     assert (min(series.low), max(series.high)) == (1.0, 1000.0)
 
 
@@ -96,6 +129,13 @@ def test_D2_a_resumed_run_forgets_updates_it_will_do_anew(store: MetricsStore):
     assert store.query("r", ["a"]).series[0].values == [1.0, 2.0]
     store.commit_update(row(3, a=30.0), {})
     assert store.query("r", ["a"]).series[0].values == [1.0, 2.0, 30.0]
+
+
+def test_rows_come_whole_and_in_order_without_those_that_have_no_metrics(store: MetricsStore):
+    store.commit_update(row(0), {})
+    store.commit_update(row(2, a=2.0, b=20.0), {})
+    store.commit_update(row(1, a=1.0), {})
+    assert store.rows() == [(1, 1000, {"a": 1.0}), (2, 2000, {"a": 2.0, "b": 20.0})]
 
 
 def test_metrics_added_later_join_their_update(store: MetricsStore):

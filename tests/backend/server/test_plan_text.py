@@ -8,19 +8,47 @@ from socket_fleet import DESCRIPTION
 GAME = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
 
 
-def lines(**settings):
+def lines(*, verbose=True, **settings):
     collection = {"num_workers": 2, "instances_per_worker": 3, **settings.pop("collection", {})}
-    return plan_lines(RunSettings.from_mapping({"collection": collection, **settings}), DESCRIPTION, GAME)
+    rates = {"learning_rate_schedule": "constant", "entropy_coef_schedule": "constant"}
+    ppo = {**rates, **settings.pop("ppo", {})}
+    chosen = RunSettings.from_mapping({"collection": collection, "ppo": ppo, **settings})
+    return plan_lines(chosen, DESCRIPTION, GAME, verbose=verbose)
+
+
+@pytest.mark.parametrize(
+    ("settings", "end"),
+    [
+        ({}, "no end given: Ctrl-C stops, saves and exports"),
+        ({"until_return": 475.0}, "it ends when the mean return is 475"),
+        ({"total_steps": 20_000}, "it ends after 20,000 steps"),
+        ({"until_return": 0.5, "total_steps": 9}, "it ends when the mean return is 0.5 or after 9 steps"),
+    ],
+)
+def test_the_first_line_is_for_a_newcomer_and_says_when_it_ends(settings, end):
+    # 2 workers x 3 games x 8 steps
+    told = lines(verbose=False, ppo={"horizon": 8}, **settings)
+    assert told == [f"training: 6 games at once in 2 workers, an update every 48 steps; {end}"]
+
+
+def test_what_a_newcomer_must_know_is_not_left_to_the_details():
+    told = lines(verbose=False, ppo={"learning_rate_schedule": "linear"}, collection={"num_workers": 1})
+    assert "3 games at once in 1 worker," in told[0]
+    assert "stay constant" in told[1]
+    rates = {"learning_rate_schedule": "linear"}
+    assert len(lines(verbose=False, total_steps=900, ppo=rates)) == 1
+    sooner = lines(verbose=False, total_steps=900, ppo={**rates, "schedule_steps": 500})
+    assert sooner[1] == "schedules: learning_rate over 500 agent steps"
 
 
 def test_S5_what_is_derived_is_told():
     # 6 slots x 2 segments of 8 steps: 96 steps. In parts of at most 40: three of 32.
     told = lines(ppo={"horizon": 8, "rollout_steps": 16, "minibatch_steps": 40, "n_epochs": 2})
-    assert told[0] == (
+    assert told[1] == (
         "batch: 12 segments of 8 steps, 96 steps, from 6 slots (2 workers x 3) in rollouts of 16"
     )
     assert (
-        told[1] == "minibatches: 3 of up to 32 steps, by step; times 2 epochs are 6 optimizer steps an update"
+        told[2] == "minibatches: 3 of up to 32 steps, by step; times 2 epochs are 6 optimizer steps an update"
     )
 
 
@@ -29,16 +57,16 @@ def test_S5_whole_segments_are_counted_as_such():
     ppo = {"horizon": 8, "rollout_steps": 16, "num_minibatches": 5, "n_epochs": 1}
     told = lines(ppo=ppo, policy={"recurrent": "lstm"})
     assert (
-        told[1]
+        told[2]
         == "minibatches: 5 of up to 24 steps, by segment; times 1 epochs are 5 optimizer steps an update"
     )
-    assert "drawn by priority (alpha 0.5)" in lines(ppo={**ppo, "prio_alpha": 0.5})[1]
+    assert "drawn by priority (alpha 0.5)" in lines(ppo={**ppo, "prio_alpha": 0.5})[2]
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"ppo": {"learning_rate_schedule": "constant"}}, "schedules: none, every rate stays as it is"),
+        ({}, "schedules: none, every rate stays as it is"),
         (
             {"ppo": {"learning_rate_schedule": "linear"}},
             "schedules: learning_rate stay constant, there is nothing to run over: "
@@ -46,7 +74,7 @@ def test_S5_whole_segments_are_counted_as_such():
         ),
         (
             {"total_steps": 900, "ppo": {"clip_range_schedule": "linear", "prio_alpha": 1.0}},
-            "schedules: learning_rate, clip_range, prio_beta over 900 agent steps",
+            "schedules: clip_range, prio_beta over 900 agent steps",
         ),
         (
             {"total_steps": 900, "ppo": {"learning_rate_schedule": "linear", "schedule_steps": 500}},
@@ -55,13 +83,13 @@ def test_S5_whole_segments_are_counted_as_such():
     ],
 )
 def test_P10_what_schedules_run_over_is_told(settings, expected):
-    assert lines(**settings)[2] == expected
+    assert lines(**settings)[3] == expected
 
 
 def test_P9_a_correction_is_told():
     told = lines(collection={"schedule": "async", "max_policy_lag": 3})
-    assert told[3:] == ["lag: up to 3 versions, corrected by V-trace"]
-    assert len(lines()) == 3
+    assert told[4:] == ["lag: up to 3 versions, corrected by V-trace"]
+    assert len(lines()) == 4
 
 
 def test_E9_who_plays_whom_is_told_and_how_each_share_is_cut():
@@ -71,7 +99,7 @@ def test_E9_who_plays_whom_is_told_and_how_each_share_is_cut():
     settings = RunSettings.from_mapping({"collection": collection, "ppo": ppo})
     told = plan_lines(settings, trio, GAME)
     assert (
-        told[1] == "policies: a plays agent 0, b plays agents 1 and 2; each learns from its own agents alone"
+        told[2] == "policies: a plays agent 0, b plays agents 1 and 2; each learns from its own agents alone"
     )
-    assert told[2].startswith("minibatches of a: 1 of up to 16 steps")
-    assert told[3].startswith("minibatches of b: 2 of up to 16 steps")
+    assert told[3].startswith("minibatches of a: 1 of up to 16 steps")
+    assert told[4].startswith("minibatches of b: 2 of up to 16 steps")

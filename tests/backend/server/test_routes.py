@@ -9,8 +9,17 @@ import pytest
 from starlette.routing import Route
 
 from attract.runs.directory import RunDirectory
-from attract.schema.api import GameEntry, JoinLink, MetricsView, RunView, ServerInfo
+from attract.schema.api import (
+    GameEntry,
+    JoinLink,
+    MetricsView,
+    RunView,
+    ServerInfo,
+    SettingsForm,
+    SettingsView,
+)
 from attract.settings import RunSettings
+from attract.settings_schema import setting_paths
 from gateway_world import SMALL, GatewayWorld, gateway
 
 WAIT_SECONDS = 20.0
@@ -215,13 +224,13 @@ async def test_a_start_that_cannot_work_is_refused_with_what_would(
     response = await world.client.post("/api/runs", json=body)
     assert response.status_code == 422
     assert says in response.text
-    assert set(response.json()) == {"error", "fix"}
+    assert set(response.json()) == {"error", "fix", "problems"}
 
 
 async def test_a_body_that_is_no_start_is_a_problem_too(world: GatewayWorld):
     response = await world.client.post("/api/runs", json={"gaem": "counting"})
     assert response.status_code == 422
-    assert set(response.json()) == {"error", "fix"}
+    assert set(response.json()) == {"error", "fix", "problems"}
     assert "game" in response.json()["error"]
 
 
@@ -238,6 +247,35 @@ async def test_metrics_are_downsampled_and_chosen_by_name_and_range(world: Gatew
     assert series.values == [3.5, 7.0]
     assert (series.low, series.high) == ([2.0, 6.0], [5.0, 8.0])
     assert (await world.client.get(f"/api/runs/{run_id}/metrics?max_points=0")).status_code == 422
+
+
+async def test_settings_are_tried_without_starting_anything(world: GatewayWorld):
+    form = SettingsForm.model_validate((await world.client.get("/api/settings")).json())
+    assert set(form.common) <= {path for path, _ in setting_paths(form.json_schema)}
+    body = {"game": "counting", "settings": {"ppo": {"gamma": 0.5}}}
+    view = SettingsView.model_validate((await world.client.post("/api/settings", json=body)).json())
+    assert view.effective is not None
+    assert (view.effective["ppo"]["gamma"], view.problems) == (0.5, [])
+    refused = {"game": "counting", "settings": {"ppo": {"gamma": 2}}}
+    tried = SettingsView.model_validate((await world.client.post("/api/settings", json=refused)).json())
+    started = await world.client.post("/api/runs", json=refused)
+    assert [one.setting for one in tried.problems] == ["ppo.gamma"]
+    assert started.json()["problems"] == [one.model_dump() for one in tried.problems]
+    assert (await world.client.get("/api/runs")).json() == []
+
+
+async def test_a_run_says_which_models_can_be_had_and_is_listed_without_its_settings(world: GatewayWorld):
+    view = await world.start()
+    # No learner has a policy yet: asking for version 0 would fail.
+    assert view.newest_model is None
+    await world.service.stop(view.run_id)
+    run_id = await trained(world)
+    assert world.service.view(run_id).newest_model == 3
+    document = await world.client.get(f"/api/runs/{run_id}/policy.json")
+    assert document.json()["policy_version"] == 3
+    listed = (await world.client.get("/api/runs")).json()
+    assert [one["title"] for one in listed] == ["Counting", "Counting"]
+    assert not {"settings", "description", "reports"} & set(listed[0])
 
 
 async def test_policies_are_immutable_and_latest_resolves_relative_to_itself(world: GatewayWorld):

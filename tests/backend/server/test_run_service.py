@@ -62,8 +62,9 @@ async def test_a_run_trains_to_its_step_count_saves_exports_and_ends(tmp_path: P
         assert isinstance(world.learner.heard[-1], ipc.Shutdown)
         assert fleet.runs_ended == [view.run_id]
         store = MetricsStore(run_dir / "metrics.db")
-        series = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"]).series
-        assert series[1].agent_steps == [64.0, 128.0, 192.0, 256.0, 320.0]
+        metrics = store.query(view.run_id, ["rollout/ep_rew_mean", "train/loss"])
+        series = metrics.series
+        assert metrics.steps_of("train/loss") == [64.0, 128.0, 192.0, 256.0, 320.0]
         assert series[1].values == [1.0, 2.0, 3.0, 4.0, 5.0]
         assert series[0].values[-1] == 10.0
         store.close()
@@ -243,10 +244,73 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
         ):
             with pytest.raises(ConfigurationError):
                 await world.service.start_run(game, settings, run_id=run_id)
-        assert world.service.views() == []
+        assert world.service.summaries() == []
         assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
         await world.start()
+
+
+async def test_a_failed_export_fails_the_run_and_keeps_what_was_trained(tmp_path: Path):
+    learner = FakeLearner()
+    learner.fail_export = True
+    async with gateway(tmp_path, learner) as world, world.fleet().joined():
+        view = await world.start(total_steps=128)
+        result = await finished(world)
+        assert (result.state, result.export, result.agent_steps) == ("failed", None, 128)
+        assert result.error == "the export failed: C9: they disagree"
+        assert not result.refused
+        assert world.service.view(view.run_id).state == "failed"
+        learner.fail_export = False
+        await world.service.start_run("", {"total_steps": 192}, run_id=view.run_id, resume=True)
+        assert (await finished(world)).state == "finished"
+
+
+async def test_what_only_the_game_can_tell_is_refused_as_wrong_use(tmp_path: Path):
+    for wrong in ({"parameters": {"sise": 3}}, {"collection": {**SMALL["collection"], "seats": ["a", "b"]}}):
+        async with gateway(tmp_path) as world, world.fleet().joined():
+            await world.start(**wrong)
+            result = await finished(world)
+            assert (result.state, result.refused, result.updates) == ("failed", True, 0)
+
+
+async def test_what_cannot_be_leaves_no_run_and_starts_no_learner(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        first = await world.start(total_steps=128)
+        await finished(world)
+        lives, start = world.learner.lives, world.service.start_run
+        other = {**SMALL, "policy": {"hidden_sizes": [8]}}
+        attempts = [
+            start("counting", other, initialize_from=first.run_id),
+            start("counting", SMALL, initialize_from="gone"),
+            start("", {"total_steps": 128}, run_id="latest", resume=True),
+            start("", {"policy": {"hidden_sizes": [8]}}, run_id=first.run_id, resume=True),
+            start("counting", SMALL, run_id="latest"),
+        ]
+        for attempt in attempts:
+            with pytest.raises(ConfigurationError):
+                await attempt
+        assert [path.name for path in world.runs_dir.iterdir()] == [first.run_id]
+        assert world.learner.lives == lives
+
+
+async def test_latest_works_wherever_a_run_id_does(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet(evaluation_return=8.0).joined():
+        with pytest.raises(ConfigurationError, match="there is no latest run"):
+            await world.service.export("latest", str(tmp_path / "out"))
+        first = await world.start(total_steps=128)
+        await finished(world)
+        assert (await world.service.evaluate("latest", episodes=5)).policy_version == 2
+        exported = await world.service.export("latest", str(tmp_path / "out"))
+        assert (tmp_path / "out" / "policy.onnx").read_bytes() == b"onnx %d" % exported
+        view = await world.service.start_run("", {"total_steps": 192}, run_id="latest", resume=True)
+        assert view.run_id == first.run_id
+        assert (await finished(world)).agent_steps == 192
+        second = await world.service.start_run(
+            "counting", {**SMALL, "total_steps": 64}, initialize_from="latest"
+        )
+        assert second.run_id != first.run_id
+        await finished(world)
+        assert world.service.view("latest").run_id == second.run_id
 
 
 async def test_a_host_that_waits_plays_the_next_run_and_the_one_after(tmp_path: Path):
@@ -379,6 +443,53 @@ async def test_D2_a_resumed_run_goes_on_with_its_own_settings_and_counters(tmp_p
         store = MetricsStore(world.runs_dir / first.run_id / "metrics.db")
         assert store.query("r", ["train/loss"]).series[0].values == [1.0, 2.0, 3.0, 4.0, 5.0]
         store.close()
+
+
+UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
+"""Of every step of the fake learner's updates."""
+
+
+async def test_what_keeps_a_run_from_learning_is_told_once_kept_and_in_its_result(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        view = await world.start(total_steps=640)
+        result = await finished(world)
+        (told,) = kinds(world, "finding")
+        # From 80 steps on, an eighth of the run: seen with update 2, said with the third that shows it.
+        assert (told.finding_id, told.value, told.first_agent_steps) == ("reward-constant", 0.0, 128)
+        assert "256 steps" in told.text
+        (held,) = result.findings
+        assert held.finding_id == told.finding_id and "640 steps" in held.text
+        kept = (await world.client.get(f"/api/runs/{view.run_id}")).json()["findings"]
+        assert kept == [held.model_dump(mode="json")]
+        shown = [body for body in kinds(world, "status") if body.findings and body.state == "running"]
+        assert shown, "pages do not hear of it while the run goes on"
+        store = MetricsStore(world.runs_dir / view.run_id / "metrics.db")
+        assert [one.kind for one in store.events_after(0)].count("finding") == 1
+        store.close()
+
+
+async def test_what_was_found_before_still_holds_after_a_resume_and_is_not_said_again(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        first = await world.start(total_steps=640)
+        await finished(world)
+        await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
+        result = await finished(world)
+        assert result.updates == 11
+        assert [one.first_agent_steps for one in result.findings] == [128]
+        assert len(kinds(world, "finding")) == 1
+
+
+async def test_a_finding_is_withdrawn_when_it_no_longer_holds(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        await world.start(total_steps=64 * 40)
+        await until_update(world, 10)
+        world.learner.metrics = {**UNPAID, "rollout/reward_max": 1.0}
+        result = await finished(world)
+        assert [one.withdrawn for one in kinds(world, "finding")] == [False, True]
+        assert result.findings == []
 
 
 async def test_D3_a_run_is_never_overwritten_without_force(tmp_path: Path):

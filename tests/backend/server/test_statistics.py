@@ -85,6 +85,42 @@ def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():
     assert not any(name.startswith(("reward/", "game/")) or name.endswith("_fraction") for name in row)
 
 
+def test_a_row_says_how_returns_spread_and_how_many_episodes_the_time_limit_ended():
+    statistics, goal = Statistics({}), Goal(None, None)
+    results = [episode(1.0), episode(3.0, "time_limit"), episode(9.0, "cut"), episode(2.0, "game_truncated")]
+    for result in results:
+        goal.window.add(result)
+    statistics.count(Episodes.of(results, 1))
+    row = statistics.row({}, Counters(), 1.0, goal, FLEET)
+    assert row["rollout/time_limit_share"] == pytest.approx(1 / 3)
+    assert row["rollout/ep_rew_std"] == pytest.approx((2 / 3) ** 0.5)  # of 1, 3 and 2
+    row = statistics.row({}, Counters(), 2.0, goal, FLEET)
+    assert "rollout/time_limit_share" not in row, "no episode ended since"
+
+
+def test_a_row_counts_the_games_that_play():
+    workers = [
+        {
+            "worker_id": number,
+            "host_id": "h",
+            "worker_index": number,
+            "state": state,
+            "num_instances": 8,
+            "lease_id": None,
+            "policy_version": None,
+            "steps_per_second": 0.0,
+            "collected_steps": 0,
+            "episodes": 0,
+            "last_heard_seconds": 0.0,
+        }
+        for number, state in enumerate(("playing", "waiting", "gone"))
+    ]
+    host = {"host_id": "h", "tier": "local", "user_agent": "", "hidden": False, "workers": workers}
+    fleet = FleetView.model_validate({**FLEET.model_dump(), "hosts": [host]})
+    row = Statistics({}).row({}, Counters(), 1.0, Goal(None, None), fleet)
+    assert (row["fleet/workers"], row["fleet/instances"]) == (2.0, 16.0)
+
+
 def test_E1_cut_episodes_are_in_no_mean():
     statistics, goal = Statistics({}), Goal(None, None)
     statistics.count(Episodes.of([episode(1000.0, "cut"), episode(1.0)], 1))

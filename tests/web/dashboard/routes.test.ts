@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { formatRoute, parseRoute, type Route, tokenInFragment } from "../../../web/dashboard/src/routes.ts";
 
 const ROUTES: [string, Route][] = [
-  ["#/", { view: "start", game: null }],
-  ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts" }],
+  ["#/", { view: "start", game: null, from: null }],
+  ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts", from: null }],
+  ["#/?game=snake&from=snake-1", { view: "start", game: "snake", from: "snake-1" }],
   ["#/runs", { view: "runs" }],
   ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
   ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
@@ -18,7 +19,7 @@ describe("routes", () => {
   });
 
   it.each(["", "#", "#nonsense", "#/runs/a/b", "#token=x"])("%s is the start page", (fragment) => {
-    expect(parseRoute(fragment)).toEqual({ view: "start", game: null });
+    expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
   });
 
   it("keeps a run's name that is no valid escape", () => {

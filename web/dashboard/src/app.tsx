@@ -39,7 +39,7 @@ function SignedIn() {
         Skip to content
       </button>
       <Marquee route={route} activeRun={activeRun} />
-      {route.view === "start" && <StartView chosen={route.game} activeRun={activeRun} />}
+      {route.view === "start" && <StartView chosen={route.game} from={route.from} activeRun={activeRun} />}
       {route.view === "runs" && <RunsView />}
       {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
     </div>

@@ -6,8 +6,9 @@ export type Stage = "watch" | "play";
 /** The x-axis of every chart. */
 export type ChartAxis = "steps" | "time";
 
+/** `from`: a run whose settings the start form begins with. */
 export type Route =
-  | { view: "start"; game: string | null }
+  | { view: "start"; game: string | null; from: string | null }
   | { view: "runs" }
   | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
 
@@ -25,7 +26,7 @@ export function parseRoute(fragment: string): Route {
       axis: search.get("x") === "time" ? "time" : "steps",
     };
   }
-  return { view: "start", game: search.get("game") };
+  return { view: "start", game: search.get("game"), from: search.get("from") };
 }
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
@@ -34,6 +35,7 @@ export function formatRoute(route: Route): string {
   const search = new URLSearchParams();
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);
+    if (route.from !== null) search.set("from", route.from);
     return withSearch("#/", search);
   }
   if (route.stage !== "watch") search.set("stage", route.stage);

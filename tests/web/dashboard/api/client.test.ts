@@ -8,6 +8,7 @@ import {
   policyPath,
   runPath,
   serverUrl,
+  versionIn,
 } from "../../../../web/dashboard/src/api/client.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -23,6 +24,14 @@ describe("serverUrl", () => {
     ],
   ])("from %s", (base, url) => {
     expect(serverUrl("api/info", base).href).toBe(url);
+  });
+});
+
+describe("versionIn", () => {
+  it("is the one that the server led to", () => {
+    expect(versionIn("http://h/p/api/runs/r/policy/12.onnx")).toBe(12);
+    expect(versionIn("http://h/api/runs/r/policy/7.onnx?policy=scout")).toBe(7);
+    expect(() => versionIn("http://h/api/runs/r/policy/latest.onnx")).toThrow("latest.onnx");
   });
 });
 

@@ -7,6 +7,9 @@ import {
   formatDevice,
   formatDuration,
   formatNumber,
+  formatTicks,
+  formatTimeTicks,
+  plural,
 } from "../../../../web/dashboard/src/state/format.ts";
 
 describe("formatCount", () => {
@@ -69,4 +72,39 @@ describe("formatDevice", () => {
     ["Mozilla/5.0 (Windows NT 10.0) Chrome/150.0 Safari/537.36 Edg/150.0", "Edge on Windows"],
     ["", "Browser"],
   ])("%s", (agent, text) => expect(formatDevice(agent)).toBe(text));
+});
+
+describe("formatTicks", () => {
+  it.each([
+    [[0, 100, 200], 100, ["0", "100", "200"]],
+    [[-0.02, 0, 0.02], 0.02, ["-0.02", "0", "0.02"]],
+    // The sign of a loss near nothing is not lost, and neighbours differ.
+    [[-0.0007, -0.00065, -0.0006], 0.00005, ["-0.00070", "-0.00065", "-0.00060"]],
+    [[0, 2.5, 5], 2.5, ["0", "2.5", "5.0"]],
+    [[-1e-7, 0, 1e-7], 1e-7, ["-1e-7", "0", "1e-7"]],
+    [[1.5e-6, 2e-6], 5e-7, ["1.5e-6", "2.0e-6"]],
+    [[5000, 10_000, 15_000], 5000, ["5k", "10k", "15k"]],
+    [[14_500, 15_000], 500, ["14.5k", "15.0k"]],
+    [[1_050_000, 1_100_000], 50_000, ["1.05M", "1.10M"]],
+    [[8000, 9000], 1000, ["8000", "9000"]],
+    [[-2e9, 0, 2e9], 2e9, ["-2B", "0", "2B"]],
+    // What adding up steps of a third of a unit leaves.
+    [[0.1 + 0.2, 0.4], 0.1, ["0.3", "0.4"]],
+    [[5.551115123125783e-17, 0.1], 0.1, ["0", "0.1"]],
+  ])("%j, %j apart", (ticks, step, texts) => {
+    expect(formatTicks(ticks, step)).toEqual(texts);
+  });
+});
+
+describe("formatTimeTicks", () => {
+  it("tells moments within a second apart", () => {
+    expect(formatTimeTicks([0, 0.5, 1], 0.5)).toEqual(["0.0 s", "0.5 s", "1.0 s"]);
+    expect(formatTimeTicks([30, 60, 90], 30)).toEqual(["30 s", "1:00", "1:30"]);
+  });
+});
+
+describe("plural", () => {
+  it("has an s for all but one", () => {
+    expect([0, 1, 2].map((count) => plural(count, "worker"))).toEqual(["0 workers", "1 worker", "2 workers"]);
+  });
 });

@@ -1,7 +1,7 @@
 /** Reports, cut down to what the game's author can use. */
 
 import { describe, expect, it } from "vitest";
-import { ownStack, wordsOf } from "../../../../web/dashboard/src/state/report-text.ts";
+import { ownStack, shortError, wordsOf } from "../../../../web/dashboard/src/state/report-text.ts";
 
 describe("wordsOf", () => {
   it("names the class once", () => {
@@ -23,5 +23,18 @@ describe("ownStack", () => {
   it("is whole when it is all the game's, or all ours", () => {
     expect(ownStack(game)).toBe(game);
     expect(ownStack(`TypeError: no\n${ours}`)).toBe(`TypeError: no\n${ours}`);
+  });
+});
+
+describe("shortError", () => {
+  it("is the bundler's sentence and its place", () => {
+    const text = `game.ts could not be bundled
+✘ [ERROR] Expected "}" but found "1"
+
+    game.ts:2:75:
+      2 │ ...start( { return 1 } });
+        ╵                    ^`;
+    expect(shortError(text)).toBe('Expected "}" but found "1" (game.ts:2:75)');
+    expect(shortError("game.ts imports /etc/passwd\nmore")).toBe("game.ts imports /etc/passwd");
   });
 });

@@ -1,12 +1,22 @@
 /** What the page knows of a run, event by event. */
 
-import type { GameReport, RunView } from "@attract/schema";
+import type { FleetView, GameReport, RunView } from "@attract/schema";
 import { describe, expect, it } from "vitest";
-import { EMPTY_RUN, isOver, progressOf, reduceRun } from "../../../../web/dashboard/src/state/run-state.ts";
+import {
+  EMPTY_RUN,
+  isOver,
+  newestModel,
+  numWorkers,
+  progressOf,
+  reduceRun,
+  speedOf,
+  waitsForWorkers,
+} from "../../../../web/dashboard/src/state/run-state.ts";
 
 const RUN: RunView = {
   run_id: "r",
   game: "cartpole",
+  title: "CartPole",
   state: "running",
   created: "2026-11-21T00:00:00Z",
   seed: 0,
@@ -21,10 +31,12 @@ const RUN: RunView = {
   goal: null,
   total_steps: null,
   error: null,
+  newest_model: 3,
   reports: [],
   findings: [],
   evaluation: null,
   lesson: null,
+  parameters: {},
   description: null,
   game_reference: null,
   settings: {},
@@ -57,17 +69,20 @@ const row = (update: number, value: number) => ({
 const snapshot = {
   run_id: "r",
   names: ["rollout/ep_rew_mean"],
-  series: [
-    {
-      name: "rollout/ep_rew_mean",
-      agent_steps: [1000, 2000],
-      seconds: [1, 2],
-      values: [1, 2],
-      low: [1, 2],
-      high: [1, 2],
-    },
-  ],
+  agent_steps: [1000, 2000],
+  seconds: [1, 2],
+  series: [{ name: "rollout/ep_rew_mean", at: null, values: [1, 2], low: null, high: null }],
 };
+
+const worker = (state: "playing" | "gone") => ({ state }) as FleetView["hosts"][0]["workers"][0];
+const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
+  hosts: [{ host_id: "h", tier: "local", user_agent: "", hidden: false, workers: states.map(worker) }],
+  steps_per_second: 777,
+  leases_open: 0,
+  leases_lapsed: 0,
+  blocks_refused: 0,
+  sockets_refused: 0,
+});
 
 it("keeps the newest 200 lines of the game's console, oldest first", () => {
   const line = (number: number) => ({ level: "log" as const, text: `line ${number}`, dropped: 0 });
@@ -119,6 +134,46 @@ describe("policies", () => {
     const newer = reduceRun(EMPTY_RUN, { type: "policy", policy: policy(7) });
     expect(reduceRun(newer, { type: "policy", policy: policy(6) }).policy?.policy_version).toBe(7);
     expect(reduceRun(newer, { type: "policy", policy: policy(8) }).policy?.policy_version).toBe(8);
+  });
+});
+
+describe("what is said of a run", () => {
+  const policy = (version: number) => ({ policy_version: version, agent_steps: 0, urls: {} });
+
+  it("has one version: the newest that was told, by whichever way", () => {
+    const known = reduceRun(EMPTY_RUN, { type: "run", run: RUN });
+    const told = reduceRun(known, { type: "policy", policy: policy(9) });
+    expect(told.run?.policy_version).toBe(9);
+    // A view that was made before the version was.
+    expect(reduceRun(told, { type: "run", run: RUN }).run?.policy_version).toBe(9);
+    expect(newestModel(told)).toBe(9);
+  });
+
+  it("offers no model where there is none, and of a run that is over what was exported", () => {
+    expect(newestModel(EMPTY_RUN)).toBeNull();
+    expect(newestModel({ run: { ...RUN, newest_model: null }, policy: null })).toBeNull();
+    expect(
+      newestModel({ run: { ...RUN, newest_model: null, state: "stopped" }, policy: policy(4) }),
+    ).toBeNull();
+    expect(newestModel({ run: { ...RUN, newest_model: 2, state: "finished" }, policy: policy(4) })).toBe(2);
+  });
+
+  it("has one speed: the fleet's, nobody's is none, and of a run that is over its mean", () => {
+    expect(speedOf(RUN, fleet("playing"))).toBe(777);
+    expect(speedOf(RUN, null)).toBe(600);
+    expect(speedOf(RUN, fleet("gone"))).toBe(0);
+    // 3,000 steps in 5 s.
+    expect(speedOf({ ...RUN, state: "stopped", steps_per_second: 0 }, null)).toBe(600);
+    expect(speedOf({ ...RUN, state: "failed", elapsed_seconds: 0 }, null)).toBe(0);
+  });
+
+  it("waits for workers only while it would play, and once it is known that there are none", () => {
+    expect(waitsForWorkers(RUN, fleet("gone"))).toBe(true);
+    expect(waitsForWorkers({ ...RUN, state: "evaluating" }, fleet())).toBe(true);
+    expect(waitsForWorkers(RUN, fleet("gone", "playing"))).toBe(false);
+    expect(waitsForWorkers(RUN, null)).toBe(false);
+    expect(waitsForWorkers({ ...RUN, state: "paused" }, fleet())).toBe(false);
+    expect([numWorkers(null), numWorkers(fleet("gone", "playing"))]).toEqual([null, 1]);
   });
 });
 

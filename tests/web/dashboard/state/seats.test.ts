@@ -1,7 +1,7 @@
 /** Who plays whom. */
 
 import { describe, expect, it } from "vitest";
-import { policyIdsOf, seatsOf } from "../../../../web/dashboard/src/state/seats.ts";
+import { modelFileOf, policyIdsOf, seatsOf } from "../../../../web/dashboard/src/state/seats.ts";
 
 describe("seatsOf", () => {
   it("is empty where one policy plays all", () => {
@@ -19,5 +19,11 @@ describe("policyIdsOf", () => {
     expect(policyIdsOf(["scout", "keeper", "scout"])).toEqual(["scout", "keeper"]);
     expect(policyIdsOf(["scout", "scout"])).toEqual([null]);
     expect(policyIdsOf([])).toEqual([null]);
+  });
+});
+
+describe("modelFileOf", () => {
+  it("is the name that policy.json has for it", () => {
+    expect([null, "scout"].map(modelFileOf)).toEqual(["policy.onnx", "scout.onnx"]);
   });
 });

@@ -1,7 +1,13 @@
 /** Series: a snapshot, rows after it, and thinning. */
 
 import { describe, expect, it } from "vitest";
-import { addRows, halve, lastValue, seriesFromSnapshot } from "../../../../web/dashboard/src/state/series.ts";
+import {
+  addRows,
+  halve,
+  lastValue,
+  lineOf,
+  seriesFromSnapshot,
+} from "../../../../web/dashboard/src/state/series.ts";
 
 const row = (update: number, values: Record<string, number>) => ({
   update,
@@ -10,9 +16,66 @@ const row = (update: number, values: Record<string, number>) => ({
   values,
 });
 
-const snapshot = seriesFromSnapshot([
-  { name: "a", agent_steps: [1000, 2000], seconds: [10, 20], values: [1, 2], low: [0, 1], high: [2, 3] },
-]);
+const snapshot = seriesFromSnapshot({
+  agent_steps: [1000, 2000],
+  seconds: [10, 20],
+  series: [
+    { name: "a", at: null, values: [1, 2], low: [0, 1], high: [2, 3] },
+    { name: "rare", at: [1], values: [5], low: null, high: null },
+  ],
+});
+
+describe("seriesFromSnapshot", () => {
+  it("shares the axis, and finds the places of a series that is not everywhere", () => {
+    expect(snapshot.a.steps).toEqual([1000, 2000]);
+    expect(snapshot.rare).toEqual({
+      name: "rare",
+      steps: [2000],
+      seconds: [20],
+      values: [5],
+      low: null,
+      high: null,
+    });
+  });
+});
+
+describe("lineOf", () => {
+  const line = (seconds: number[]) =>
+    lineOf(
+      {
+        name: "x",
+        steps: seconds.map((_, i) => i),
+        seconds,
+        values: seconds.map(() => 7),
+        low: null,
+        high: null,
+      },
+      "time",
+    );
+
+  it("breaks where nothing was learned for long, over time alone", () => {
+    const seconds = [1, 2, 3, 13, 14];
+    const [x, values, low] = line(seconds);
+    expect(x).toEqual([1, 2, 3, 8, 13, 14]);
+    expect(values).toEqual([7, 7, 7, null, 7, 7]);
+    expect(low).toEqual([null, null, null, null, null, null]);
+    const steps = {
+      name: "x",
+      steps: [1, 2, 999],
+      seconds: [1, 2, 99],
+      values: [1, 2, 3],
+      low: null,
+      high: null,
+    };
+    expect(lineOf(steps, "steps")[1]).toEqual([1, 2, 3]);
+  });
+
+  it("does not break where updates are as rare everywhere, or pauses short", () => {
+    expect(line([0, 30, 60, 95, 120])[1]).not.toContain(null);
+    expect(line([0, 0.1, 0.2, 4, 4.1])[1]).not.toContain(null);
+    expect(line([5])).toEqual([[5], [7], [null], [null]]);
+  });
+});
 
 describe("addRows", () => {
   it("goes on where the snapshot ends, for known and new metrics", () => {
@@ -25,7 +88,7 @@ describe("addRows", () => {
       low: [0, 1, 7, 8],
       high: [2, 3, 7, 8],
     });
-    expect(series.b).toMatchObject({ steps: [3000], values: [-1] });
+    expect(series.b).toMatchObject({ steps: [3000], values: [-1], low: null, high: null });
   });
 
   it("takes a row once, however often and late it comes", () => {

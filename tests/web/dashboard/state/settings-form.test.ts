@@ -1,38 +1,117 @@
-/** The start form: what is sent and what is refused. */
+/** The start form: what is shown, what is sent and what is refused. The server's own schema is in tests/contract. */
 
 import { describe, expect, it } from "vitest";
 import {
-  ADVANCED_FIELDS,
+  type Changes,
+  changedBy,
+  changesFrom,
   checkField,
-  MAIN_FIELDS,
+  fieldsOf,
+  problemsByField,
   settingsFromForm,
   suggestedWorkers,
+  textOf,
+  valueAt,
+  workersOf,
+  yamlOf,
 } from "../../../../web/dashboard/src/state/settings-form.ts";
 
-const FIELDS = [...MAIN_FIELDS, ...ADVANCED_FIELDS];
+const setting = (title: string, schema: object) => ({ title, description: `Help of ${title}.`, ...schema });
+const FORM = {
+  common: ["collection.num_workers"],
+  json_schema: {
+    properties: {
+      preset: setting("Preset", { anyOf: [{ enum: ["fast"], type: "string" }, { type: "null" }] }),
+      until_return: {
+        ...setting("Stop at return", { anyOf: [{ type: "number" }, { type: "null" }] }),
+        description: "Ends the run. Empty: no goal.",
+      },
+      ppo: {
+        title: "Learning",
+        type: "object",
+        properties: {
+          learning_rate: setting("Learning rate", { type: "number", exclusiveMinimum: 0 }),
+          gamma: setting("Gamma", { type: "number", minimum: 0, maximum: 1 }),
+          normalize: setting("Normalise", { type: "boolean" }),
+        },
+      },
+      collection: {
+        title: "Workers",
+        type: "object",
+        properties: {
+          num_workers: setting("Workers", { type: "integer", minimum: 1, maximum: 1024 }),
+          schedule: setting("Schedule", { type: "string", enum: ["sync", "overlap"] }),
+          seats: setting("Policies", { type: "array", items: { type: "string" } }),
+          sizes: setting("Sizes", { type: "array", items: { type: "integer" } }),
+        },
+      },
+      parameters: setting("Parameters", { type: "object", additionalProperties: {} }),
+    },
+  },
+};
+const FIELDS = fieldsOf(FORM).all;
 const field = (path: string) => FIELDS.find((one) => one.path === path)!;
+const OWN = {
+  preset: null,
+  until_return: null,
+  ppo: { learning_rate: 0.001, gamma: 0.9, normalize: true },
+  collection: { num_workers: 2, schedule: "sync", seats: [], sizes: [64, 64] },
+  parameters: {},
+};
+
+describe("fieldsOf", () => {
+  it("has the common fields apart, the others by section, and the preset nowhere", () => {
+    const { common, sections } = fieldsOf(FORM);
+    expect(common.map(({ label }) => label)).toEqual(["Workers"]);
+    expect(sections.map(({ title, fields }) => [title, fields.map(({ label }) => label)])).toEqual([
+      ["General", ["Stop at return", "Parameters"]],
+      ["Learning", ["Learning rate", "Gamma", "Normalise"]],
+      ["Workers", ["Schedule", "Policies", "Sizes"]],
+    ]);
+    expect(field("until_return")).toMatchObject({ kind: "number", isNullable: true, empty: "no goal" });
+    expect(field("parameters")).toMatchObject({ kind: "json", help: "Help of Parameters." });
+  });
+});
 
 describe("settingsFromForm", () => {
-  it("sends only what was typed, nested as the run settings are", () => {
-    const values = {
+  it("sends what was changed, nested as the run settings are, also what equals the game's own", () => {
+    const changes: Changes = {
       "collection.num_workers": "3",
       "ppo.learning_rate": " 1e-3 ",
-      "ppo.gamma": "",
-      "policy.hidden_sizes": "128, 64",
+      "ppo.normalize": "false",
+      "collection.sizes": "128, 64",
       "collection.schedule": "sync",
       "collection.seats": "scout, keeper,keeper",
+      parameters: '{"size": 3}',
       until_return: "-5.5",
+      preset: "fast",
     };
-    expect(settingsFromForm(FIELDS, values)).toEqual({
-      collection: { num_workers: 3, schedule: "sync", seats: ["scout", "keeper", "keeper"] },
-      ppo: { learning_rate: 0.001 },
-      policy: { hidden_sizes: [128, 64] },
+    expect(settingsFromForm(FIELDS, changes)).toEqual({
+      preset: "fast",
+      collection: {
+        num_workers: 3,
+        schedule: "sync",
+        seats: ["scout", "keeper", "keeper"],
+        sizes: [128, 64],
+      },
+      ppo: { learning_rate: 0.001, normalize: false },
+      parameters: { size: 3 },
       until_return: -5.5,
     });
   });
 
-  it("sends nothing for an empty form", () => {
+  it("sends none for a setting that was emptied, nothing for one that nobody touched", () => {
+    expect(settingsFromForm(FIELDS, { until_return: "", "collection.seats": "" })).toEqual({
+      until_return: null,
+      collection: { seats: [] },
+    });
     expect(settingsFromForm(FIELDS, {})).toEqual({});
+  });
+
+  it("leaves out what cannot be read yet", () => {
+    expect(
+      settingsFromForm(FIELDS, { "ppo.gamma": "1.", "ppo.learning_rate": "-", parameters: "{" }),
+    ).toEqual({ ppo: { gamma: 1 } });
   });
 });
 
@@ -42,23 +121,91 @@ describe("checkField", () => {
     ["collection.num_workers", "2.5", "A whole number"],
     ["collection.num_workers", "9999", "At most 1024"],
     ["collection.num_workers", "two", "Not a number"],
-    ["collection.num_workers", "", null],
+    ["collection.num_workers", "", "Needs a value"],
     ["collection.num_workers", "4", null],
     ["ppo.gamma", "1.01", "At most 1"],
+    ["ppo.learning_rate", "0", "More than 0"],
     ["until_return", "-100", null],
-    ["policy.hidden_sizes", "64,,64", "Whole numbers with commas, such as 64, 64"],
-    ["policy.hidden_sizes", "64, 64", null],
+    ["until_return", "", null],
+    ["collection.sizes", "64,,64", "A value is missing between two commas"],
+    ["collection.sizes", "64, 6.5", "6.5: a whole number"],
+    ["collection.sizes", "64, 64", null],
     ["collection.schedule", "sync", null],
     ["collection.seats", "scout, keeper,keeper", null],
-    ["collection.seats", "scout,,keeper", "Names with commas, such as scout, keeper"],
-    ["collection.seats", "sc/out", "Names with commas, such as scout, keeper"],
+    ["collection.seats", "scout,,keeper", "A value is missing between two commas"],
+    ["parameters", "{size: 1}", "No JSON: names and texts need double quotes"],
   ])("%s = %j", (path, text, problem) => {
     expect(checkField(field(path), text)).toBe(problem);
   });
 });
 
-describe("suggestedWorkers", () => {
-  it("leaves a core for the learner, and is never none", () => {
+describe("what a field shows", () => {
+  it.each([
+    ["ppo.learning_rate", "0.001"],
+    ["ppo.normalize", "true"],
+    ["until_return", ""],
+    ["collection.sizes", "64, 64"],
+    ["parameters", "{}"],
+  ])("%s: %j", (path, text) => {
+    expect(textOf(field(path), valueAt(OWN, path))).toBe(text);
+  });
+
+  it("is marked as yours where you changed it, and as the preset's where that did", () => {
+    const effective = { ...OWN, ppo: { ...OWN.ppo, gamma: 0.98 } };
+    const marks = (changes: Changes) =>
+      FIELDS.filter((one) => changedBy(one, { own: OWN, effective }, changes)).map((one) => [
+        one.path,
+        changedBy(one, { own: OWN, effective }, changes),
+      ]);
+    expect(marks({ preset: "fast" })).toEqual([["ppo.gamma", "preset"]]);
+    // Chosen by hand it is sent, also where it is what would run anyway.
+    expect(marks({ "collection.schedule": "sync" })).toEqual([
+      ["ppo.gamma", "preset"],
+      ["collection.schedule", "you"],
+    ]);
+  });
+
+  it("begins with the settings of an earlier run", () => {
+    const wanted = { ...OWN, until_return: 9, ppo: { ...OWN.ppo, gamma: 0.5 }, collection: { seats: ["a"] } };
+    expect(changesFrom(FIELDS, OWN, wanted)).toEqual({
+      until_return: "9",
+      "ppo.gamma": "0.5",
+      "collection.seats": "a",
+    });
+    expect(changesFrom(FIELDS, OWN, OWN)).toEqual({});
+  });
+});
+
+describe("problemsByField", () => {
+  it("puts what the server refuses at its field, and apart what is of several", () => {
+    const problems = [
+      { setting: "ppo.gamma", error: "too large" },
+      { setting: "parameters.size.uniform", error: "two numbers" },
+      { setting: "ppo", error: "these two exclude each other" },
+      { setting: "", error: "nothing works" },
+    ];
+    expect(problemsByField(FIELDS, problems)).toEqual({
+      byPath: { "ppo.gamma": "too large", parameters: "parameters.size.uniform: two numbers" },
+      others: ["ppo: these two exclude each other", "nothing works"],
+    });
+  });
+});
+
+describe("yamlOf", () => {
+  it("nests by two spaces, values as JSON, which YAML reads", () => {
+    const text = yamlOf({ seed: 1, ppo: { gamma: 0.9 }, collection: { seats: ["a", "b"] }, parameters: {} });
+    expect(text).toBe('seed: 1\nppo:\n  gamma: 0.9\ncollection:\n  seats: ["a","b"]\nparameters: {}\n');
+  });
+});
+
+describe("workers", () => {
+  it("leave a core for the learner, and are never none", () => {
     expect([1, 2, 4, 16].map(suggestedWorkers)).toEqual([1, 1, 3, 4]);
+  });
+
+  it("are as many as the run's settings say", () => {
+    expect(workersOf({ settings: OWN })).toBe(2);
+    expect(workersOf({ settings: { collection: { num_workers: 5 } } })).toBe(5);
+    expect(workersOf({ settings: {} })).toBe(2);
   });
 });

@@ -17,7 +17,7 @@ function fakeHost() {
     say = options.onStatus;
     return { setMaxWorkers: (n: number) => log.push(`set ${n}`), stop: () => log.push("stop") };
   };
-  return { log, start, say: (status: unknown) => say(status as never) };
+  return { log, start, say: (status: unknown) => say(status as never), current: () => say };
 }
 
 describe("TabHost", () => {
@@ -30,14 +30,30 @@ describe("TabHost", () => {
       () => new URL("http://h/p/"),
     );
     host.subscribe(() => seen.push(host.state().numWorkers));
-    await host.join(2);
     await host.join(5);
-    fake.say({ numWorkers: 5 });
-    expect(host.state()).toEqual({ numWorkers: 5, status: { numWorkers: 5 } });
+    await host.join(2);
+    fake.say({ numWorkers: 2 });
+    expect(host.state()).toEqual({ numWorkers: 2, status: { numWorkers: 2 } });
     host.leave();
     expect(host.state()).toEqual({ numWorkers: 0, status: null });
-    expect(fake.log).toEqual(["start 2 t0k http://h/p/", "set 5", "stop"]);
+    expect(fake.log).toEqual(["start 5 t0k http://h/p/", "set 2", "stop"]);
     expect(seen.at(-1)).toBe(0);
+  });
+
+  it("comes again for more workers than it offered, and no longer hears the host it was", async () => {
+    const fake = fakeHost();
+    const host = new TabHost(
+      async () => fake.start as never,
+      async () => "t",
+      () => new URL("http://h/"),
+    );
+    await host.join(1);
+    const sayAsBefore = fake.current();
+    await host.join(3);
+    expect(fake.log).toEqual(["start 1 t http://h/", "stop", "start 3 t http://h/"]);
+    fake.say({ numWorkers: 3 });
+    sayAsBefore({ numWorkers: 0, ended: true } as never);
+    expect(host.state()).toEqual({ numWorkers: 3, status: { numWorkers: 3 } });
   });
 
   it("has not joined when the server gave no token", async () => {

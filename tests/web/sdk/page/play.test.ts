@@ -303,3 +303,71 @@ test("a box action reaches the game as the keys say it", () => {
     [-1, 5],
   ]);
 });
+
+test("parameters may be drawn anew for each episode", () => {
+  const played: Readonly<Record<string, number>>[] = [];
+  const { frame } = onPage({
+    definition: countingGame({
+      parameters: { limit: { low: 1, high: 9, default: 3 } },
+      start: ({ parameters, out }) => {
+        played.push({ ...parameters });
+        (out.observation as Float32Array).fill(0);
+      },
+      tickResult: () => ({ terminated: true }),
+    }),
+    parameters: (episode) => (episode === 0 ? undefined : { limit: 4 + episode }),
+  });
+  for (let i = 0; i < 3; i++) frame(100);
+  expect(played).toEqual([{ limit: 3 }, { limit: 5 }, { limit: 6 }]);
+});
+
+/** A game that counts its pictures and cannot draw itself at a tick. */
+function drawnGame(brokenAt: number) {
+  const definition = countingGame({
+    tickResult: (tick) => ({ terminated: tick === 4 }),
+  });
+  const drawn: number[] = [];
+  const { create } = definition;
+  const broken = {
+    ...definition,
+    create: (...given: Parameters<typeof create>) => {
+      const game = create(...given) as CountingGame;
+      return Object.assign(game, {
+        draw: () => {
+          if (game.tick === brokenAt) throw new Error(`cannot draw ${game.tick}`);
+          drawn.push(game.tick);
+        },
+      });
+    },
+  };
+  return { definition: broken as typeof definition, drawn };
+}
+
+test("a picture that fails is told once, and the game goes on and is drawn again from the next episode", () => {
+  const { definition, drawn } = drawnGame(2);
+  const told: string[] = [];
+  const { frame, errors, isRunning } = onPage({
+    definition,
+    onDrawError: (error) => told.push((error as Error).message),
+  });
+  for (let i = 0; i < 5; i++) frame(100);
+  expect(told).toEqual(["cannot draw 2"]);
+  expect([errors, isRunning()]).toEqual([[], true]);
+  // Ticks 0 and 1 of the first episode, tick 1 of the next.
+  expect(drawn).toEqual([0, 1, 1]);
+});
+
+test("a picture that fails ends the player that nobody told what to do then", () => {
+  const { frame, errors, isRunning } = onPage({ definition: drawnGame(2).definition });
+  for (let i = 0; i < 3; i++) frame(100);
+  expect(errors).toHaveLength(1);
+  expect(isRunning()).toBe(false);
+});
+
+test("nothing is drawn on a canvas without a size", () => {
+  const { definition, drawn } = drawnGame(2);
+  const canvas = { width: 10, height: 0, getContext: (() => ({ clearRect: () => undefined })) as never };
+  const { frame, errors } = onPage({ definition, canvas });
+  for (let i = 0; i < 3; i++) frame(100);
+  expect([drawn, errors]).toEqual([[], []]);
+});

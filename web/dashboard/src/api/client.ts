@@ -8,8 +8,12 @@ import type {
   LogView,
   MetricsView,
   Problem,
+  RunSummary,
   RunView,
   ServerInfo,
+  SettingProblem,
+  SettingsForm,
+  SettingsView,
 } from "@attract/schema";
 
 /** The server said no, or could not be reached (`status` 0); `fix` is what mends it, where known. */
@@ -17,11 +21,14 @@ export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   readonly fix: string | null;
+  /** Setting by setting, where settings were refused. */
+  readonly problems: readonly SettingProblem[];
 
-  constructor(status: number, message: string, fix: string | null) {
+  constructor(status: number, message: string, fix: string | null, problems: readonly SettingProblem[] = []) {
     super(message);
     this.status = status;
     this.fix = fix;
+    this.problems = problems;
   }
 }
 
@@ -55,11 +62,15 @@ export function metricsPath(runId: string, maxPoints: number, names: readonly st
 export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
-  runs: () => get<RunView[]>("api/runs"),
+  runs: () => get<RunSummary[]>("api/runs"),
   run: (runId: string) => get<RunView>(runPath(runId)),
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  settingsForm: () => get<SettingsForm>("api/settings"),
+  /** What a run of `game` would use with `settings`, or what is wrong with them; nothing is started. */
+  trySettings: (game: string, settings: Record<string, unknown>) =>
+    post<SettingsView>("api/settings", { game, settings }),
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),
   pause: (runId: string) => post<RunView>(runPath(runId, "/pause")),
@@ -70,10 +81,18 @@ export const api = {
   openSession: (token: string) => post<void>("api/session", { token }),
 };
 
-/** The bytes at `path`. Raises ApiError. */
-export async function fetchBytes(path: string, signal?: AbortSignal): Promise<Uint8Array> {
-  const response = await send(path, { signal });
-  return new Uint8Array(await response.arrayBuffer());
+/** The ONNX model at `path` with its version, which the server names where `latest` was asked for. Raises ApiError. */
+export async function fetchModel(path: string): Promise<{ version: number; onnx: Uint8Array }> {
+  const response = await send(path, {});
+  const version = versionIn(response.url);
+  return { version, onnx: new Uint8Array(await response.arrayBuffer()) };
+}
+
+/** The version in a model's URL. Raises RangeError. */
+export function versionIn(url: string): number {
+  const found = /\/policy\/(\d+)\.onnx(?:\?|$)/.exec(url)?.[1];
+  if (found === undefined) throw new RangeError(`expected the URL of a version's model, got ${url}`);
+  return Number(found);
 }
 
 async function get<T>(path: string): Promise<T> {
@@ -108,7 +127,7 @@ async function problemOf(response: Response): Promise<ApiError> {
   try {
     const problem = JSON.parse(text) as Partial<Problem>;
     if (typeof problem.error === "string") {
-      return new ApiError(response.status, problem.error, problem.fix ?? null);
+      return new ApiError(response.status, problem.error, problem.fix ?? null, problem.problems);
     }
   } catch {
     // Not ours: a proxy's page, for example.

@@ -5,7 +5,7 @@ import type { PolicyActor } from "@attract/worker/policy-actor";
 import type { PolicySession } from "@attract/worker/policy-session";
 import type { Instance } from "attract/instance";
 import type { Choice } from "attract/page/play";
-import { fetchBytes, policyPath } from "../api/client.ts";
+import { fetchModel, policyPath } from "../api/client.ts";
 import { policyIdsOf } from "../state/seats.ts";
 
 /** Owned by the component that watches; `close` frees the sessions' memory. */
@@ -33,13 +33,20 @@ export class NewestPolicy {
     return this.#version;
   }
 
-  /** Fetches `version` and plays with it from now on. Raises ApiError, and what ONNX Runtime says of a bad model. */
-  async use(version: number): Promise<void> {
-    if (version === this.#version || this.#isClosed) return;
+  /**
+   * Fetches the newest version and plays with it from now on; nothing is done when that is `known`, which plays already.
+   * Raises ApiError, and what ONNX Runtime says of a bad model.
+   */
+  async renew(known: number): Promise<void> {
+    if (known === this.#version || this.#isClosed) return;
+    // The newest by name, not by number: a busy page hears of versions that the server has let go since.
+    const [firstId, ...otherIds] = this.#policyIds;
+    const { version, onnx } = await fetchModel(policyPath(this.#runId, "latest", firstId));
     // All are there before the first of them is exchanged: agents of two versions never play together.
-    const models = await Promise.all(
-      this.#policyIds.map((policyId) => fetchBytes(policyPath(this.#runId, version, policyId))),
+    const others = await Promise.all(
+      otherIds.map((policyId) => fetchModel(policyPath(this.#runId, version, policyId))),
     );
+    const models = [onnx, ...others.map((other) => other.onnx)];
     const { createPolicySession, PolicyActor } = await import("@attract/worker/policy-actor");
     const options = { maxBatch: this.#game.num_agents, policyVersion: version };
     const sessions: PolicySession[] = [];
@@ -59,7 +66,7 @@ export class NewestPolicy {
 
   /** The most probable actions for the instance's current observations; `begins` as `Controller.choose` has it. */
   act(instance: Instance, begins: Uint8Array): Promise<Choice> {
-    if (this.#actor === null) throw new Error("expected use() before act()");
+    if (this.#actor === null) throw new Error("expected renew() before act()");
     return this.#actor.act(instance, begins);
   }
 

@@ -6,6 +6,9 @@ import type { PlayerOptions } from "attract/page/play";
 /** More would cost a phone's battery for nothing anyone sees. */
 const MAX_PIXEL_RATIO = 2;
 
+/** What a game draws with until it chooses a colour. */
+const INK = "#e8eaf3";
+
 /** What a player draws on: `canvas`, whose backing store follows its size on the page. */
 export function screenOf(canvas: HTMLCanvasElement): PlayerOptions["canvas"] {
   const getContext = (): CanvasRenderingContext2D | null => {
@@ -17,7 +20,12 @@ export function screenOf(canvas: HTMLCanvasElement): PlayerOptions["canvas"] {
       canvas.height = height;
     }
     const context = canvas.getContext("2d");
-    context?.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (context !== null) {
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      // A game that chooses no colour would draw black on the dark stage.
+      context.fillStyle = INK;
+      context.strokeStyle = INK;
+    }
     return context;
   };
   return {
@@ -35,7 +43,7 @@ export function screenOf(canvas: HTMLCanvasElement): PlayerOptions["canvas"] {
 export function drawStill(canvas: HTMLCanvasElement, instance: Instance): void {
   const screen = screenOf(canvas);
   const context = screen.getContext("2d");
-  if (context === null || screen.width === 0) return;
+  if (context === null || screen.width === 0 || screen.height === 0) return;
   context.clearRect(0, 0, screen.width, screen.height);
   instance.game.draw?.(context, screen.width, screen.height);
 }

@@ -28,7 +28,27 @@ if (location.hash !== "") history.replaceState(null, "", location.pathname + loc
 
 window.attractHost = { status: null, left: false };
 let maxWorkers = workers;
+/** Workers that the host at `handle` offered the server. */
+let offered = 0;
 let handle: HostHandle | null = null;
+
+/** Comes to the server with `maxWorkers` workers on offer. */
+function start(token: string): void {
+  offered = maxWorkers;
+  const started = startHost({
+    base: new URL(".", document.baseURI),
+    token,
+    maxWorkers,
+    // A host that was stopped has a last word, which is not this page's.
+    onStatus: (status) => handle === started && show(status),
+    reload: () => {
+      // The new page needs the token once more, and removes it again.
+      history.replaceState(null, "", location.pathname + location.search + hash);
+      location.reload();
+    },
+  });
+  handle = started;
+}
 
 function show(status: HostStatus): void {
   window.attractHost.status = status;
@@ -46,16 +66,23 @@ function showError(text: string | null): void {
   element("error").textContent = text ?? "";
 }
 
-function change(count: number): void {
+function change(token: string, count: number): void {
   maxWorkers = Math.max(1, Math.min(MAX_WORKERS, count));
-  handle?.setMaxWorkers(maxWorkers);
+  if (maxWorkers <= offered) handle?.setMaxWorkers(maxWorkers);
+  else {
+    // The server gives a host as many workers as it offered when it came: for more it must come again.
+    handle?.stop();
+    start(token);
+  }
   if (window.attractHost.status !== null) show(window.attractHost.status);
 }
 
 function leave(): void {
+  window.attractHost.left = true;
+  // A reload stays away too.
+  sessionStorage.removeItem(LINK_KEY);
   handle?.stop();
   handle = null;
-  window.attractHost.left = true;
   element("state").textContent = "Left. Open the link again to come back.";
   element("state").dataset.state = "left";
   for (const button of document.querySelectorAll("button")) button.disabled = true;
@@ -67,18 +94,8 @@ if (token === null) {
   showError("Open the whole link, with everything after the #, or scan its code again.");
   for (const button of document.querySelectorAll("button")) button.disabled = true;
 } else {
-  element("fewer").addEventListener("click", () => change(maxWorkers - 1));
-  element("more").addEventListener("click", () => change(maxWorkers + 1));
+  element("fewer").addEventListener("click", () => change(token, maxWorkers - 1));
+  element("more").addEventListener("click", () => change(token, maxWorkers + 1));
   element("leave").addEventListener("click", leave);
-  handle = startHost({
-    base: new URL(".", document.baseURI),
-    token,
-    maxWorkers,
-    onStatus: show,
-    reload: () => {
-      // The new page needs the token once more, and removes it again.
-      history.replaceState(null, "", location.pathname + location.search + hash);
-      location.reload();
-    },
-  });
+  start(token);
 }

@@ -12,8 +12,16 @@ const LOOKS: Readonly<Record<RunView["state"], { text: string; tone: "go" | "wai
   failed: { text: "Failed", tone: "bad" },
 };
 
-export function StatePill({ state }: { state: RunView["state"] }) {
-  const { text, tone } = LOOKS[state];
+const WAITING = { text: "Waiting for workers", tone: "wait" } as const;
+
+interface StatePillProps {
+  state: RunView["state"];
+  /** Whether it would go on if only there were workers. */
+  isWaiting?: boolean;
+}
+
+export function StatePill({ state, isWaiting = false }: StatePillProps) {
+  const { text, tone } = isWaiting ? WAITING : LOOKS[state];
   return (
     <span className="state-pill" data-tone={tone} data-state={state}>
       {text}

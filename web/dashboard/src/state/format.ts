@@ -45,6 +45,47 @@ export function formatAge(created: string, now: number): string {
   return new Date(then).toISOString().slice(0, 10);
 }
 
+/** Values of an axis's ticks, `step` apart: as many digits as tell each from the next, all in the unit of the largest. */
+export function formatTicks(ticks: readonly number[], step: number): string[] {
+  const most = Math.max(...ticks.map(Math.abs));
+  const { unit, name } = UNITS.find(({ from }) => most >= from) ?? { unit: 1, name: "" };
+  const digits = digitsOf(step / unit);
+  if (digits > MOST_DIGITS) {
+    // One digit more than from the step up to the largest value.
+    const precise = Math.min(6, Math.max(0, Math.ceil(Math.log10(most / step) - 1e-9)));
+    return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(precise)));
+  }
+  return ticks.map((tick) => (isNothing(tick, step) ? "0" : `${(tick / unit).toFixed(digits)}${name}`));
+}
+
+/** The same for an axis of seconds: "5 s", "1:05", "1:01:40". */
+export function formatTimeTicks(ticks: readonly number[], step: number): string[] {
+  if (step < 1) return ticks.map((tick) => `${tick.toFixed(digitsOf(step))} s`);
+  return ticks.map(formatDuration);
+}
+
+/** As `formatCount` has them. */
+const UNITS: readonly { from: number; unit: number; name: string }[] = [
+  { from: 1e9, unit: 1e9, name: "B" },
+  { from: 1e6, unit: 1e6, name: "M" },
+  { from: 1e4, unit: 1e3, name: "k" },
+];
+/** Of a tick's decimals; more are written as a power of ten. */
+const MOST_DIGITS = 5;
+
+/** Decimals that tell numbers `step` apart. */
+function digitsOf(step: number): number {
+  for (let digits = 0; digits <= MOST_DIGITS; digits++) {
+    const scaled = step * 10 ** digits;
+    if (scaled >= 0.999 && Math.abs(scaled - Math.round(scaled)) < 1e-6 * scaled) return digits;
+  }
+  return MOST_DIGITS + 1;
+}
+
+function isNothing(tick: number, step: number): boolean {
+  return Math.abs(tick) < step * 1e-6;
+}
+
 /** The browser and system in a user agent, for a table: "Chrome on Linux". */
 export function formatDevice(userAgent: string): string {
   const browser =
@@ -71,4 +112,9 @@ export function formatDevice(userAgent: string): string {
 
 function trim(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, "");
+}
+
+/** "1 worker", "2 workers". */
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

@@ -1,133 +1,229 @@
 /** What each metric is called on screen and what it tells someone who knows no reinforcement learning. */
 
-export interface MetricInfo {
+export interface ChartInfo {
+  /** The metric. */
+  name: string;
   title: string;
   help: string;
+  /** What stands in its place before there is a value; by default that it comes with the first update. */
+  nothing?: string;
 }
 
 export interface ChartGroup {
   title: string;
+  /** Whether it is unfolded at first. */
+  isOpen: boolean;
   charts: readonly ChartInfo[];
 }
 
-export interface ChartInfo extends MetricInfo {
-  /** Metric names drawn together. */
-  names: readonly string[];
-}
-
+/** The groups that are always open: what matters in every run, first what is drawn even before there is anything. */
 const CHARTS: readonly ChartGroup[] = [
   {
     title: "Is it getting better?",
+    isOpen: true,
     charts: [
       {
-        names: ["rollout/ep_rew_mean"],
+        name: "rollout/ep_rew_mean",
         title: "Return",
         help: "Sum of all rewards in one episode, averaged over the last 100. Up is better: this is the score.",
+        nothing: "Comes with the first episode that ends",
       },
       {
-        names: ["rollout/ep_len_mean"],
+        name: "rollout/ep_len_mean",
         title: "Episode length",
         help: "Steps from start to end of an episode, averaged over the last 100. Whether long is good depends on the game.",
+        nothing: "Comes with the first episode that ends",
       },
       {
-        names: ["time/fps"],
+        name: "fleet/steps_per_second",
         title: "Steps per second",
-        help: "Decisions of all workers together that the learner has used, per second. More workers give more.",
+        help: "Decisions of all workers together, per second, over the last few seconds. More workers give more.",
       },
     ],
   },
   {
     title: "How is it learning?",
+    isOpen: true,
     charts: [
       {
-        names: ["train/entropy"],
+        name: "train/entropy",
         title: "Entropy",
         help: "How undecided the policy is. It starts high (it tries everything) and falls as the policy makes up its mind. Near zero too early: it stopped exploring.",
       },
       {
-        names: ["train/approx_kl"],
+        name: "train/approx_kl",
         title: "KL divergence",
         help: "How much one update changed the policy. Usually under 0.05; large jumps mean the learning rate is too high.",
       },
       {
-        names: ["train/explained_variance"],
+        name: "train/explained_variance",
         title: "Explained variance",
         help: "How well the policy foresees its own return: 1 is perfectly, 0 is not at all.",
       },
       {
-        names: ["train/policy_gradient_loss"],
+        name: "train/policy_gradient_loss",
         title: "Policy loss",
         help: "What the update lowers to make good actions likelier. It hovers around zero; only wild swings matter.",
       },
       {
-        names: ["train/value_loss"],
+        name: "train/value_loss",
         title: "Value loss",
         help: "Error of the foreseen return. It often rises while the return rises, then falls.",
       },
       {
-        names: ["train/clip_fraction"],
+        name: "train/clip_fraction",
         title: "Clip fraction",
         help: "Share of steps where PPO held the policy back from changing too fast. 0.05 to 0.3 is usual.",
       },
     ],
   },
-  {
-    title: "What does it learn from?",
-    charts: [
-      {
-        names: ["rollout/phase_spread"],
-        title: "Spread of episode phases",
-        help: "How far apart the games are in their episodes, in steps (standard deviation). Near 0 they all end at once and batches swing between beginnings and ends; games spread evenly over episodes of 500 steps give about 144.",
-      },
-      {
-        names: ["train/policy_lag_mean", "train/policy_lag_max"],
-        title: "Policy lag",
-        help: "How many updates old the policy was that played: the mean and the largest of the batch. 0 in turn, at most 1 with overlap.",
-      },
-    ],
-  },
 ];
 
-/** Names that say the same as another; shown under the other's title. */
-const ALIASES: Readonly<Record<string, string>> = { "train/entropy_loss": "train/entropy" };
-
-/** Titles of the charts above, by the name they are of. */
-const CHARTED: Readonly<Record<string, string>> = Object.fromEntries(
-  CHARTS.flatMap(({ charts }) => charts.map(({ names, title }) => [names[0], title])),
-);
-
-/** Titles of metrics without a chart of their own in the groups above. */
-const TITLES: Readonly<Record<string, string>> = {
-  "train/learning_rate": "Learning rate",
-  "train/loss": "Loss",
-  "train/grad_norm": "Gradient norm",
-  "train/clip_range": "Clip range",
-  "curriculum/lesson": "Lesson",
+/** What other metrics are called and tell, by name. */
+const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> = {
+  "rollout/episodes": ["Episodes per update", "Episodes that ended since the update before."],
+  "rollout/phase_spread": [
+    "How evenly games are spread",
+    "How far apart the games are in their episodes, in steps (standard deviation). Near 0 they all end at once, and batches swing between beginnings and ends.",
+  ],
+  "eval/mean_reward": [
+    "Evaluation return",
+    "Mean return of episodes with fixed seeds and the most probable actions.",
+  ],
+  "eval/std_reward": ["Evaluation spread", "Standard deviation of the return of those episodes."],
+  "eval/mean_ep_length": ["Evaluation length", "Mean length of those episodes, in steps."],
+  "train/policy_lag_mean": [
+    "Policy lag",
+    "How many updates old the policy was that played, on average over the batch. 0 in sync, at most 1 in overlap.",
+  ],
+  "train/policy_lag_max": ["Largest policy lag", "How many updates old the oldest part of the batch was."],
+  "train/learning_rate": ["Learning rate", "Of this update; it falls where the settings say so."],
+  "train/loss": ["Loss", "Policy loss, value loss and entropy bonus, weighted and summed."],
+  "train/grad_norm": [
+    "Gradient norm",
+    "Length of the gradient before it was clipped, mean over the minibatches.",
+  ],
+  "train/clip_range": ["Clip range", "Of this update; it falls where the settings say so."],
+  "train/entropy_coef": ["Entropy bonus", "Weight of entropy in this update's loss."],
+  "train/num_epochs": [
+    "Epochs",
+    "Passes over the batch; fewer than set when the KL divergence stopped the update.",
+  ],
+  "train/num_minibatches": ["Minibatches", "Optimizer steps of the update."],
+  "train/prio_beta": [
+    "Importance exponent",
+    "How far importance weights correct for drawing segments by priority.",
+  ],
+  "train/prio_effective_segments": ["Effective segments", "Segments that the weighted draw was worth."],
+  "train/prio_effective_share": [
+    "Effective share",
+    "The same as a share of the segments that could be drawn.",
+  ],
+  "train/prio_weight_mean": ["Importance weight", "Mean of the importance weights."],
+  "train/verify_largest_difference": [
+    "Largest deviation of a worker",
+    "Between what workers computed and what the learner computes again, in log-probabilities and values.",
+  ],
+  "train/vtrace_clipped_fraction": ["Clipped ratios", "Share of steps whose V-trace ratio was clipped."],
+  "train/vtrace_rho_max": [
+    "Largest V-trace ratio",
+    "How much likelier the newest policy finds an action than the one that played it.",
+  ],
+  "train/vtrace_rho_mean": ["V-trace ratio", "Mean of those ratios; 1 without lag."],
+  "time/fps": [
+    "Steps trained per second",
+    "Steps that the learner has used, per second since the update before.",
+  ],
+  "time/total_timesteps": ["Steps trained", "Steps that the learner has used so far."],
+  "time/collected_steps": ["Steps collected", "Steps that came in, refused ones included."],
+  "time/iterations": ["Updates", "Updates so far."],
+  "time/time_elapsed": ["Seconds", "Since the first games began."],
+  "time/update_seconds": ["Update", "Seconds that the update took."],
+  "time/idle_seconds": ["Learner waits", "Seconds that the learner waited for this batch."],
+  "time/checkpoint_seconds": ["Checkpoint", "Seconds until this version was safe on disk."],
+  "time/load_seconds": ["Loading", "Seconds that reading the batch took."],
+  "time/warmup_seconds": ["Warm-up", "Seconds that setting the first observation statistics took."],
+  "time/federated_seconds": ["Averaging", "Seconds that averaging with the other trainers took."],
+  "fleet/hosts": ["Devices", "Pages that run workers, here and elsewhere."],
+  "fleet/workers": ["Workers", "Threads that play now."],
+  "fleet/episodes_per_minute": [
+    "Episodes per minute",
+    "Episodes that ended, per minute since the update before.",
+  ],
+  "fleet/worker_latency_mean": [
+    "Rollout time",
+    "Seconds from an order to play until all of it was there, on average.",
+  ],
+  "fleet/outstanding_leases": ["Open orders", "Rollouts that workers are playing or hold ready."],
+  "fleet/leases_lapsed": [
+    "Orders given up",
+    "Rollouts of workers that went away or fell silent, since the start.",
+  ],
+  "fleet/blocks_refused": [
+    "Parts refused",
+    "Parts of rollouts that came too late or were not usable, since the start.",
+  ],
+  "fleet/sockets_refused": [
+    "Connections refused",
+    "Connections that were turned away or closed, since the server started.",
+  ],
+  "fleet/game_fraction": ["Time in the game", "Share of the workers' time that the game itself took."],
+  "fleet/inference_fraction": ["Time in the policy", "Share of the workers' time that the policy took."],
+  "fleet/wait_fraction": [
+    "Workers wait",
+    "Share of the workers' time without anything to play. High: give each worker more games.",
+  ],
+  "curriculum/lesson": ["Lesson", "Number of the lesson that is played, from 1."],
+  "federated/round": ["Averaging round", "How often this trainer has averaged its policy with the others."],
 };
 
+/** The folded groups, by the first part of a metric's name. */
+const FAMILIES: readonly (readonly [family: string, title: string])[] = [
+  ["eval", "Evaluations"],
+  ["eval_sampled", "Evaluations with sampled actions"],
+  ["reward", "Reward terms"],
+  ["game", "The game's own metrics"],
+  ["rollout", "Episodes"],
+  ["curriculum", "Lessons"],
+  ["train", "Learning in detail"],
+  ["fleet", "Workers and devices"],
+  ["time", "Where the time goes"],
+  ["federated", "Averaging between trainers"],
+];
+const REST = "Other metrics";
+
+/** Names that say the same as another, which is charted instead. */
+const ALIASES: Readonly<Record<string, string>> = { "train/entropy_loss": "train/entropy" };
+
+const MAIN: Readonly<Record<string, ChartInfo>> = Object.fromEntries(
+  CHARTS.flatMap(({ charts }) => charts.map((chart) => [chart.name, chart])),
+);
+
 /**
- * The charts for these metric names: the known groups first, everything else under "More". Empty groups are left out.
- * What an update reports of one policy of several is charted where it would be of a sole one.
+ * The charts for these metric names: what matters in every run first and open, then everything else, folded by what it is
+ * about. The first group is whole even without a metric; other groups without any are left out. What there is of one
+ * policy, or one agent, of several is charted beside the whole.
  */
 export function chartGroups(names: readonly string[]): ChartGroup[] {
   const present = new Set(names);
   const used = new Set<string>();
   const groups: ChartGroup[] = [];
-  for (const group of CHARTS) {
+  for (const [i, group] of CHARTS.entries()) {
     const charts = group.charts.flatMap((chart) => [
-      ...(chart.names.some((name) => present.has(name)) ? [chart] : []),
-      ...(isOfUpdates(chart) ? names.filter((name) => parentOf(name) === chart.names[0]) : []).map((name) =>
-        partOf(chart, name),
-      ),
+      ...(i === 0 || present.has(chart.name) ? [chart] : []),
+      ...names.filter((name) => parentOf(name) === chart.name).map(chartOf),
     ]);
-    for (const chart of charts) for (const name of chart.names) used.add(name);
-    if (charts.length > 0) groups.push({ title: group.title, charts });
+    for (const { name } of charts) used.add(name);
+    if (charts.length > 0) groups.push({ ...group, charts });
   }
-  const rest = [...present]
-    .filter((name) => !used.has(name) && !present.has(aliasOf(name) ?? ""))
-    .sort()
-    .map((name) => ({ names: [name], title: titleOf(name), help: `Recorded as ${name}.` }));
-  if (rest.length > 0) groups.push({ title: "More", charts: rest });
+  const rest = [...present].filter((name) => !used.has(name) && !present.has(aliasOf(name) ?? "")).sort();
+  const families = new Set(FAMILIES.map(([family]) => family));
+  for (const [family, title] of FAMILIES) {
+    const charts = rest.filter((name) => familyOf(name) === family).map(chartOf);
+    if (charts.length > 0) groups.push({ title, isOpen: family === "eval", charts });
+  }
+  const others = rest.filter((name) => !families.has(familyOf(name))).map(chartOf);
+  if (others.length > 0) groups.push({ title: REST, isOpen: false, charts: others });
   return groups;
 }
 
@@ -137,12 +233,25 @@ function parentOf(name: string): string | null {
   return parts.length > 2 ? parts.slice(0, -1).join("/") : null;
 }
 
-function isOfUpdates(chart: ChartInfo): boolean {
-  return chart.names[0].startsWith("train/");
+function chartOf(name: string): ChartInfo {
+  return { name, title: titleOf(name), help: helpOf(name) };
 }
 
-function partOf(chart: ChartInfo, name: string): ChartInfo {
-  return { ...chart, names: [name], title: `${chart.title}: ${lastPart(name)}` };
+function helpOf(name: string): string {
+  const parent = parentOf(name);
+  const known = MAIN[name]?.help ?? OTHERS[name]?.[1];
+  if (known !== undefined) return known;
+  if (parent !== null && (MAIN[parent] ?? OTHERS[parent]) !== undefined)
+    return `${helpOf(parent)} Of ${lastPart(name)} alone.`;
+  if (familyOf(name) === "reward")
+    return "What this term of the reward brings in an episode, weighted, on average over the episodes of the update.";
+  if (familyOf(name) === "game")
+    return "Reported by the game at the end of each episode, on average over the episodes of the update.";
+  return `Recorded as ${name}.`;
+}
+
+function familyOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf("/")));
 }
 
 function aliasOf(name: string): string | undefined {
@@ -151,16 +260,11 @@ function aliasOf(name: string): string | undefined {
   return ALIASES[parent] && `${ALIASES[parent]}/${name.slice(parent.length + 1)}`;
 }
 
-/** The charts that are drawn, empty, before a run has any metrics. */
-export function firstCharts(): ChartGroup {
-  return CHARTS[0];
-}
-
-/** "fleet/worker_latency_mean" is "Worker latency mean". */
+/** "fleet/worker_latency_mean" is "Rollout time"; one without a text of its own is its last part. */
 export function titleOf(name: string): string {
   const parent = parentOf(name);
   if (parent !== null) return `${titleOf(parent)}: ${lastPart(name)}`;
-  const known = TITLES[name] ?? CHARTED[name];
+  const known = MAIN[name]?.title ?? OTHERS[name]?.[0];
   if (known !== undefined) return known;
   const text = lastPart(name);
   return text.charAt(0).toUpperCase() + text.slice(1);

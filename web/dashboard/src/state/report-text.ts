@@ -18,3 +18,11 @@ export function ownStack(stack: string): string {
   if (hidden === 0 || !own.some((line) => line.trim().startsWith("at "))) return stack;
   return [...own, `    (and ${hidden} of Attract's own)`].join("\n");
 }
+
+/** What the bundler says, as one line and its place: `Expected ";" but found "x" (game.ts:2:75)`. */
+export function shortError(text: string): string {
+  const what = /\[ERROR\] (.*)/.exec(text)?.[1];
+  const where = /^\s+(\S+:\d+:\d+):/m.exec(text)?.[1];
+  if (what === undefined) return text.split("\n")[0];
+  return where === undefined ? what : `${what} (${where})`;
+}

@@ -57,11 +57,15 @@ export const EMPTY_RUN: RunState = {
 export function reduceRun(state: RunState, event: RunEvent): RunState {
   switch (event.type) {
     case "run":
-      return { ...state, run: event.run, reports: mergeReports(state.reports, event.run.reports) };
+      return {
+        ...state,
+        run: state.policy === null ? event.run : withVersion(event.run, state.policy),
+        reports: mergeReports(state.reports, event.run.reports),
+      };
     case "fleet":
       return { ...state, fleet: event.fleet };
     case "snapshot": {
-      const start = seriesFromSnapshot(event.metrics.series);
+      const start = seriesFromSnapshot(event.metrics);
       return { ...state, series: addRows(start, state.early ?? []), early: null };
     }
     case "metrics": {
@@ -77,11 +81,37 @@ export function reduceRun(state: RunState, event: RunEvent): RunState {
       return state.run === null ? state : { ...state, run: { ...state.run, lesson: event.lesson } };
     case "policy": {
       const isOlder = state.policy !== null && event.policy.policy_version < state.policy.policy_version;
-      return isOlder ? state : { ...state, policy: event.policy };
+      return isOlder ? state : { ...state, policy: event.policy, run: withVersion(state.run, event.policy) };
     }
     case "connection":
       return { ...state, connection: event.connection };
   }
+}
+
+/** The newest version whose models can be had; null: none. */
+export function newestModel({ run, policy }: Pick<RunState, "run" | "policy">): number | null {
+  if (run === null) return null;
+  // What is kept of a run that is over is what was exported, which need not be its newest.
+  if (isOver(run.state) || policy === null) return run.newest_model;
+  return Math.max(policy.policy_version, run.newest_model ?? 0);
+}
+
+/** Workers that are there; null before the fleet is known. */
+export function numWorkers(fleet: FleetView | null): number | null {
+  if (fleet === null) return null;
+  return fleet.hosts.flatMap((host) => host.workers).filter((worker) => worker.state !== "gone").length;
+}
+
+/** Whether the run would go on if only somebody played. */
+export function waitsForWorkers(run: RunView, fleet: FleetView | null): boolean {
+  return (run.state === "running" || run.state === "evaluating") && numWorkers(fleet) === 0;
+}
+
+/** Steps per second: of the fleet over the last few seconds, as the fleet's card says; of a run that is over its mean. */
+export function speedOf(run: RunView, fleet: FleetView | null): number {
+  if (isOver(run.state)) return run.elapsed_seconds > 0 ? run.agent_steps / run.elapsed_seconds : 0;
+  // The mean of the last seconds falls slowly; nobody's speed is none at once.
+  return numWorkers(fleet) === 0 ? 0 : (fleet?.steps_per_second ?? run.steps_per_second);
 }
 
 /** Whether anything more will happen in this run. */
@@ -126,6 +156,10 @@ function withRow(run: RunView | null, row: MetricsRow): RunView | null {
     updates: Math.max(run.updates, row.update),
     episode_return_mean: Number.isFinite(mean) ? mean : run.episode_return_mean,
   };
+}
+
+function withVersion(run: RunView | null, { policy_version: version }: PolicyView): RunView | null {
+  return run === null || version <= run.policy_version ? run : { ...run, policy_version: version };
 }
 
 function clamp(value: number): number {

@@ -13,3 +13,8 @@ export function policyIdsOf(seats: readonly string[]): (string | null)[] {
   const names = [...new Set(seats)];
   return names.length > 1 ? names : [null];
 }
+
+/** What a policy's model is called in an export, so that its `policy.json` finds it. */
+export function modelFileOf(policyId: string | null): string {
+  return `${policyId ?? "policy"}.onnx`;
+}

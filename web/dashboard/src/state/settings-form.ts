@@ -1,8 +1,8 @@
-/** The start form as data: which settings it offers, what is sent for them, and what is wrong with what was typed. */
+/** The start form as data: its fields from the settings' JSON Schema, what each shows, what is sent, what is wrong. */
 
-import type { RunView } from "@attract/schema";
+import type { RunView, SettingProblem, SettingsForm, SettingsView } from "@attract/schema";
 
-export type FieldKind = "integer" | "number" | "choice" | "sizes" | "names";
+export type FieldKind = "integer" | "number" | "boolean" | "choice" | "list" | "text" | "json";
 
 export interface Field {
   /** Path in the run settings, for example `ppo.learning_rate`. */
@@ -10,177 +10,192 @@ export interface Field {
   label: string;
   help: string;
   kind: FieldKind;
-  /** What the server uses when nothing is sent; shown as the placeholder. */
-  usual: string;
+  /** Whether the setting may be empty. */
+  isNullable: boolean;
+  /** What an empty one means. */
+  empty: string;
   min?: number;
+  /** As `min`, but the value must lie above it. */
+  above?: number;
   max?: number;
-  choices?: readonly { value: string; label: string }[];
+  choices?: readonly string[];
+  /** What a list holds. */
+  item?: "integer" | "number" | "text";
 }
 
-/** What was typed, by path; empty or missing means: the usual value. */
-export type FormValues = Readonly<Record<string, string>>;
+export interface Section {
+  name: string;
+  title: string;
+  fields: readonly Field[];
+}
 
-export const MAIN_FIELDS: readonly Field[] = [
-  {
-    path: "collection.num_workers",
-    label: "Workers",
-    help: "Threads that play the game. Training starts when this many have joined. About one per processor core is good.",
-    kind: "integer",
-    usual: "2",
-    min: 1,
-    max: 1024,
-  },
-  {
-    path: "collection.instances_per_worker",
-    label: "Games per worker",
-    help: "Copies of the game each worker plays at once, as one batch. More is faster, up to a point.",
-    kind: "integer",
-    usual: "64",
-    min: 1,
-    max: 8192,
-  },
-  {
-    path: "until_return",
-    label: "Stop at return",
-    help: "Ends the run once the mean return of the last 100 episodes is this, confirmed by an evaluation. Empty: no goal.",
-    kind: "number",
-    usual: "no goal",
-  },
-  {
-    path: "total_steps",
-    label: "Stop after steps",
-    help: "Ends the run after this many steps. Empty: goes on until you stop it.",
-    kind: "integer",
-    usual: "no limit",
-    min: 1,
-  },
-];
+export interface Fields {
+  common: readonly Field[];
+  sections: readonly Section[];
+  all: readonly Field[];
+}
 
-export const ADVANCED_FIELDS: readonly Field[] = [
-  {
-    path: "seed",
-    label: "Seed",
-    help: "Decides all chance. The same seed gives the same games.",
-    kind: "integer",
-    usual: "0",
-    min: 0,
-  },
-  {
-    path: "ppo.learning_rate",
-    label: "Learning rate",
-    help: "How large the learner's steps are. Too large: it breaks what it learned. Too small: it takes for ever.",
-    kind: "number",
-    usual: "0.0025",
-    min: 0,
-  },
-  {
-    path: "ppo.learning_rate_schedule",
-    label: "Learning rate over time",
-    help: "Linear lets it fall to zero at the last step, which needs a step limit.",
-    kind: "choice",
-    usual: "constant",
-    choices: [
-      { value: "constant", label: "Constant" },
-      { value: "linear", label: "Falls to zero" },
-    ],
-  },
-  {
-    path: "ppo.gamma",
-    label: "Discount (gamma)",
-    help: "How much the future counts. 0.99 looks about 100 steps ahead, 0.999 about 1,000.",
-    kind: "number",
-    usual: "0.99",
-    min: 0,
-    max: 1,
-  },
-  {
-    path: "ppo.entropy_coef",
-    label: "Entropy bonus",
-    help: "Reward for staying curious. Raise it a little (0.01) when the policy settles too early.",
-    kind: "number",
-    usual: "0",
-    min: 0,
-  },
-  {
-    path: "ppo.clip_range",
-    label: "Clip range",
-    help: "How far one update may move the policy.",
-    kind: "number",
-    usual: "0.2",
-    min: 0,
-  },
-  {
-    path: "ppo.n_epochs",
-    label: "Epochs",
-    help: "How often each batch is learned from.",
-    kind: "integer",
-    usual: "4",
-    min: 1,
-  },
-  {
-    path: "ppo.rollout_steps",
-    label: "Steps per rollout",
-    help: "Steps each game plays between updates; a multiple of the segment length, which is 32 as a rule.",
-    kind: "integer",
-    usual: "one segment",
-    min: 1,
-  },
-  {
-    path: "policy.hidden_sizes",
-    label: "Network",
-    help: "Units in each hidden layer, separated by commas.",
-    kind: "sizes",
-    usual: "64, 64",
-  },
-  {
-    path: "collection.seats",
-    label: "Policies",
-    help: "For games of several agents: the name of the policy that plays each, in the agents' order, separated by commas. The same name is the same policy, each name learns from its own agents alone. Empty: one policy plays them all.",
-    kind: "names",
-    usual: "one for all",
-  },
-  {
-    path: "collection.schedule",
-    label: "Schedule",
-    help: "Overlap plays the next batch while the learner works on the last. In turn is slower but repeats exactly. Ahead also plays while a batch waits, and corrects for the age of what it learns from.",
-    kind: "choice",
-    usual: "overlap",
-    choices: [
-      { value: "overlap", label: "Overlap (faster)" },
-      { value: "sync", label: "In turn (repeatable)" },
-      { value: "async", label: "Ahead (slow or uneven machines)" },
-    ],
-  },
-];
+/** What a person has changed, by path: what stands in the field. A path that is missing shows what the run would use. */
+export type Changes = Readonly<Record<string, string>>;
 
-/** What is wrong with `text` in `field`, or null. */
+/** The part of JSON Schema that `GET /api/settings` uses. */
+interface Schema {
+  type?: string;
+  title?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  anyOf?: Schema[];
+  items?: Schema;
+  enum?: string[];
+  minimum?: number;
+  exclusiveMinimum?: number;
+  maximum?: number;
+}
+
+/** Chosen beside the form's other fields, because it changes what they show. */
+export const PRESET = "preset";
+export const WORKERS = "collection.num_workers";
+
+const GENERAL = "General";
+
+/** The fields of the settings' schema: the common ones, and all others by section. */
+export function fieldsOf(form: Pick<SettingsForm, "json_schema" | "common">): Fields {
+  const all: Field[] = [];
+  const sections: { name: string; title: string; fields: Field[] }[] = [
+    { name: "", title: GENERAL, fields: [] },
+  ];
+  const isCommon = new Set(form.common);
+  const add = (path: string, schema: Schema, section: Field[]) => {
+    if (path === PRESET) return;
+    const field = fieldOf(path, schema);
+    all.push(field);
+    if (!isCommon.has(path)) section.push(field);
+  };
+  const addAll = (schema: Schema, prefix: string, section: Field[]) => {
+    for (const [name, part] of Object.entries(schema.properties ?? {})) {
+      if (part.properties === undefined) add(prefix + name, part, section);
+      else addAll(part, `${prefix}${name}.`, section);
+    }
+  };
+  for (const [name, part] of Object.entries((form.json_schema as Schema).properties ?? {})) {
+    if (part.properties === undefined) {
+      add(name, part, sections[0].fields);
+      continue;
+    }
+    const section = { name, title: part.title ?? name, fields: [] };
+    addAll(part, `${name}.`, section.fields);
+    sections.push(section);
+  }
+  return {
+    all,
+    common: form.common.flatMap((path) => all.filter((field) => field.path === path)),
+    sections: sections.filter((section) => section.fields.length > 0),
+  };
+}
+
+/** The value at `path` of nested settings; undefined when it is not there. */
+export function valueAt(settings: unknown, path: string): unknown {
+  let value = settings;
+  for (const part of path.split(".")) value = (value as Record<string, unknown> | undefined | null)?.[part];
+  return value;
+}
+
+/** A value as it stands in its field; "" for none. */
+export function textOf(field: Field, value: unknown): string {
+  if (value === null || value === undefined) return "";
+  if (field.kind === "json") return JSON.stringify(value);
+  if (Array.isArray(value)) return value.join(", ");
+  return String(value);
+}
+
+/** What is wrong with `text` in `field` at first sight, or null; the server looks at the whole. */
 export function checkField(field: Field, text: string): string | null {
   const trimmed = text.trim();
-  if (trimmed === "" || field.kind === "choice") return null;
-  if (field.kind === "sizes") {
-    const isFine = trimmed.split(",").every((part) => /^\s*[1-9]\d*\s*$/.test(part));
-    return isFine ? null : "Whole numbers with commas, such as 64, 64";
+  if (trimmed === "") return field.isNullable || field.kind === "list" ? null : "Needs a value";
+  switch (field.kind) {
+    case "integer":
+    case "number":
+      return checkNumber(field, trimmed, field.kind);
+    case "list": {
+      for (const part of trimmed.split(",")) {
+        if (part.trim() === "") return "A value is missing between two commas";
+        const problem = field.item === "text" ? null : checkNumber({}, part.trim(), field.item ?? "number");
+        if (problem !== null) return `${part.trim()}: ${lowerFirst(problem)}`;
+      }
+      return null;
+    }
+    case "json":
+      return parsedJson(trimmed) === undefined ? "No JSON: names and texts need double quotes" : null;
+    default:
+      return null;
   }
-  if (field.kind === "names") {
-    const isFine = trimmed.split(",").every((part) => /^\s*[A-Za-z0-9][A-Za-z0-9._-]{0,59}\s*$/.test(part));
-    return isFine ? null : "Names with commas, such as scout, keeper";
-  }
-  const value = Number(trimmed);
-  if (!Number.isFinite(value)) return "Not a number";
-  if (field.kind === "integer" && !Number.isInteger(value)) return "A whole number";
-  if (field.min !== undefined && value < field.min) return `At least ${field.min}`;
-  if (field.max !== undefined && value > field.max) return `At most ${field.max}`;
-  return null;
 }
 
-/** The nested settings to send: only what was typed; what was left empty is the server's to decide. */
-export function settingsFromForm(fields: readonly Field[], values: FormValues): Record<string, unknown> {
+/** The nested settings to send: everything that was changed, whatever the run would use without it. */
+export function settingsFromForm(fields: readonly Field[], changes: Changes): Record<string, unknown> {
   const settings: Record<string, unknown> = {};
+  if (changes[PRESET]) settings[PRESET] = changes[PRESET];
   for (const field of fields) {
-    const text = (values[field.path] ?? "").trim();
-    if (text !== "") setPath(settings, field.path, parseValue(field, text));
+    const text = changes[field.path];
+    if (text !== undefined && checkField(field, text) === null)
+      setPath(settings, field.path, parseValue(field, text.trim()));
   }
   return settings;
+}
+
+/** The changes that make of a game's own settings those of `wanted`, such as an earlier run's. */
+export function changesFrom(
+  fields: readonly Field[],
+  own: SettingsView["own"],
+  wanted: Record<string, unknown>,
+): Changes {
+  const changes: Record<string, string> = {};
+  for (const field of fields) {
+    const value = valueAt(wanted, field.path);
+    if (value === undefined || JSON.stringify(value) === JSON.stringify(valueAt(own, field.path))) continue;
+    changes[field.path] = textOf(field, value);
+  }
+  return changes;
+}
+
+/** Who decided what a field shows: the person, the preset that was chosen, or (null) the game and the defaults. */
+export function changedBy(
+  field: Field,
+  view: Pick<SettingsView, "own" | "effective">,
+  changes: Changes,
+): "you" | "preset" | null {
+  if (changes[field.path] !== undefined) return "you";
+  if (view.effective === null) return null;
+  const isSame =
+    JSON.stringify(valueAt(view.own, field.path)) === JSON.stringify(valueAt(view.effective, field.path));
+  return isSame ? null : "preset";
+}
+
+/** The problem of each field, and what is wrong with no single one of them. */
+export function problemsByField(
+  fields: readonly Field[],
+  problems: readonly SettingProblem[],
+): { byPath: Readonly<Record<string, string>>; others: readonly string[] } {
+  const byPath: Record<string, string> = {};
+  const others: string[] = [];
+  for (const { setting, error } of problems) {
+    // The server names what is inside a field too: `parameters.gravity.uniform`.
+    const field = fields.find(({ path }) => setting === path || setting.startsWith(`${path}.`));
+    if (field === undefined) others.push(setting === "" ? error : `${setting}: ${error}`);
+    else byPath[field.path] = setting === field.path ? error : `${setting}: ${error}`;
+  }
+  return { byPath, others };
+}
+
+/** Settings as YAML, for a file beside the game or `--config`. */
+export function yamlOf(settings: Record<string, unknown>, indent = ""): string {
+  return Object.entries(settings)
+    .map(([name, value]) =>
+      isPlain(value)
+        ? `${indent}${name}:\n${yamlOf(value, `${indent}  `)}`
+        : `${indent}${name}: ${JSON.stringify(value)}\n`,
+    )
+    .join("");
 }
 
 /** The number of workers this page should run by itself: one less than the cores, from 1 to 4. */
@@ -189,16 +204,96 @@ export function suggestedWorkers(cores: number): number {
 }
 
 /** The number of workers a run waits for, from its settings; 2 where they do not say. */
-export function workersOf(run: RunView): number {
-  const collection = run.settings.collection as { num_workers?: unknown } | undefined;
-  return typeof collection?.num_workers === "number" ? collection.num_workers : 2;
+export function workersOf(run: Pick<RunView, "settings">): number {
+  const found = valueAt(run.settings, WORKERS);
+  return typeof found === "number" ? found : 2;
+}
+
+function fieldOf(path: string, schema: Schema): Field {
+  const kinds = (schema.anyOf ?? [schema]).filter((one) => one.type !== "null");
+  const isNullable = schema.anyOf?.some((one) => one.type === "null") ?? false;
+  const one = kinds.length === 1 ? kinds[0] : {};
+  const field: Field = {
+    path,
+    label: schema.title ?? path,
+    help: schema.description ?? "",
+    kind: kindOf(one),
+    isNullable,
+    empty: emptyOf(schema.description ?? ""),
+  };
+  if (one.minimum !== undefined) field.min = one.minimum;
+  if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
+  if (one.maximum !== undefined) field.max = one.maximum;
+  if (one.enum !== undefined) field.choices = one.enum;
+  if (field.kind === "list") field.item = ITEMS[one.items?.type ?? ""] ?? "text";
+  return field;
+}
+
+/** What a setting's help says of an empty one, where that is short enough to stand in the field. */
+function emptyOf(help: string): string {
+  const text = /Empty: ([^.;,]+)/.exec(help)?.[1] ?? "none";
+  return text.length <= MOST_EMPTY_CHARACTERS ? text : "automatic";
+}
+
+const MOST_EMPTY_CHARACTERS = 20;
+
+const ITEMS: Readonly<Record<string, Field["item"]>> = { integer: "integer", number: "number" };
+
+function kindOf(schema: Schema): FieldKind {
+  if (schema.enum !== undefined) return "choice";
+  switch (schema.type) {
+    case "integer":
+    case "number":
+    case "boolean":
+      return schema.type;
+    case "string":
+      return "text";
+    case "array":
+      return ["integer", "number", "string"].includes(schema.items?.type ?? "") ? "list" : "json";
+    default:
+      return "json";
+  }
+}
+
+function checkNumber(
+  field: Pick<Field, "min" | "above" | "max">,
+  text: string,
+  kind: "integer" | "number",
+): string | null {
+  const value = Number(text);
+  if (text === "" || !Number.isFinite(value)) return "Not a number";
+  if (kind === "integer" && !Number.isInteger(value)) return "A whole number";
+  if (field.min !== undefined && value < field.min) return `At least ${field.min}`;
+  if (field.above !== undefined && value <= field.above) return `More than ${field.above}`;
+  if (field.max !== undefined && value > field.max) return `At most ${field.max}`;
+  return null;
 }
 
 function parseValue(field: Field, text: string): unknown {
-  if (field.kind === "choice") return text;
-  if (field.kind === "sizes") return text.split(",").map(Number);
-  if (field.kind === "names") return text.split(",").map((part) => part.trim());
-  return Number(text);
+  if (field.kind === "list") {
+    const parts = text === "" ? [] : text.split(",").map((part) => part.trim());
+    return field.item === "text" ? parts : parts.map(Number);
+  }
+  if (text === "") return null;
+  switch (field.kind) {
+    case "integer":
+    case "number":
+      return Number(text);
+    case "boolean":
+      return text === "true";
+    case "json":
+      return parsedJson(text);
+    default:
+      return text;
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function setPath(target: Record<string, unknown>, path: string, value: unknown): void {
@@ -210,4 +305,14 @@ function setPath(target: Record<string, unknown>, path: string, value: unknown):
     level = level[part] as Record<string, unknown>;
   }
   level[name] = value;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+  );
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

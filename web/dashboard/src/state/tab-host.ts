@@ -20,6 +20,8 @@ type Start = (options: {
 export class TabHost {
   #state: TabHostState = { numWorkers: 0, status: null };
   #handle: HostHandle | null = null;
+  /** Workers that the host at `#handle` offered the server. */
+  #offered = 0;
   #starting: Promise<void> | null = null;
   readonly #listeners = new Set<() => void>();
   readonly #loadStart: () => Promise<Start>;
@@ -44,10 +46,13 @@ export class TabHost {
   async join(numWorkers: number): Promise<void> {
     if (numWorkers === 0) return this.leave();
     this.#set({ ...this.#state, numWorkers });
-    if (this.#handle !== null) {
+    if (this.#handle !== null && numWorkers <= this.#offered) {
       this.#handle.setMaxWorkers(numWorkers);
       return;
     }
+    // The server gives a host as many workers as it offered when it came: for more it must come again.
+    this.#handle?.stop();
+    this.#handle = null;
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
     });
@@ -67,14 +72,17 @@ export class TabHost {
       const { numWorkers } = this.#state;
       // Left again while the token was fetched.
       if (numWorkers === 0) return;
-      this.#handle = startHost({
+      this.#offered = numWorkers;
+      const handle = startHost({
         base: this.#base(),
         token,
         maxWorkers: numWorkers,
+        // A host that was stopped has a last word.
         onStatus: (status) => {
-          if (this.#handle !== null) this.#set({ ...this.#state, status });
+          if (this.#handle === handle) this.#set({ ...this.#state, status });
         },
       });
+      this.#handle = handle;
     } catch (error) {
       this.#set({ numWorkers: 0, status: null });
       throw error;

@@ -7,6 +7,7 @@ import { useEffect, useMemo, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { Stage } from "../routes.ts";
+import { isOver } from "../state/run-state.ts";
 import { seatsOf } from "../state/seats.ts";
 import { Play } from "./play.tsx";
 import { Watch } from "./watch.tsx";
@@ -15,17 +16,21 @@ interface CabinetProps {
   run: RunView;
   /** The newest announced policy version; null before the first. */
   version: number | null;
+  /** Whether anyone plays for the run. */
+  hasWorkers: boolean;
   stage: Stage;
   onStage: (stage: Stage) => void;
 }
 
-export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
+export function Cabinet({ run, version, hasWorkers, stage, onStage }: CabinetProps) {
   const [definition, setDefinition] = useState<GameDefinition | null>(null);
   const [error, setError] = useState<unknown>(null);
   const reference = run.game_reference;
   // The settings are a new object with every event, the names are not.
   const names = JSON.stringify(seatsOf(run));
   const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
+  const drawn = JSON.stringify(run.parameters);
+  const parameters = useMemo<RunView["parameters"]>(() => JSON.parse(drawn), [drawn]);
   const sha256 = reference?.sha256;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the hash names the module; the object is new with every event
@@ -52,13 +57,21 @@ export function Cabinet({ run, version, stage, onStage }: CabinetProps) {
       </div>
       {definition === null || error !== null ? (
         <Empty
-          text={error === null ? "Loading the game" : "No picture"}
+          text={error === null ? "Loading the game" : "The game cannot be shown"}
           detail={error === null ? null : describeError(error).text}
         />
       ) : stage === "watch" ? (
-        <Watch key="watch" runId={run.run_id} definition={definition} seats={seats} version={version} />
+        <Watch
+          key="watch"
+          runId={run.run_id}
+          definition={definition}
+          seats={seats}
+          version={version}
+          parameters={parameters}
+          waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
+        />
       ) : (
-        <Play key="play" definition={definition} />
+        <Play key="play" definition={definition} parameters={parameters} />
       )}
     </section>
   );

@@ -4,14 +4,23 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { ChartAxis } from "../routes.ts";
-import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
+import { formatCount, formatNumber, formatTicks, formatTimeTicks } from "../state/format.ts";
 import type { LessonMark } from "../state/lessons.ts";
-import type { Series } from "../state/series.ts";
+import { lineOf, type Series } from "../state/series.ts";
 import { CHART_COLORS } from "../theme.ts";
 
 const SYNC_KEY = "attract";
 const LESSON_FONT = "SIZEpx ui-sans-serif, system-ui, sans-serif";
 const LESSON_SIZE = 10;
+/** Width of the longest label of a time axis, half of which may stand out at its end. */
+const LAST_LABEL = 48;
+/** Between a label and the axis. */
+const LABEL_GAP = 10;
+/** Distances between ticks in seconds, as people count time. */
+const TIME_STEPS = [
+  0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400,
+  172_800, 864_000,
+];
 const FONT = "11px ui-monospace, Menlo, Consolas, monospace";
 
 interface ChartProps {
@@ -67,9 +76,7 @@ export function Chart({ title, series, axis, nothing, goal, lessons }: ChartProp
 }
 
 function dataOf(series: Series | undefined, axis: ChartAxis): uPlot.AlignedData {
-  if (series === undefined) return [[], [], [], []];
-  const x = axis === "steps" ? series.steps : series.seconds;
-  return [[...x], [...series.values], [...series.low], [...series.high]];
+  return series === undefined ? [[], [], [], []] : lineOf(series, axis);
 }
 
 function optionsOf(
@@ -80,14 +87,17 @@ function optionsOf(
 ): uPlot.Options {
   const colors = CHART_COLORS[scheme];
   const grid = { stroke: colors.grid, width: 1 };
-  const formatX = axis === "steps" ? formatCount : formatDuration;
+  const formatX = axis === "steps" ? formatTicks : formatTimeTicks;
   return {
     width: element.clientWidth,
     height: element.clientHeight,
-    padding: [8, 6, 0, 0],
+    padding: [8, LAST_LABEL / 2, 0, 0],
     legend: { show: false },
     cursor: { sync: { key: SYNC_KEY }, drag: { x: false, y: false }, points: { size: 7 } },
-    scales: { x: { time: false }, y: { range: (_plot, low, high) => rangeOf(low, high, goal) } },
+    scales: {
+      x: { time: false, range: (_plot, low, high) => xRange(low, high) },
+      y: { range: (_plot, low, high) => rangeOf(low, high, goal) },
+    },
     axes: [
       {
         stroke: colors.text,
@@ -96,21 +106,26 @@ function optionsOf(
         font: FONT,
         size: 24,
         space: 64,
-        values: (_plot, ticks) => ticks.map((value) => formatX(value)),
+        ...(axis === "time" ? { incrs: TIME_STEPS } : {}),
+        values: (_plot, ticks, _axis, _space, step) => formatX(ticks, step),
       },
       {
         stroke: colors.text,
         grid,
         ticks: { show: false },
         font: FONT,
-        size: 46,
+        size: (plot, labels) => labelWidth(plot, labels ?? []),
         space: 34,
-        values: (_plot, ticks) => ticks.map(tickText),
+        values: (_plot, ticks, _axis, _space, step) => formatTicks(ticks, step),
       },
     ],
     series: [
       {},
-      { stroke: colors.line, width: 2, points: { show: false } },
+      {
+        stroke: colors.line,
+        width: 2,
+        points: { show: true, size: 6, fill: colors.line, filter: (plot) => lonePoints(plot.data[1]) },
+      },
       { stroke: "transparent", points: { show: false } },
       { stroke: "transparent", points: { show: false } },
     ],
@@ -122,13 +137,33 @@ function optionsOf(
 /** Room above and below, so that a flat line is in the middle and the goal is in sight once half way. */
 function rangeOf(low: number, high: number, goal: number | null): [number, number] {
   const top = goal !== null && high >= goal / 2 ? Math.max(high, goal) : high;
-  const room = top > low ? (top - low) * 0.08 : Math.max(Math.abs(top) * 0.1, 1e-6);
+  // A line of noughts, or of one value, is no line of tiny differences.
+  const isFlat = top - low <= Math.abs(top) * 1e-9;
+  const room = isFlat ? Math.abs(top) * 0.1 || 1 : (top - low) * 0.08;
   return [low - room, top + room];
 }
 
-function tickText(value: number): string {
-  if (Math.abs(value) >= 1e4) return formatCount(value);
-  return String(Number(value.toPrecision(3)));
+/** One point alone stands in the middle. */
+function xRange(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [0, 1];
+  return low < high ? [low, high] : [low - (Math.abs(low) / 2 || 1), high + (Math.abs(high) / 2 || 1)];
+}
+
+/** Points without a neighbour, which no line shows. */
+function lonePoints(values: uPlot.AlignedData[1]): number[] {
+  const isEmpty = (i: number) => values[i] === null || values[i] === undefined;
+  const found: number[] = [];
+  for (let i = 0; i < values.length; i++) if (!isEmpty(i) && isEmpty(i - 1) && isEmpty(i + 1)) found.push(i);
+  return found;
+}
+
+/** Room for the widest label, in CSS pixels. */
+function labelWidth(plot: uPlot, labels: readonly string[]): number {
+  plot.ctx.save();
+  plot.ctx.font = FONT;
+  const widest = Math.max(0, ...labels.map((label) => plot.ctx.measureText(label).width));
+  plot.ctx.restore();
+  return Math.ceil(widest) + LABEL_GAP;
 }
 
 function drawGoal(plot: uPlot, goal: number | null, color: string): void {

@@ -1,12 +1,11 @@
-/** Every metric of a run as a small chart, the important ones first. */
+/** Every metric of a run as a small chart: the important ones in sight, all others folded by what they are about. */
 
-import { Button } from "@mantine/core";
 import { useState } from "react";
 import { Help } from "../parts/help.tsx";
 import type { ChartAxis } from "../routes.ts";
 import { formatNumber } from "../state/format.ts";
 import { LESSON_METRIC, type LessonMark, lessonMarks } from "../state/lessons.ts";
-import { type ChartGroup, type ChartInfo, chartGroups, firstCharts } from "../state/metric-info.ts";
+import { type ChartGroup, type ChartInfo, chartGroups } from "../state/metric-info.ts";
 import { lastValue, type SeriesByName } from "../state/series.ts";
 import { Chart } from "./chart.tsx";
 
@@ -17,29 +16,24 @@ interface ChartsProps {
   /** Names of the run's lessons, in order. */
   lessonNames: readonly string[];
   isLoading: boolean;
+  /** Whether no update will come any more. */
+  isOver: boolean;
 }
 
-export function Charts({ series, axis, goal, lessonNames, isLoading }: ChartsProps) {
-  const [isMore, setMore] = useState(false);
-  const groups = chartGroups(Object.keys(series));
-  const shown =
-    groups.length === 0 ? [firstCharts()] : groups.filter((group) => group.title !== "More" || isMore);
-  const hidden = groups.find((group) => group.title === "More")?.charts.length ?? 0;
-  const nothing = isLoading ? "Loading" : "Comes with the first update";
+export function Charts({ series, axis, goal, lessonNames, isLoading, isOver }: ChartsProps) {
   const lessons = lessonMarks(series[LESSON_METRIC], lessonNames);
-  const common = { series, axis, goal, lessons, nothing };
-  return (
-    <>
-      {shown.map((group) => (
-        <Group key={group.title} group={group} {...common} />
-      ))}
-      {hidden > 0 && (
-        <Button variant="default" size="xs" mt="md" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
-          {isMore ? "Fewer charts" : `${hidden} more charts`}
-        </Button>
-      )}
-    </>
-  );
+  const nothing = isLoading ? "Loading" : isOver ? "The run ended before there was any" : null;
+  return chartGroups(Object.keys(series)).map((group) => (
+    <Group
+      key={group.title}
+      group={group}
+      series={series}
+      axis={axis}
+      goal={goal}
+      lessons={lessons}
+      nothing={nothing}
+    />
+  ));
 }
 
 interface GroupProps {
@@ -48,41 +42,49 @@ interface GroupProps {
   axis: ChartAxis;
   goal: number | null;
   lessons: readonly LessonMark[];
-  nothing: string;
+  /** Why charts without a value have none; null: they will. */
+  nothing: string | null;
 }
 
 function Group({ group, ...common }: GroupProps) {
+  const [isOpen, setOpen] = useState(group.isOpen);
   return (
-    <div className="chart-group">
-      <h3 className="label">{group.title}</h3>
-      <div className="charts">
-        {group.charts.map((chart) => (
-          <ChartCard key={chart.title} chart={chart} {...common} />
-        ))}
-      </div>
-    </div>
+    <details className="chart-group" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <h3 className="label">{group.title}</h3>
+        {!isOpen && <span className="soft">{group.charts.length}</span>}
+      </summary>
+      {/* Folded charts are not drawn: each costs as much again with every update. */}
+      {isOpen && (
+        <div className="charts">
+          {group.charts.map((chart) => (
+            <ChartCard key={chart.name} chart={chart} {...common} />
+          ))}
+        </div>
+      )}
+    </details>
   );
 }
 
 function ChartCard({ chart, ...common }: Omit<GroupProps, "group"> & { chart: ChartInfo }) {
   const { series, axis, goal, lessons, nothing } = common;
-  const name = chart.names[0];
+  const { name } = chart;
   const one = series[name];
   const value = lastValue(one);
   return (
     <figure className="card chart-card" data-metric={name} data-points={one?.steps.length ?? 0}>
       <figcaption className="chart-head">
-        <h3>
+        <h4>
           {chart.title}
           <Help about={chart.title} text={chart.help} />
-        </h3>
+        </h4>
         <output>{formatNumber(value)}</output>
       </figcaption>
       <Chart
         title={chart.title}
         series={one}
         axis={axis}
-        nothing={nothing}
+        nothing={nothing ?? chart.nothing ?? "Comes with the first update"}
         lessons={lessons}
         goal={name === "rollout/ep_rew_mean" ? goal : null}
       />

@@ -2,7 +2,7 @@
 
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
 import { Help } from "../parts/help.tsx";
-import { formatCount, formatDevice } from "../state/format.ts";
+import { formatCount, formatDevice, plural } from "../state/format.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
@@ -26,21 +26,21 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
     <section className="section card" aria-labelledby="fleet-title">
       <div className="section-head">
         <h2 id="fleet-title" className="section-title">
-          Fleet
+          Devices and workers
         </h2>
         {fleet !== null && (
           <span className="soft">
             {plural(numHosts, "device")}, {plural(here.length, "worker")},{" "}
-            {formatCount(fleet.steps_per_second)} steps per second
-            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "lease")} lapsed`}
-            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "block")} refused`}
+            {formatCount(here.length === 0 ? 0 : fleet.steps_per_second)} steps per second
+            {fleet.leases_lapsed > 0 && `, ${plural(fleet.leases_lapsed, "order")} given up`}
+            {fleet.blocks_refused > 0 && `, ${plural(fleet.blocks_refused, "late part")} refused`}
             {fleet.sockets_refused > 0 && `, ${plural(fleet.sockets_refused, "connection")} refused`}
           </span>
         )}
       </div>
       {workers.length === 0 ? (
         <p className="soft" style={{ margin: 0 }}>
-          Nobody plays yet. Let this tab join, or open the join link on another device.
+          No workers yet. Run some in this tab, or open the join link on another device.
         </p>
       ) : (
         <div className="table-scroll">
@@ -55,7 +55,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
                 <Head name="Steps" isNumber isRare />
                 <Head name="Episodes" isNumber isRare />
                 <Head
-                  name="Version"
+                  name="Plays version"
                   isNumber
                   isRare
                   help={`Which policy it plays. The newest is ${version}.`}
@@ -114,8 +114,4 @@ function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
       <td className="mono number rare">{worker.policy_version ?? "–"}</td>
     </tr>
   );
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

@@ -1,19 +1,19 @@
 /** Let this tab play, or another device: a number of workers, a link, a QR code. */
 
-import type { FleetView, JoinLink, RunView } from "@attract/schema";
-import { Button, CopyButton, NumberInput } from "@mantine/core";
+import type { JoinLink, RunView } from "@attract/schema";
+import { Button, NumberInput } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
 import { api } from "../api/client.ts";
+import { CopyText } from "../parts/copy-text.tsx";
 import { Help } from "../parts/help.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { QrCode } from "../parts/qr-code.tsx";
-import { formatCount } from "../state/format.ts";
+import { plural } from "../state/format.ts";
 import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
 
 interface JoinCardProps {
   run: RunView;
-  fleet: FleetView | null;
   isLan: boolean;
 }
 
@@ -30,15 +30,15 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
   return (
     <section className="card" id="join-card" aria-labelledby="join-title">
       <h2 id="join-title">
-        Play along{" "}
+        Workers in this tab{" "}
         <Help
-          about="joining"
-          text="Each worker is a thread that plays many games at once and sends what it saw to the learner."
+          about="a worker"
+          text="A thread that plays many games at once and sends what it saw to the learner. It needs this tab to stay open."
         />
       </h2>
       <div className="join-row">
         <NumberInput
-          aria-label="Workers in this tab"
+          aria-label="Number of workers"
           value={wanted}
           min={1}
           max={64}
@@ -47,20 +47,20 @@ export function JoinCard({ run, isLan }: JoinCardProps) {
           onChange={(value) => setWanted(Math.max(1, Math.min(64, Number(value) || 1)))}
         />
         {numWorkers === 0 ? (
-          <Button onClick={() => join(wanted)}>Join with this tab</Button>
+          <Button onClick={() => join(wanted)}>Start</Button>
         ) : (
           <>
             {wanted !== numWorkers && <Button onClick={() => join(wanted)}>Change</Button>}
             <Button variant="default" onClick={() => tabHost.leave()}>
-              Leave
+              End
             </Button>
           </>
         )}
       </div>
       <p className="soft join-status" role="status">
         {numWorkers === 0
-          ? "This tab does not play."
-          : `This tab: ${status?.numWorkers ?? 0} of ${numWorkers} workers, ${formatCount(status?.stepsPerSecond ?? 0)} steps per second.`}
+          ? "None runs here."
+          : `${status?.numWorkers ?? 0} of ${plural(numWorkers, "worker")} running.`}
       </p>
       {status?.error != null && numWorkers > 0 && <ErrorNotice error={new Error(status.error)} />}
       {error !== null && <ErrorNotice error={error} />}
@@ -99,26 +99,12 @@ function InviteLink() {
         <p className="mono join-url" data-testid="join-url">
           {link.url}
         </p>
-        <CopyLink url={link.url} />
+        <CopyText text={link.url} name="link" />
         <p className="soft join-hint">
           It lets a device play, nothing else, and works for {Math.round(link.expires_seconds / 3600)} hours.
         </p>
       </div>
       <QrCode text={link.url} label="QR code of the join link" />
     </div>
-  );
-}
-
-/** The clipboard exists only on https and on localhost; elsewhere the link is there to be selected. */
-function CopyLink({ url }: { url: string }) {
-  if (!("clipboard" in navigator)) return null;
-  return (
-    <CopyButton value={url}>
-      {({ copied, copy }) => (
-        <Button size="xs" variant="default" onClick={copy}>
-          {copied ? "Copied" : "Copy link"}
-        </Button>
-      )}
-    </CopyButton>
   );
 }

@@ -1,5 +1,6 @@
 /** Play: the game under your own hands, by keyboard or by buttons on a touch screen. */
 
+import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { describe, type GameDefinition } from "attract";
 import { drawActions } from "attract/cost";
@@ -12,12 +13,19 @@ import { describeError } from "../api/client.ts";
 import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
 import { KeyRelay } from "../game/key-relay.ts";
 import { drawStill, screenOf } from "../game/screen.ts";
+import { useSampler } from "../hooks/use-sampler.ts";
 import { formatNumber } from "../state/format.ts";
 import { Hud, useScore } from "./hud.tsx";
 
 type Phase = { name: "ready" } | { name: "playing" } | { name: "over"; episodeReturn: number };
 
-export function Play({ definition }: { definition: GameDefinition }) {
+interface PlayProps {
+  definition: GameDefinition;
+  /** How each episode's parameters are drawn, as those of training are. */
+  parameters: RunView["parameters"];
+}
+
+export function Play({ definition, parameters }: PlayProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [keys] = useState(() => new KeyRelay());
@@ -25,13 +33,18 @@ export function Play({ definition }: { definition: GameDefinition }) {
   const [phase, setPhase] = useState<Phase>({ name: "ready" });
   const [isSlow, setSlow] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const [attempt, setAttempt] = useState(0);
+  const sampler = useSampler(parameters);
   const player = useRef<Player | null>(null);
   const { score, end } = useScore(player, definition);
   const description = useMemo(() => describe(definition), [definition]);
   const buttons = useMemo(() => touchKeys(description as never), [description]);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` begins anew after a failure
   useEffect(() => {
     let isGone = false;
+    setError(null);
+    setPhase({ name: "ready" });
     const element = canvas.current as HTMLCanvasElement;
     const keyboard = createKeyboard(description, keys);
     const seed = Math.floor(Math.random() * 2 ** 32);
@@ -42,6 +55,7 @@ export function Play({ definition }: { definition: GameDefinition }) {
       canvas: screenOf(element),
       controller: description.num_agents === 1 ? keyboard : beside(keyboard, others),
       seed,
+      parameters: (episode) => sampler.current.sample(seed, 0, episode, 0),
       onEpisodeEnd: (instance) => {
         made.stop();
         keys.releaseAll();
@@ -56,14 +70,18 @@ export function Play({ definition }: { definition: GameDefinition }) {
       setPhase({ name: "playing" });
       made.start();
     };
-    drawStill(element, made.instance);
+    try {
+      drawStill(element, made.instance);
+    } catch (problem) {
+      setError(problem);
+    }
     frame.current?.focus({ preventScroll: true });
     return () => {
       isGone = true;
       made.stop();
       keyboard.dispose();
     };
-  }, [definition, description, keys, end]);
+  }, [definition, description, keys, end, attempt]);
 
   useEffect(() => {
     if (player.current !== null) player.current.speed = isSlow ? 0.5 : 1;
@@ -115,6 +133,7 @@ export function Play({ definition }: { definition: GameDefinition }) {
           <div className="over" role="alert">
             <strong>The game broke</strong>
             <span className="small">{describeError(error).text}</span>
+            <Button onClick={() => setAttempt(attempt + 1)}>Try again</Button>
           </div>
         ) : (
           phase.name !== "playing" && (
@@ -136,7 +155,7 @@ export function Play({ definition }: { definition: GameDefinition }) {
           size="compact-sm"
           variant="outline"
           color="dark.2"
-          aria-label="Half speed"
+          aria-label={isSlow ? "Speed ½×" : "Speed 1×"}
           aria-pressed={isSlow}
           onClick={() => setSlow(!isSlow)}
         >

@@ -23,7 +23,7 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
   return (
     <section aria-label="Reports" className="reports">
       {reports.map((report) => (
-        <article key={reportKey(report)} className="card report" role="alert">
+        <div key={reportKey(report)} className="card report" role="alert">
           <h2>{titleOf(report)}</h2>
           <p>
             <strong>{wordsOf(report)}</strong>
@@ -40,7 +40,7 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
               </p>
             )
           )}
-        </article>
+        </div>
       ))}
     </section>
   );

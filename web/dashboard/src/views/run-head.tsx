@@ -2,13 +2,16 @@
 
 import type { FleetView, RunView } from "@attract/schema";
 import { Anchor, Button } from "@mantine/core";
-import { useState } from "react";
-import { api, policyPath, serverUrl } from "../api/client.ts";
+import { useState, useSyncExternalStore } from "react";
+import { api, policyPath, runPath, serverUrl } from "../api/client.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { StatePill } from "../parts/state-pill.tsx";
 import { formatRoute } from "../routes.ts";
-import { type Connection, isOver } from "../state/run-state.ts";
-import { policyIdsOf, seatsOf } from "../state/seats.ts";
+import { plural } from "../state/format.ts";
+import { type Connection, isOver, numWorkers, waitsForWorkers } from "../state/run-state.ts";
+import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
+import { suggestedWorkers, workersOf } from "../state/settings-form.ts";
+import { tabHost } from "../state/tab-host.ts";
 
 interface RunHeadProps {
   run: RunView;
@@ -46,10 +49,10 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
     <>
       <div className="run-head">
         <div>
-          <h1>{titleOfRun(run)}</h1>
+          <h1>{run.title}</h1>
           <span className="mono soft run-id">{run.run_id}</span>
         </div>
-        <StatePill state={run.state} />
+        <StatePill state={run.state} isWaiting={waitsForWorkers(run, fleet)} />
         {run.lesson !== null && (
           <span className="soft" data-testid="lesson">
             Lesson {run.lesson.number} of {run.lesson.num_lessons}: {run.lesson.name}
@@ -61,55 +64,74 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
           {run.state === "paused" && button("resume", "Resume", "filled")}
           {!isOver(run.state) && button("stop", "Stop", "default")}
           {isOver(run.state) && (
-            <Button component="a" href={formatRoute({ view: "start", game: run.game })}>
+            <Button component="a" href={formatRoute({ view: "start", game: run.game, from: run.run_id })}>
               Train again
             </Button>
           )}
-          {run.updates > 0 &&
+          {run.newest_model !== null &&
             policyIdsOf(seatsOf(run)).map((policyId) => (
               <Button
                 key={policyId}
                 component="a"
                 variant="default"
                 href={serverUrl(policyPath(run.run_id, "latest", policyId)).href}
-                download={`${run.run_id}${policyId === null ? "" : `-${policyId}`}.onnx`}
+                download={modelFileOf(policyId)}
               >
                 Get {policyId ?? "policy"}
               </Button>
             ))}
+          {isOver(run.state) && run.newest_model !== null && (
+            <Button
+              component="a"
+              variant="default"
+              href={serverUrl(runPath(run.run_id, "/policy.json")).href}
+              download="policy.json"
+            >
+              Get policy.json
+            </Button>
+          )}
         </div>
       </div>
       {error !== null && <ErrorNotice error={error} />}
       {(run.state === "failed" || run.state === "paused") && run.error !== null && (
         <ErrorNotice error={new Error(run.error)} />
       )}
-      {run.state === "starting" && (
-        <Starting hasWorkers={fleet?.hosts.some((host) => host.workers.length > 0) ?? false} />
+      {run.state === "starting" && (numWorkers(fleet) ?? 0) > 0 && (
+        <p className="soft">Workers are here. The learner is getting ready.</p>
+      )}
+      {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
+        <Waiting run={run} onError={setError} />
       )}
     </>
   );
 }
 
-function Starting({ hasWorkers }: { hasWorkers: boolean }) {
-  if (hasWorkers) return <p className="soft">Workers are here. The learner is getting ready.</p>;
+/** Nobody plays: what would change that. */
+function Waiting({ run, onError }: { run: RunView; onError: (error: unknown) => void }) {
+  const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
+  if (asked > 0) {
+    return (
+      <p className="soft" role="status">
+        This tab is starting its workers.
+      </p>
+    );
+  }
+  const wanted = Math.min(workersOf(run), suggestedWorkers(navigator.hardwareConcurrency || 2));
   return (
-    <p className="soft">
-      Waiting for workers. Let this tab play, or{" "}
-      <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
-        add another device
-      </Anchor>
-      .
-    </p>
+    <div className="card waiting" role="status" data-testid="waiting">
+      <span>
+        No worker plays this game now, so nothing is learned. Let this tab run {plural(wanted, "worker")}, or{" "}
+        <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
+          add another device
+        </Anchor>
+        .
+      </span>
+      <Button onClick={() => tabHost.join(wanted).catch(onError)}>Run {plural(wanted, "worker")} here</Button>
+    </div>
   );
-}
-
-/** "CartPole-v1" is shown as "CartPole"; before the game is known, its name or file. */
-function titleOfRun(run: RunView): string {
-  const id = run.description?.id ?? run.game;
-  return id.replace(/-v\d+$/, "");
 }
 
 function showJoin(event: React.MouseEvent): void {
   event.preventDefault();
-  document.getElementById("join-card")?.scrollIntoView({ behavior: "smooth", block: "center" });
+  document.getElementById("join-card")?.scrollIntoView({ block: "center" });
 }

@@ -1,13 +1,13 @@
 /** One run, live or past: the game on its screen, the score, the charts, the fleet, what broke, who may join. */
 
-import type { PolicyView, RunView as RunDescription } from "@attract/schema";
-import { Loader, SegmentedControl } from "@mantine/core";
+import { Anchor, Loader, SegmentedControl } from "@mantine/core";
+import { ApiError } from "../api/client.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
-import { useRun } from "../hooks/use-run.ts";
+import { type LiveRun, useRun } from "../hooks/use-run.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
-import type { Route } from "../routes.ts";
+import { formatRoute, type Route } from "../routes.ts";
 import { lessonNames } from "../state/lessons.ts";
-import { isOver } from "../state/run-state.ts";
+import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
 import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
 import { FindingsCard } from "./findings-card.tsx";
@@ -24,12 +24,8 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   const live = useRun(route.runId);
   const { run } = live;
   if (live.error !== null && run === null) {
-    return (
-      <main id="content">
-        <h1>{route.runId}</h1>
-        <ErrorNotice error={live.error} onRetry={() => location.reload()} />
-      </main>
-    );
+    const isUnknown = live.error instanceof ApiError && live.error.status === 404;
+    return isUnknown ? <UnknownRun runId={route.runId} /> : <Unreachable live={live} runId={route.runId} />;
   }
   if (run === null) return <Loader aria-label="Loading the run" />;
   const isRunning = !isOver(run.state);
@@ -46,13 +42,14 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       <div className="run-top">
         <Cabinet
           run={run}
-          version={newestVersion(live.policy, run)}
+          version={newestModel(live)}
+          hasWorkers={(numWorkers(live.fleet) ?? 0) > 0}
           stage={route.stage}
           onStage={(stage) => replaceRoute({ ...route, stage })}
         />
         <div className="run-side">
-          <Scores run={run} />
-          {isRunning && <JoinCard run={run} fleet={live.fleet} isLan={isLan} />}
+          <Scores run={run} fleet={live.fleet} />
+          {isRunning && <JoinCard run={run} isLan={isLan} />}
         </div>
       </div>
       <section className="section" aria-labelledby="charts-title">
@@ -77,6 +74,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           goal={run.goal}
           lessonNames={lessonNames(run)}
           isLoading={live.early !== null}
+          isOver={!isRunning}
         />
       </section>
       <GameLog lines={live.log} />
@@ -85,8 +83,25 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
   );
 }
 
-/** Version 0 is there once the run has left "starting"; asking for it before would only fail. */
-function newestVersion(policy: PolicyView | null, run: RunDescription): number | null {
-  if (policy !== null) return policy.policy_version;
-  return run.state === "starting" ? null : run.policy_version;
+/** Trying again cannot help. */
+function UnknownRun({ runId }: { runId: string }) {
+  return (
+    <main id="content">
+      <h1>No such run</h1>
+      <p className="lede">
+        This server knows no run called <span className="mono">{runId}</span>. It may have been moved away, or
+        it belongs to another server.
+      </p>
+      <Anchor href={formatRoute({ view: "runs" })}>See all runs</Anchor>
+    </main>
+  );
+}
+
+function Unreachable({ live, runId }: { live: LiveRun; runId: string }) {
+  return (
+    <main id="content">
+      <h1>{runId}</h1>
+      <ErrorNotice error={live.error} onRetry={() => location.reload()} />
+    </main>
+  );
 }

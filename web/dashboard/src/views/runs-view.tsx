@@ -33,10 +33,10 @@ export function RunsView() {
           <li key={run.run_id}>
             <a href={formatRoute(runRoute(run.run_id))}>
               <span className="title">
-                {run.run_id}
+                {run.title}
                 <br />
-                <span className="soft" style={{ fontWeight: 400, fontSize: 14 }}>
-                  {formatAge(run.created, Date.now())}
+                <span className="soft run-id">
+                  {formatAge(run.created, Date.now())}, <span className="mono">{run.run_id}</span>
                 </span>
               </span>
               <Fact label="Return" value={formatNumber(run.episode_return_mean)} />

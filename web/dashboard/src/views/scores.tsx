@@ -1,12 +1,12 @@
 /** The headline numbers, as on a scoreboard. */
 
-import type { RunView } from "@attract/schema";
+import type { FleetView, RunView } from "@attract/schema";
 import { Progress } from "@mantine/core";
 import { Help } from "../parts/help.tsx";
 import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
-import { progressOf } from "../state/run-state.ts";
+import { isOver, progressOf, speedOf } from "../state/run-state.ts";
 
-export function Scores({ run }: { run: RunView }) {
+export function Scores({ run, fleet }: { run: RunView; fleet: FleetView | null }) {
   const progress = progressOf(run);
   return (
     <section className="card" aria-label="Score">
@@ -37,7 +37,15 @@ export function Scores({ run }: { run: RunView }) {
           value={formatCount(run.agent_steps)}
           help="Decisions the learner has learned from, of all games together."
         />
-        <Score name="Steps per second" value={formatCount(run.steps_per_second)} />
+        <Score
+          name="Steps per second"
+          value={formatCount(speedOf(run, fleet))}
+          help={
+            isOver(run.state)
+              ? "On average over the whole run."
+              : "Of all workers together, over the last few seconds."
+          }
+        />
         <Score name="Episodes" value={formatCount(run.episodes)} help="Games played to their end." />
         <Score name="Time" value={formatDuration(run.elapsed_seconds)} />
         <Score

@@ -1,62 +1,119 @@
-/** What a run needs to know: few settings in sight, the rest folded away, every one explained. */
+/** What a run will use: the common settings in sight, all others folded by section, every one explained. */
 
-import type { GameEntry } from "@attract/schema";
-import { Anchor, Button, Collapse, Select, Switch, TextInput } from "@mantine/core";
-import { type FormEvent, useState } from "react";
-import { api } from "../api/client.ts";
+import type { GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
+import { Anchor, Button, NativeSelect, Switch } from "@mantine/core";
+import { type FormEvent, useMemo, useState } from "react";
+import { ApiError, api } from "../api/client.ts";
 import { goTo } from "../hooks/use-route.ts";
-import { Help } from "../parts/help.tsx";
+import { useSettings } from "../hooks/use-settings.ts";
+import { CopyText } from "../parts/copy-text.tsx";
 import { ErrorNotice } from "../parts/notice.tsx";
 import { formatRoute, runRoute } from "../routes.ts";
 import {
-  ADVANCED_FIELDS,
+  type Changes,
+  changedBy,
   checkField,
   type Field,
-  type FormValues,
-  MAIN_FIELDS,
+  fieldsOf,
+  PRESET,
+  problemsByField,
   settingsFromForm,
-  suggestedWorkers,
+  textOf,
+  valueAt,
+  WORKERS,
+  yamlOf,
 } from "../state/settings-form.ts";
 import { tabHost } from "../state/tab-host.ts";
+import { SettingField } from "./setting-field.tsx";
 
-const ALL_FIELDS = [...MAIN_FIELDS, ...ADVANCED_FIELDS];
-const WORKERS = "collection.num_workers";
+interface StartFormProps {
+  game: GameEntry;
+  form: SettingsForm;
+  /** What is changed to begin with. */
+  first: Changes;
+  activeRun: string | null;
+}
 
-export function StartForm({ game, activeRun }: { game: GameEntry; activeRun: string | null }) {
-  const [values, setValues] = useState<FormValues>(() => ({
-    [WORKERS]: String(suggestedWorkers(navigator.hardwareConcurrency || 2)),
-  }));
+export function StartForm({ game, form, first, activeRun }: StartFormProps) {
+  const fields = useMemo(() => fieldsOf(form), [form]);
+  const [changes, setChanges] = useState(first);
   const [joins, setJoins] = useState(true);
-  const [isOpen, setOpen] = useState(false);
   const [isSending, setSending] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const isFine = ALL_FIELDS.every((field) => checkField(field, values[field.path] ?? "") === null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const settings = settingsFromForm(fields.all, changes);
+  const tried = useSettings(game.name, settings);
+  const { view } = tried;
+  const refused: readonly SettingProblem[] = [
+    ...(tried.isCurrent ? (view?.problems ?? []) : []),
+    ...(failure instanceof ApiError ? failure.problems : []),
+  ];
+  const { byPath, others } = problemsByField(fields.all, refused);
+  const problemOf = (field: Field) =>
+    (changes[field.path] === undefined ? null : checkField(field, changes[field.path])) ??
+    byPath[field.path] ??
+    null;
+  const isFine =
+    view !== null &&
+    (!tried.isCurrent || view.effective !== null) &&
+    fields.all.every((field) => problemOf(field) === null);
 
+  const change = (path: string, text: string) => {
+    setFailure(null);
+    setChanges((old) => ({ ...old, [path]: text }));
+  };
+  const reset = (path: string) => {
+    setFailure(null);
+    setChanges(({ [path]: _, ...others }) => others);
+  };
   const start = async (event: FormEvent) => {
     event.preventDefault();
     if (!isFine) return;
     setSending(true);
-    setError(null);
+    setFailure(null);
     try {
-      const run = await api.startRun(game.name, settingsFromForm(ALL_FIELDS, values));
-      if (joins) await tabHost.join(Number(values[WORKERS] || 2));
+      const run = await api.startRun(game.name, settings);
+      if (joins) await tabHost.join(Number(valueAt(run.settings, WORKERS)));
       goTo(runRoute(run.run_id));
     } catch (problem) {
-      setError(problem);
+      setFailure(problem);
       setSending(false);
     }
   };
 
-  const set = (path: string, text: string) => setValues((old) => ({ ...old, [path]: text }));
+  const shown = view?.effective ?? view?.own;
+  const input = (field: Field) => (
+    <SettingField
+      key={field.path}
+      field={field}
+      text={changes[field.path] ?? textOf(field, valueAt(shown, field.path))}
+      changedBy={view === null ? null : changedBy(field, view, changes)}
+      ownText={textOf(field, valueAt(view?.own, field.path))}
+      problem={problemOf(field)}
+      onChange={change}
+      onReset={reset}
+    />
+  );
+  const ownPreset = textOf({ kind: "text" } as Field, valueAt(view?.own, PRESET));
+  const preset = form.presets.find(({ name }) => name === changes[PRESET]);
 
   return (
     <form className="card start-form" onSubmit={start} aria-label={`Train ${game.title}`}>
       <h2>Train {game.title}</h2>
-      <div className="fields">
-        {MAIN_FIELDS.map((field) => (
-          <FieldInput key={field.path} field={field} text={values[field.path] ?? ""} onChange={set} />
-        ))}
-      </div>
+      {view === null && tried.error !== null && <ErrorNotice error={tried.error} />}
+      <NativeSelect
+        label="Settings"
+        value={changes[PRESET] ?? ""}
+        description={preset?.help || undefined}
+        data={[
+          { value: "", label: ownPreset === "" ? "The game's own" : `The game's own (${ownPreset})` },
+          ...form.presets.map(({ name }) => ({ value: name, label: `Preset: ${name}` })),
+        ]}
+        onChange={(event) =>
+          event.currentTarget.value === "" ? reset(PRESET) : change(PRESET, event.currentTarget.value)
+        }
+        mb="sm"
+      />
+      <div className="fields">{fields.common.map(input)}</div>
       <Switch
         mt="md"
         color="teal.8"
@@ -65,24 +122,32 @@ export function StartForm({ game, activeRun }: { game: GameEntry; activeRun: str
         checked={joins}
         onChange={(event) => setJoins(event.currentTarget.checked)}
       />
-      <Button
-        variant="subtle"
-        color="gray"
-        size="compact-sm"
-        mt="md"
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {isOpen ? "Fewer settings" : "More settings"}
-      </Button>
-      <Collapse expanded={isOpen}>
-        <div className="fields">
-          {ADVANCED_FIELDS.map((field) => (
-            <FieldInput key={field.path} field={field} text={values[field.path] ?? ""} onChange={set} />
-          ))}
-        </div>
-      </Collapse>
-      {error !== null && <ErrorNotice error={error} />}
+      <div className="folds">
+        {fields.sections.map((section) => (
+          <Fold
+            key={section.name}
+            title={section.title}
+            numChanged={section.fields.filter(({ path }) => changes[path] !== undefined).length}
+            isWrong={section.fields.some((field) => problemOf(field) !== null)}
+          >
+            <div className="fields">{section.fields.map(input)}</div>
+          </Fold>
+        ))}
+        {Object.keys(settings).length > 0 && (
+          <Fold title="As YAML" numChanged={0} isWrong={false}>
+            <p className="soft small">
+              What you changed, for a file beside your game (<code>{yamlFile(game)}</code>) or{" "}
+              <code>attract train {game.name} --config FILE</code>.
+            </p>
+            <pre className="yaml">{yamlOf(settings)}</pre>
+            <CopyText text={yamlOf(settings)} name="YAML" />
+          </Fold>
+        )}
+      </div>
+      {others.map((text) => (
+        <ErrorNotice key={text} error={new Error(text)} />
+      ))}
+      {failure !== null && refused.length === 0 && <ErrorNotice error={failure} />}
       {activeRun !== null && (
         <p className="soft">
           A run is going on:{" "}
@@ -106,39 +171,26 @@ export function StartForm({ game, activeRun }: { game: GameEntry; activeRun: str
   );
 }
 
-interface FieldInputProps {
-  field: Field;
-  text: string;
-  onChange: (path: string, text: string) => void;
+interface FoldProps {
+  title: string;
+  numChanged: number;
+  isWrong: boolean;
+  children: React.ReactNode;
 }
 
-function FieldInput({ field, text, onChange }: FieldInputProps) {
-  const id = `field-${field.path.replaceAll(".", "-")}`;
+function Fold({ title, numChanged, isWrong, children }: FoldProps) {
   return (
-    <div className="field">
-      <span className="field-label">
-        <label htmlFor={id}>{field.label}</label>
-        <Help about={field.label} text={field.help} />
-      </span>
-      {field.kind === "choice" ? (
-        <Select
-          id={id}
-          data={[...(field.choices ?? [])]}
-          value={text === "" ? field.usual : text}
-          allowDeselect={false}
-          onChange={(value) => onChange(field.path, value === field.usual || value === null ? "" : value)}
-        />
-      ) : (
-        <TextInput
-          id={id}
-          value={text}
-          placeholder={field.usual}
-          inputMode={field.kind === "sizes" || field.kind === "names" ? "text" : "decimal"}
-          autoComplete="off"
-          error={checkField(field, text)}
-          onChange={(event) => onChange(field.path, event.currentTarget.value)}
-        />
-      )}
-    </div>
+    <details className="fold">
+      <summary>
+        {title}
+        {isWrong && <span className="bad">look here</span>}
+        {!isWrong && numChanged > 0 && <span className="label">{numChanged} changed</span>}
+      </summary>
+      {children}
+    </details>
   );
+}
+
+function yamlFile(game: GameEntry): string {
+  return `${game.name.replace(/\.[^./]+$/, "")}.train.yaml`;
 }

@@ -1,18 +1,37 @@
 /** The first page: choose a game, set what matters, start. */
 
 import type { GameEntry } from "@attract/schema";
-import { Loader } from "@mantine/core";
+import { Button, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { ErrorNotice } from "../parts/notice.tsx";
+import { shortError } from "../state/report-text.ts";
+import {
+  type Changes,
+  changesFrom,
+  fieldsOf,
+  suggestedWorkers,
+  valueAt,
+  WORKERS,
+} from "../state/settings-form.ts";
 import { GamePreview } from "./game-preview.tsx";
 import { StartForm } from "./start-form.tsx";
 
-export function StartView({ chosen, activeRun }: { chosen: string | null; activeRun: string | null }) {
+interface StartViewProps {
+  /** Name of the chosen game; null: the first. */
+  chosen: string | null;
+  /** Id of a run whose settings the form begins with; null: the game's own. */
+  from: string | null;
+  activeRun: string | null;
+}
+
+export function StartView({ chosen, from, activeRun }: StartViewProps) {
   const { value: games, error, reload } = useLoaded("games", api.games);
+  const { value: form, error: formError, reload: reloadForm } = useLoaded("settings", api.settingsForm);
   const usable = games?.filter((game) => game.error === null) ?? [];
   const game = usable.find((entry) => entry.name === chosen) ?? usable[0] ?? null;
+  const first = useLoaded(`first ${game?.name ?? ""} ${from ?? ""}`, () => firstChanges(game, from));
 
   return (
     <main id="content">
@@ -22,6 +41,7 @@ export function StartView({ chosen, activeRun }: { chosen: string | null; active
         that plays it well.
       </p>
       {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {formError !== null && <ErrorNotice error={formError} onRetry={reloadForm} />}
       {games === null && error === null && <Loader aria-label="Loading games" />}
       {games !== null && games.length === 0 && (
         <p>
@@ -32,15 +52,42 @@ export function StartView({ chosen, activeRun }: { chosen: string | null; active
       {games !== null && games.length > 0 && (
         <div className="start">
           <div className="games">
-            {games.map((entry) => (
-              <GameCard key={entry.name} entry={entry} isChosen={entry === game} />
-            ))}
+            {games.map((entry) =>
+              entry.error === null ? (
+                <GameCard key={entry.name} entry={entry} isChosen={entry === game} />
+              ) : (
+                <BrokenCard key={entry.name} entry={entry} onRetry={reload} />
+              ),
+            )}
           </div>
-          {game !== null && <StartForm key={game.name} game={game} activeRun={activeRun} />}
+          <div id="start-form">
+            {game !== null && form !== null && first.error !== null && <ErrorNotice error={first.error} />}
+            {game !== null && form !== null && first.value !== null && (
+              <StartForm
+                key={`${game.name} ${from}`}
+                game={game}
+                form={form}
+                first={first.value}
+                activeRun={activeRun}
+              />
+            )}
+          </div>
         </div>
       )}
     </main>
   );
+}
+
+/** What the form begins with: as many workers as this machine runs well, or the settings of run `from`. */
+async function firstChanges(game: GameEntry | null, from: string | null): Promise<Changes> {
+  if (game === null) return {};
+  const { own } = await api.trySettings(game.name, {});
+  if (from !== null) {
+    const [form, run] = await Promise.all([api.settingsForm(), api.run(from)]);
+    return changesFrom(fieldsOf(form).all, own, run.settings);
+  }
+  const workers = suggestedWorkers(navigator.hardwareConcurrency || 2);
+  return valueAt(own, WORKERS) === workers ? {} : { [WORKERS]: String(workers) };
 }
 
 function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) {
@@ -49,26 +96,46 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
       type="button"
       className="game-card"
       aria-pressed={isChosen}
-      disabled={entry.error !== null}
-      onClick={() => replaceRoute({ view: "start", game: entry.name })}
+      onClick={() => {
+        replaceRoute({ view: "start", game: entry.name, from: null });
+        showForm();
+      }}
     >
-      {entry.reference === null ? <BrokenScreen /> : <GamePreview reference={entry.reference} />}
+      {entry.reference !== null && <GamePreview reference={entry.reference} />}
       <span className="name">
         {entry.title}
         {!entry.bundled && <span className="label">yours</span>}
       </span>
       {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
-      {entry.error !== null && <span className="broken">{entry.error}</span>}
     </button>
   );
 }
 
-function BrokenScreen() {
+function BrokenCard({ entry, onRetry }: { entry: GameEntry; onRetry: () => void }) {
   return (
-    <span className="screen">
-      <span className="over">
-        <strong>Cannot load</strong>
+    <div className="game-card broken-card">
+      <span className="name">
+        {entry.title}
+        <span className="label">yours</span>
       </span>
-    </span>
+      <span className="path soft mono">{entry.name}</span>
+      <strong className="broken">Cannot be loaded</strong>
+      <span className="broken-text">{shortError(entry.error ?? "")}</span>
+      <details className="broken-text">
+        <summary>The whole message</summary>
+        <pre>{entry.error}</pre>
+      </details>
+      <Button size="xs" variant="default" onClick={onRetry}>
+        Try again
+      </Button>
+    </div>
   );
+}
+
+/** Where the form stands below all games, on a phone, it comes into sight. */
+function showForm(): void {
+  const form = document.getElementById("start-form");
+  if (form === null || form.getBoundingClientRect().top < window.innerHeight * 0.8) return;
+  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  form.scrollIntoView({ behavior: isStill ? "auto" : "smooth", block: "start" });
 }

@@ -1,5 +1,6 @@
 /** Watch: the newest policy plays on the page, and takes over newer versions between episodes. */
 
+import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { describe, type GameDefinition } from "attract";
 import type { EndReason } from "attract/instance";
@@ -8,6 +9,7 @@ import { useEffect, useRef, useState } from "react";
 import { ApiError, describeError } from "../api/client.ts";
 import { NewestPolicy } from "../game/newest-policy.ts";
 import { drawStill, screenOf } from "../game/screen.ts";
+import { useSampler } from "../hooks/use-sampler.ts";
 import { Hud, Item, useScore } from "./hud.tsx";
 
 const SPEEDS = [1, 2, 4];
@@ -20,29 +22,41 @@ interface WatchProps {
   definition: GameDefinition;
   /** Id of the policy that plays each agent; empty: one plays them all. The same array as long as the run is. */
   seats: readonly string[];
-  /** The newest announced version; null before the first. */
+  /** The newest version that can be had; null: none. */
   version: number | null;
+  /** How each episode's parameters are drawn; a change counts from the next episode on. */
+  parameters: RunView["parameters"];
+  /** What must come before there is a version; nothing: none will. */
+  waitingFor: "workers" | "learner" | "nothing";
 }
 
-export function Watch({ runId, definition, seats, version }: WatchProps) {
+export function Watch({ runId, definition, seats, version, parameters, waitingFor }: WatchProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const player = useRef<Player | null>(null);
   const newest = useRef(version);
   newest.current = version;
+  const sampler = useSampler(parameters);
   const hasPolicy = version !== null;
   const [shown, setShown] = useState(-1);
   const [end, setEnd] = useState<EndReason | null>(null);
   const [speed, setSpeed] = useState(1);
+  const [isPaused, setPaused] = useState(() => matchMedia("(prefers-reduced-motion: reduce)").matches);
+  const pausedNow = useRef(isPaused);
+  pausedNow.current = isPaused;
+  const resume = useRef<() => void>(() => undefined);
+  const [attempt, setAttempt] = useState(0);
   const [error, setError] = useState<unknown>(null);
   const { score, end: endScore } = useScore(player, definition);
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` begins anew after a failure
   useEffect(() => {
     let isGone = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const element = canvas.current as HTMLCanvasElement;
     const actor = new NewestPolicy(runId, describe(definition) as never, seats);
+    const seed = Math.floor(Math.random() * 2 ** 32);
     const renew = async () => {
-      await actor.use(newest.current ?? 0);
+      if (newest.current !== null) await actor.renew(newest.current);
       if (!isGone) setShown(actor.version);
     };
     const goOn = async () => {
@@ -50,27 +64,43 @@ export function Watch({ runId, definition, seats, version }: WatchProps) {
       await renew().catch(() => undefined);
       if (isGone) return;
       setEnd(null);
-      made.start();
+      setError(null);
+      if (pausedNow.current) resume.current = () => made.start();
+      else made.start();
     };
     const made = createPlayer({
       definition,
       canvas: screenOf(element),
       controller: { choose: (instance, begins) => actor.act(instance, begins) },
-      seed: Math.floor(Math.random() * 2 ** 32),
+      seed,
+      parameters: (episode) => sampler.current.sample(seed, 0, episode, 0),
       onEpisodeEnd: (instance) => {
         made.stop();
-        drawStill(element, instance);
+        draw();
         setEnd(instance.endReason);
         endScore(instance.episodeReturns[0]);
+        resume.current = () => undefined;
         timer = setTimeout(goOn, REST_MS);
       },
       onError: (problem) => isGone || setError(problem),
+      onDrawError: (problem) => isGone || setError(problem),
     });
+    const draw = () => {
+      try {
+        drawStill(element, made.instance);
+      } catch (problem) {
+        setError(problem);
+      }
+    };
     player.current = made;
-    drawStill(element, made.instance);
+    draw();
     const begin = () => {
       renew().then(
-        () => isGone || made.start(),
+        () => {
+          if (isGone) return;
+          resume.current = () => made.start();
+          if (!pausedNow.current) made.start();
+        },
         (problem: unknown) => {
           if (isGone) return;
           const isAway = problem instanceof ApiError && problem.status === 0;
@@ -79,19 +109,30 @@ export function Watch({ runId, definition, seats, version }: WatchProps) {
         },
       );
     };
+    setError(null);
     if (hasPolicy) begin();
     return () => {
       isGone = true;
       clearTimeout(timer);
       made.stop();
+      resume.current = () => undefined;
       void actor.close();
     };
-  }, [runId, definition, seats, endScore, hasPolicy]);
+  }, [runId, definition, seats, endScore, hasPolicy, attempt]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
     setSpeed(next);
     if (player.current !== null) player.current.speed = next;
+  };
+  const changePaused = () => {
+    if (isPaused) resume.current();
+    else {
+      player.current?.stop();
+      const stopped = player.current;
+      resume.current = () => stopped?.start();
+    }
+    setPaused(!isPaused);
   };
 
   return (
@@ -100,34 +141,57 @@ export function Watch({ runId, definition, seats, version }: WatchProps) {
         <canvas ref={canvas} aria-label="The game, played by the newest policy" role="img" />
         {error !== null && (
           <div className="over" role="alert">
-            <strong>No picture</strong>
+            <strong>The game cannot be shown</strong>
             <span className="small">{describeError(error).text}</span>
+            <Button size="xs" onClick={() => setAttempt(attempt + 1)}>
+              Try again
+            </Button>
           </div>
         )}
-        {error === null && shown < 0 && (
-          <div className="over">
-            <strong>Waiting for a policy</strong>
-            <span className="small">The first one comes as soon as a worker has joined.</span>
-          </div>
-        )}
+        {error === null && shown < 0 && <Before hasPolicy={hasPolicy} waitingFor={waitingFor} />}
         {end !== null && <span className="ended">{REASONS[end]}</span>}
       </div>
       <Hud score={score}>
         <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
-        <Button
-          className="push"
-          size="compact-sm"
-          variant="outline"
-          color="dark.2"
-          onClick={changeSpeed}
-          aria-label={`Speed ${speed} times`}
-        >
-          {speed}×
-        </Button>
+        <span className="push">
+          <HudButton
+            text={isPaused ? "Go on" : "Pause"}
+            label={isPaused ? "Go on with the game" : "Pause the game"}
+            onClick={changePaused}
+          />
+          <HudButton text={`${speed}×`} label={`Speed ${speed}×`} onClick={changeSpeed} />
+        </span>
       </Hud>
     </>
   );
 }
+
+function HudButton({ text, label, onClick }: { text: string; label: string; onClick: () => void }) {
+  return (
+    <Button size="compact-sm" variant="outline" color="dark.2" onClick={onClick} aria-label={label}>
+      {text}
+    </Button>
+  );
+}
+
+/** What stands on the screen while no policy plays. */
+function Before({ hasPolicy, waitingFor }: { hasPolicy: boolean; waitingFor: WatchProps["waitingFor"] }) {
+  const [title, text] = hasPolicy
+    ? ["Loading the policy", "It runs in this page, as it will in your game."]
+    : BEFORE[waitingFor];
+  return (
+    <div className="over">
+      <strong>{title}</strong>
+      <span className="small">{text}</span>
+    </div>
+  );
+}
+
+const BEFORE: Readonly<Record<WatchProps["waitingFor"], readonly [title: string, text: string]>> = {
+  workers: ["Waiting for workers", "The first policy comes as soon as one plays."],
+  learner: ["Waiting for a policy", "The learner is getting ready."],
+  nothing: ["No policy", "The run ended before its first version was ready."],
+};
 
 const REASONS: Readonly<Record<EndReason, string>> = {
   terminated: "Game over",

@@ -40,11 +40,16 @@ export interface PlayerOptions {
   controller: Controller;
   /** 32 bits; the first episode is number 0 of this seed. Default 0. */
   seed?: number;
-  parameters?: Readonly<Record<string, number>>;
+  /** The same for every episode, or given for each: a curriculum draws them anew. Left out: the game's defaults. */
+  parameters?:
+    | Readonly<Record<string, number>>
+    | ((episode: number) => Readonly<Record<string, number>> | undefined);
   /** Called at each episode's end; the next one begins with the following frame. */
   onEpisodeEnd?: (instance: Instance) => void;
   /** The game or the controller failed; the player has stopped. */
   onError: (error: unknown) => void;
+  /** The game could not draw itself; it goes on, undrawn until the next episode. Left out: as any other failure. */
+  onDrawError?: (error: unknown) => void;
   /** Default: the page's own. The callback gets milliseconds. */
   requestFrame?: (callback: (now: number) => void) => number;
   cancelFrame?: (handle: number) => void;
@@ -86,6 +91,7 @@ class FramePlayer implements Player {
   #ticksLeft = 0;
   #isWaiting = false;
   #episode = 0;
+  #isDrawn = true;
 
   constructor(options: PlayerOptions) {
     const { definition } = options;
@@ -200,15 +206,25 @@ class FramePlayer implements Player {
     this.#episode = episode;
     this.#ticksLeft = 0;
     this.#begins.fill(1);
-    this.instance.start(episode, this.#options.parameters);
+    this.#isDrawn = true;
+    const { parameters } = this.#options;
+    this.instance.start(episode, typeof parameters === "function" ? parameters(episode) : parameters);
   }
 
   #draw(): void {
-    const { canvas } = this.#options;
+    const { canvas, onDrawError } = this.#options;
+    // A canvas that is folded away for a moment has no size, and a game need not be ready for that.
+    if (!this.#isDrawn || canvas.width === 0 || canvas.height === 0) return;
     const context = canvas.getContext("2d");
     if (context === null) return;
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    this.instance.game.draw?.(context as CanvasRenderingContext2D, canvas.width, canvas.height);
+    try {
+      context.clearRect(0, 0, canvas.width, canvas.height);
+      this.instance.game.draw?.(context as CanvasRenderingContext2D, canvas.width, canvas.height);
+    } catch (error) {
+      if (onDrawError === undefined) throw error;
+      this.#isDrawn = false;
+      onDrawError(error);
+    }
   }
 
   #fail(error: unknown): void {

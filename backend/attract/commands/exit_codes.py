@@ -1,0 +1,22 @@
+"""The exit codes of every command; docs/commands.md has the table."""
+
+import signal
+from typing import Final
+
+DONE: Final = 0
+FAILED: Final = 1
+"""It was tried and did not work: a run or an export that failed, no answer."""
+USAGE: Final = 2
+"""What was asked for cannot be: refused before anything was trained."""
+GOAL_MISSED: Final = 3
+"""The run ended in order, but not with the return that `--until-return` asked for."""
+INTERRUPTED: Final = 130
+"""Ctrl-C."""
+TERMINATED: Final = 143
+OUTPUT_GONE: Final = 141
+"""Nobody reads the output any more, as after `| head`."""
+
+
+def of_signal(number: int) -> int:
+    """The code after an end that was asked for by a signal, as shells count it."""
+    return 128 + signal.Signals(number)

@@ -1,0 +1,68 @@
+"""Terminal output whose reader may go away, as in `attract train GAME | head`."""
+
+import os
+from collections.abc import Callable
+from typing import IO, Any
+
+from rich.console import Console
+from typing_extensions import override
+
+
+class GuardedOutput:
+    """A text stream that turns a reader's leaving into one call; what is written later is let go.
+
+    Owner: the command that writes. It stands in for `sys.stdout` or `sys.stderr` in a `rich` console.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+        self._on_gone: Callable[[], None] | None = None
+        self.is_gone = False
+        """Whether the reader has gone."""
+
+    def when_gone(self, do: Callable[[], None]) -> None:
+        """Call `do` once the reader has gone; at once if it has already."""
+        self._on_gone = do
+        if self.is_gone:
+            do()
+
+    def write(self, text: str) -> int:
+        """Write, while there is a reader."""
+        if not self.is_gone:
+            try:
+                self._stream.write(text)
+            except BrokenPipeError:
+                self._reader_left()
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, while there is a reader."""
+        if not self.is_gone:
+            try:
+                self._stream.flush()
+            except BrokenPipeError:
+                self._reader_left()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _reader_left(self) -> None:
+        self.is_gone = True
+        silence(self._stream)
+        if self._on_gone is not None:
+            self._on_gone()
+
+
+class CommandConsole(Console):
+    """A console that leaves it to the command what is done when nobody reads: `rich` would exit with 1."""
+
+    @override
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def silence(stream: IO[str]) -> None:
+    """Send what a stream still holds, and all that follows, nowhere: Python flushes it once more at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -1,0 +1,65 @@
+"""Answers are smaller for who can read them so, and streams are not held back."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from starlette.datastructures import Headers
+
+from attract.server.compression import MIN_BYTES, accepts_gzip
+from gateway_world import GatewayWorld, gateway
+
+CODE = b"export const text = 'again and again';\n" * 100
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
+    async with gateway(tmp_path) as world:
+        assets = tmp_path / "web" / "dashboard" / "assets"
+        (assets / "big-1.js").write_bytes(CODE)
+        (assets / "big-1.js.gz").write_bytes(gzip.compress(CODE))
+        yield world
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [("gzip, deflate, br", True), ("gzip;q=0.5", True), ("gzip; q=0", False), ("br", False), ("", False)],
+)
+def test_a_client_says_whether_it_reads_gzip(header: str, accepted: bool):
+    assert accepts_gzip(Headers({"accept-encoding": header})) is accepted
+
+
+async def test_long_json_is_compressed_and_short_is_not(world: GatewayWorld):
+    long = await world.client.get("/api/settings")
+    assert long.headers["content-encoding"] == "gzip"
+    assert "accept-encoding" in long.headers["vary"].lower()
+    assert int(long.headers["content-length"]) < len(long.content) / 3
+    assert long.json()["common"]
+    short = await world.client.get("/healthz")
+    assert len(short.content) < MIN_BYTES
+    assert "content-encoding" not in short.headers
+    plain = await world.client.get("/api/settings", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.json() == long.json()
+
+
+async def test_a_built_file_is_sent_as_it_was_compressed_then(world: GatewayWorld):
+    for encoding, sent in (("gzip", len(gzip.compress(CODE))), ("identity", len(CODE))):
+        answer = await world.client.get("/assets/big-1.js", headers={"accept-encoding": encoding})
+        assert answer.content == CODE
+        assert int(answer.headers["content-length"]) == sent
+        assert answer.headers["content-type"].startswith("text/javascript")
+        assert answer.headers["vary"] == "accept-encoding"
+    # One that lies alone is sent alone.
+    assert "vary" not in (await world.client.get("/assets/index-1.js")).headers
+
+
+async def test_events_come_as_they_happen(world: GatewayWorld):
+    view = await world.start()
+    async with asyncio.timeout(20), world.client.stream("GET", f"/api/runs/{view.run_id}/events") as stream:
+        assert "content-encoding" not in stream.headers
+        async for line in stream.aiter_lines():
+            if line == "event: status":
+                return

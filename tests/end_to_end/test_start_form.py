@@ -1,0 +1,195 @@
+"""The start form with the real server, in a real browser: what it shows runs, and what it is told is sent."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from attract.settings_schema import run_settings_schema, setting_paths
+from dashboard_page import check_accessible, chromium, open_page, photograph, serve, wait_until
+
+expect.set_options(timeout=60_000)
+
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
+SETTINGS = dict(setting_paths(run_settings_schema()))
+SIZE = 7
+# It draws in no colour of its own, as the README's does, and says on its canvas which size it has.
+SIZED_GAME = """
+import { box, defineGame, discrete } from "attract";
+class Sized {
+  start({ parameters }) { this.size = parameters.size; this.ticks = 0; return [0]; }
+  update() {
+    this.ticks += 1;
+    return { observation: [this.ticks / 10], reward: 1, terminated: this.ticks === 10 };
+  }
+  draw(context, width, height) {
+    context.clearRect(0, 0, width, height);
+    context.fillRect(0, 0, width / 2, height);
+    context.canvas.dataset.size = this.size;
+  }
+}
+export default defineGame({
+  id: "Sized-v1", tickSeconds: 0.05, observation: box({ low: 0, high: 1, shape: [1] }), action: discrete(2),
+  parameters: { size: { default: 3, low: 1, high: 9 } }, create: () => new Sized(),
+});
+"""
+MIDDLE_LEFT = """(canvas) =>
+  [...canvas.getContext("2d").getImageData(canvas.width / 4, canvas.height / 2, 1, 1).data]"""
+SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path]")].map((field) =>
+  [field.dataset.path, field.querySelector("input, select").value]))"""
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "sized.js").write_text(SIZED_GAME)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with serve(tmp_path / "runs", "--project-dir", str(project)) as url:
+        yield url
+
+
+async def call(page: Page, path: str, body: Any = None) -> Any:
+    """What the server answers to the page itself."""
+    return await page.evaluate(
+        """async ([path, body]) => {
+          const headers = { "content-type": "application/json" };
+          const init = body === null ? {} : { method: "POST", headers, body: JSON.stringify(body) };
+          return (await fetch(path, init)).json();
+        }""",
+        [path, body],
+    )
+
+
+def value_at(settings: Any, path: str) -> Any:
+    for name in path.split("."):
+        settings = settings[name]
+    return settings
+
+
+def text_of(value: Any) -> str:
+    """A value as a field shows it."""
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(one, int | float | str) for one in value):
+        return ", ".join(str(one) for one in value) if value else ""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+
+
+def same(path: str, shown: str, value: Any) -> bool:
+    """Whether a field shows `value`; numbers as numbers: 1.0 is shown as 1."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(shown) == value
+    if SETTINGS[path].get("type") == "array" and value == []:
+        return shown in ("", "[]")
+    return shown == text_of(value)
+
+
+async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await page.get_by_role("button", name=re.compile("^Pendulum")).click()
+        form = page.get_by_role("form", name="Train Pendulum")
+        await expect(form).to_be_visible()
+        own = (await call(page, "api/settings", {"game": "pendulum"}))["own"]
+        # As many workers as this machine runs well, which is marked as a change.
+        await expect(form.locator('[data-path="ppo.gamma"] input')).not_to_have_value("")
+        reset = form.get_by_role("button", name=re.compile("^Back to .*: Workers$"))
+        if await reset.count():
+            await reset.click()
+        await expect(form.locator("[data-changed=you], [data-changed=preset]")).to_have_count(0)
+        shown = await page.evaluate(SHOWN)
+        assert set(shown) == set(SETTINGS) - {"preset"}
+        wrong = {path: text for path, text in shown.items() if not same(path, text, value_at(own, path))}
+        assert wrong == {}
+
+        # Open, it fits on a desktop and a phone.
+        await page.locator("details.fold").evaluate_all(
+            "(all) => all.forEach((fold) => { fold.open = true; })"
+        )
+        await check_accessible(page, "the open form")
+        await photograph(page, PICTURES / "form-desktop-light.png")
+        await page.set_viewport_size({"width": 390, "height": 844})
+        await photograph(page, PICTURES / "form-phone-light.png")
+
+        # A limit is told at once, what only the server knows soon after; both at their field.
+        start = form.get_by_role("button", name="Start training")
+        rate = form.locator('[data-path="ppo.learning_rate"]')
+        await rate.locator("input").fill("0")
+        await expect(rate).to_contain_text("More than 0")
+        await expect(start).to_be_disabled()
+        await check_accessible(page, "a refused form")
+        await rate.get_by_role("button", name=re.compile("^Back to")).click()
+        seats = form.locator('[data-path="collection.seats"]')
+        await seats.locator("input").fill("sc/out")
+        await expect(seats.locator(".mantine-TextInput-error")).to_be_visible()
+        await expect(start).to_be_disabled()
+        await seats.get_by_role("button", name=re.compile("^Back to")).click()
+        await expect(start).to_be_enabled()
+
+        # A preset changes what is shown, as the server says.
+        preset, effective = "", own
+        for one in (await call(page, "api/settings"))["presets"]:
+            tried = {"game": "pendulum", "settings": {"preset": one["name"]}}
+            preset, effective = one["name"], (await call(page, "api/settings", tried))["effective"]
+            if effective["ppo"] != own["ppo"]:
+                break
+        await form.get_by_label("Settings", exact=True).select_option(preset)
+        await expect(form.locator("[data-changed=preset]").first).to_be_visible()
+        shown = await page.evaluate(SHOWN)
+        assert {path for path in shown if not same(path, shown[path], value_at(effective, path))} == set()
+        await form.get_by_label("Settings", exact=True).select_option("")
+        await expect(form.locator("[data-changed=preset]")).to_have_count(0)
+
+        # A default that is chosen against the game's own value is sent, and runs.
+        path, usual = next(
+            (path, part["default"])
+            for path, part in SETTINGS.items()
+            if "enum" in part and value_at(own, path) != part["default"]
+        )
+        await form.locator(f'[data-path="{path}"] select').select_option(usual)
+        await expect(form.locator(f'[data-path="{path}"]')).to_have_attribute("data-changed", "you")
+        await form.get_by_role("switch", name="Run the workers in this tab").uncheck()
+        await start.click()
+        await page.wait_for_url(re.compile(r"#/runs/"))
+        run_id = page.url.rsplit("/", 1)[1]
+        run = await call(page, f"api/runs/{run_id}")
+        assert value_at(run["settings"], path) == usual != value_at(own, path)
+
+        # Nobody joins; stopped, the run has nothing to show and asks for no model that is not there.
+        await expect(page.get_by_test_id("waiting")).to_be_visible()
+        await page.get_by_role("button", name="Stop", exact=True).click()
+        await expect(page.locator(".run-head .state-pill")).to_have_text("Stopped")
+        kept = await call(page, f"api/runs/{run_id}")
+        assert kept["newest_model"] is None
+        await page.reload()
+        await expect(page.get_by_test_id("watch")).to_contain_text("No policy")
+        await expect(page.locator(".chart .nothing").first).to_have_text("The run ended before there was any")
+        await expect(page.get_by_role("link", name="Get policy", exact=True)).to_have_count(0)
+        # Trained again it begins with the same settings.
+        await page.get_by_role("link", name="Train again").click()
+        await expect(page.locator(f'.field[data-path="{path}"]')).to_have_attribute("data-changed", "you")
+
+
+async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(address: str) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        card = page.locator(".game-card").first
+        await expect(card).to_contain_text("Sized")
+        # Drawn without a colour of its own it is light on the dark stage.
+        await wait_until(page, "() => document.querySelector('.game-card canvas').dataset.size === '3'")
+        red, green, blue, alpha = await card.locator("canvas").evaluate(MIDDLE_LEFT)
+        assert min(red, green, blue, alpha) > 200
+
+        form = page.get_by_role("form", name="Train Sized")
+        await form.get_by_label("Workers", exact=True).fill("1")
+        await form.get_by_text("General").click()
+        await form.get_by_label("Parameters", exact=True).fill(json.dumps({"size": {"constant": SIZE}}))
+        await form.get_by_role("button", name="Start training").click()
+        await page.wait_for_url(re.compile(r"#/runs/"))
+        size = f"() => document.querySelector('[data-testid=STAGE] canvas')?.dataset.size === '{SIZE}'"
+        await wait_until(page, size.replace("STAGE", "watch"))
+        await page.get_by_role("button", name="Play yourself").click()
+        await wait_until(page, size.replace("STAGE", "play"))

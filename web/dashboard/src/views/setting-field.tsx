@@ -1,0 +1,71 @@
+/** One setting of the start form: what the run will use, who decided it, and what is wrong with it. */
+
+import { NativeSelect, TextInput } from "@mantine/core";
+import { Help } from "../parts/help.tsx";
+import type { Field } from "../state/settings-form.ts";
+
+interface SettingFieldProps {
+  field: Field;
+  /** What stands in the field. */
+  text: string;
+  changedBy: "you" | "preset" | null;
+  /** What the run uses without the change; for the button that goes back. */
+  ownText: string;
+  problem: string | null;
+  onChange: (path: string, text: string) => void;
+  onReset: (path: string) => void;
+}
+
+export function SettingField(props: SettingFieldProps) {
+  const { field, text, changedBy, ownText, problem, onChange, onReset } = props;
+  const id = `field-${field.path.replaceAll(".", "-")}`;
+  return (
+    <div className="field" data-path={field.path} data-changed={changedBy ?? "no"}>
+      <span className="field-label">
+        <label htmlFor={id}>{field.label}</label>
+        <Help about={field.label} text={`${field.help} (${field.path})`} />
+        {changedBy === "you" && (
+          <button
+            type="button"
+            className="reset"
+            aria-label={`Back to ${ownText || field.empty}: ${field.label}`}
+            title={`Back to ${ownText || field.empty}`}
+            onClick={() => onReset(field.path)}
+          >
+            ↺
+          </button>
+        )}
+        {changedBy === "preset" && <span className="label">preset</span>}
+      </span>
+      {field.kind === "choice" || field.kind === "boolean" ? (
+        <NativeSelect
+          id={id}
+          value={text}
+          data={choicesOf(field)}
+          error={problem}
+          onChange={(event) => onChange(field.path, event.currentTarget.value)}
+        />
+      ) : (
+        <TextInput
+          id={id}
+          value={text}
+          placeholder={field.empty}
+          inputMode={field.kind === "integer" || field.kind === "number" ? "decimal" : "text"}
+          autoComplete="off"
+          error={problem}
+          onChange={(event) => onChange(field.path, event.currentTarget.value)}
+          // Left empty where there must be a value: back to what the run would use.
+          onBlur={() => text.trim() === "" && (!field.isNullable || ownText === "") && onReset(field.path)}
+        />
+      )}
+    </div>
+  );
+}
+
+function choicesOf(field: Field): { value: string; label: string }[] {
+  const none = field.isNullable ? [{ value: "", label: field.empty }] : [];
+  if (field.kind === "boolean") {
+    return [...none, { value: "true", label: "Yes" }, { value: "false", label: "No" }];
+  }
+  return [...none, ...(field.choices ?? []).map((value) => ({ value, label: value }))];
+}
