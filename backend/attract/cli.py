@@ -132,6 +132,7 @@ def train(
 @app.command
 def check(
     game: str,
+    /,
     *,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:

@@ -10,7 +10,9 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.commands.exit_codes import DONE, FAILED
 from attract.commands.gateway import running_gateway
+from attract.commands.output import CommandConsole
 from attract.errors import GameError
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
@@ -20,7 +22,6 @@ from attract.terminal import check_text
 BUDGET_SECONDS = 6.0
 """Most games need a tenth of that; a slow one is played as far as it gets."""
 HOST_SECONDS = 30.0
-EXIT_CLEAN, EXIT_ERRORS = 0, 1
 BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 """Where the bundler's picture of an error begins; its columns count from 0."""
 
@@ -39,7 +40,7 @@ async def check_game(order: CheckOrder, server: ServerSettings) -> int:
     Raises: ConfigurationError: there is no such game. AttractError: the browser could not be had.
     """
     require_chromium()
-    console = Console(stderr=order.json_output)
+    console = CommandConsole(stderr=order.json_output)
 
     def on_event(event: dict[str, Any]) -> None:
         if event.get("event") in ("page_error", "failed"):
@@ -60,7 +61,7 @@ async def check_game(order: CheckOrder, server: ServerSettings) -> int:
         _say(console, line)
     if order.json_output:
         print(json.dumps(json_object(view)), flush=True)
-    return EXIT_ERRORS if any(one.severity == "error" for one in view.findings) else EXIT_CLEAN
+    return FAILED if any(one.severity == "error" for one in view.findings) else DONE
 
 
 def check_lines(view: CheckView) -> list[str]:
