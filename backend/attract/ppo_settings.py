@@ -53,7 +53,7 @@ class PpoSettings(Settings):
     would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
     """A longer gradient is shortened to this; None: never."""
-    target_kl: Annotated[float, Field(gt=0)] | None = 0.02
+    target_kl: Annotated[float, Field(gt=0)] | None = 0.03
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch: mean 0, deviation 1."""

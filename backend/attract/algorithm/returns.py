@@ -6,6 +6,8 @@ from torch import Tensor
 from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.streams import discounted_sums
 
+LEAST_SPREAD = 0.1
+"""Share of the returns' root mean square that their deviation is taken to be at least."""
 REWARD_LIMIT = 10.0
 """Scaled rewards are clipped to [-10, 10], as in Stable-Baselines3's and Gymnasium's normalisation."""
 
@@ -44,18 +46,22 @@ def past_returns(
 
 
 def reward_divisor(returns: RunningMoments) -> float:
-    """Root mean square of the discounted returns seen so far; 1 while all were 0.
+    """Deviation of the discounted returns seen so far, at least a tenth of their size; 1 while all were 0.
 
-    The mean square and not the variance: where every step pays the same, returns hardly vary, and divided by
-    their deviation the rewards would grow without bound.
+    Of the two it is the deviation that gives value targets a spread of about 1, which the value loss needs to
+    weigh beside the policy's. But where every step pays the same and episodes are long, returns hardly vary,
+    and divided by their deviation alone the rewards would grow without bound.
 
     Args:
         returns: moments of `past_returns`, scalar.
 
     Returns: above 0; NaN or infinite where a reward was not finite, so that the update is undone (rule P8).
     """
-    mean_square = float(returns.variance + returns.mean.square()) if returns.count > 0 else 0.0
-    return 1.0 if mean_square == 0.0 else mean_square**0.5
+    if returns.count == 0:
+        return 1.0
+    variance = float(returns.variance)
+    mean_square = variance + float(returns.mean.square())
+    return 1.0 if mean_square == 0.0 else max(variance, LEAST_SPREAD**2 * mean_square) ** 0.5
 
 
 def scaled_rewards(rewards: Tensor, divisor: float) -> Tensor:

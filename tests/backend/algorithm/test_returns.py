@@ -73,9 +73,9 @@ def test_P11_streams_of_segments_are_followed_like_one_long_slot(seed: int):
     assert torch.allclose(found, cut(expected), atol=1e-5)
 
 
-def test_P11_the_divisor_is_the_root_mean_square():
-    seen = RunningMoments.of(torch.tensor([3.0, 4.0, 0.0, 0.0]), torch.tensor([True, True, True, False]))
-    assert reward_divisor(seen) == pytest.approx((25 / 3) ** 0.5)
+def test_P11_the_divisor_is_the_deviation_of_the_returns():
+    seen = RunningMoments.of(torch.tensor([3.0, 5.0, 4.0, 9.0]), torch.tensor([True, True, True, False]))
+    assert reward_divisor(seen) == pytest.approx((2 / 3) ** 0.5)  # of 3, 5 and 4
 
 
 def test_P11_rewards_that_were_always_zero_stay_as_they_are():
@@ -83,11 +83,10 @@ def test_P11_rewards_that_were_always_zero_stay_as_they_are():
     assert reward_divisor(seen) == reward_divisor(RunningMoments.empty(())) == 1.0
 
 
-def test_P11_the_same_return_in_every_step_divides_by_that_return():
+def test_P11_the_same_return_in_every_step_divides_by_a_tenth_of_it():
     # Its deviation is 0: divided by that, the reward would be infinite.
-    assert (
-        reward_divisor(RunningMoments.of(torch.full((8,), -100.0), torch.ones(8, dtype=torch.bool))) == 100.0
-    )
+    seen = RunningMoments.of(torch.full((8,), -100.0), torch.ones(8, dtype=torch.bool))
+    assert reward_divisor(seen) == pytest.approx(10.0)
 
 
 def test_P11_what_a_reward_is_counted_in_does_not_matter():

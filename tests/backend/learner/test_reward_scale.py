@@ -73,5 +73,5 @@ def test_P11_the_batch_itself_counts_in_what_it_is_divided_by():
     seen = SlotReturns().see(batch_of([[3.0, 0.0]], [0, 1], [0, 0]), 0.9)
     so_far = RunningMoments.of(torch.zeros(7), torch.ones(7, dtype=torch.bool))
     rewards, divisor = scaled(torch.tensor([[3.0, 0.0]]), so_far, seen)
-    assert divisor == pytest.approx(1.0)  # sqrt(9 / 9)
-    assert rewards.tolist() == [[3.0, 0.0]]
+    assert divisor == pytest.approx((8 / 9) ** 0.5)  # of 3 and eight zeros: 9 / 9 - (1 / 3)^2
+    assert rewards.tolist() == [[pytest.approx(3.0 / divisor), 0.0]]
