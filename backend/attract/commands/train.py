@@ -269,8 +269,8 @@ def _tell_result(console: Console, result: RunResult, goal: float | None, models
             "reached, confirmed by an evaluation in the browser" if result.goal_reached else "not reached"
         )
         say(f"goal of {goal:g} {reached}")
-    if result.findings:
-        names = ", ".join(finding.finding_id for finding in result.findings)
+    names = ", ".join(finding.finding_id for finding in result.findings if not finding.withdrawn)
+    if names:
         say(f"what may have kept it from learning, said above: {names}; see docs/not-learning.md")
     for model in models:
         say(f"policy: {model}")

@@ -32,12 +32,18 @@ class Diagnosis:
         self._facts = facts
         self._history = History(facts.num_agents)
         self._watches = {symptom.finding_id: _Watch() for symptom in SYMPTOMS}
+        self._withdrawn: list[Finding] = []
 
     @property
     def findings(self) -> list[Finding]:
         """What holds now, in the order in which it was first seen."""
         said = [watch.said for watch in self._watches.values() if watch.said is not None]
         return sorted(said, key=lambda one: one.first_agent_steps)
+
+    @property
+    def all_said(self) -> list[Finding]:
+        """What holds now and what was withdrawn, marked so, in the order in which it was first seen."""
+        return sorted([*self._withdrawn, *self.findings], key=lambda one: one.first_agent_steps)
 
     def observe(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
         """One committed update; what there is to say of it: new findings, and withdrawn ones as such.
@@ -70,6 +76,7 @@ class Diagnosis:
                 return None
             withdrawn = watch.said.model_copy(update={"withdrawn": True})
             watch.said = None
+            self._withdrawn.append(withdrawn)
             return withdrawn
         watch.num_clear = 0
         if watch.num_shown == 0 and watch.said is None:

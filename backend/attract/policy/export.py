@@ -19,6 +19,7 @@ from attract.policy.normaliser import OBSERVATION_CLIP
 from attract.schema.game import GameDescription
 
 FORMAT_VERSION = 1
+VALUE_MEANING = "expected discounted future reward, scaled as in training"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def policy_metadata(
             }
             for name in policy.output_names
         },
-        "value": {"dtype": "float32", "shape": ["batch"], "meaning": "expected discounted future reward"},
+        "value": {"dtype": "float32", "shape": ["batch"], "meaning": VALUE_MEANING},
     }
     action_shape: list[str | int] = ["batch"]
     if game.action.kind == "multi_discrete":

@@ -55,7 +55,7 @@ class RunResult:
     refused: bool = False
     """Whether it never began, since what was asked for cannot be."""
     findings: list[Finding] = field(default_factory=list[Finding])
-    """What kept it from learning, as it stood at the end."""
+    """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
 
 
 class RunProgress:
@@ -275,7 +275,7 @@ class RunProgress:
             export=export,
             error=self.error,
             refused=self.refused,
-            findings=self.findings,
+            findings=[] if self._diagnosis is None else self._diagnosis.all_said,
         )
 
     def _sitting_seconds(self) -> float:

@@ -54,6 +54,7 @@ def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdra
     ]
     assert said == [[]] * (CLEAR_UPDATES - 1) + [[("reward-constant", True)]] + [[]] * 5
     assert diagnosis.findings == []
+    assert [(one.finding_id, one.withdrawn) for one in diagnosis.all_said] == [("reward-constant", True)]
 
 
 def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:

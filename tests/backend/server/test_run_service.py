@@ -489,7 +489,8 @@ async def test_a_finding_is_withdrawn_when_it_no_longer_holds(tmp_path: Path):
         world.learner.metrics = {**UNPAID, "rollout/reward_max": 1.0}
         result = await finished(world)
         assert [one.withdrawn for one in kinds(world, "finding")] == [False, True]
-        assert result.findings == []
+        # Whoever reads the result alone is told of it, too.
+        assert [(one.finding_id, one.withdrawn) for one in result.findings] == [("reward-constant", True)]
 
 
 async def test_D3_a_run_is_never_overwritten_without_force(tmp_path: Path):
