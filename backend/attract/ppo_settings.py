@@ -86,7 +86,8 @@ class PpoSettings(Settings):
     normalize_observations: bool = True
     """Running mean and variance inside the ONNX graph; uint8 never is."""
     schedule_steps: Positive | None = None
-    """Agent steps over which schedules run; None: the run's total, or constant without one."""
+    """Agent steps over which schedules run; None: the run's total, or 1,000,000 without one. From
+    then on rates stay as they are."""
 
     @model_validator(mode="after")
     def _fit(self) -> Self:

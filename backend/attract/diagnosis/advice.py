@@ -47,7 +47,7 @@ ADVICE: Mapping[str, Advice] = {
         "Make doing nothing cost something, or let it try wider actions: `{setting}`",
         "--policy.log-std-init 1.0",
     ),
-    "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.01"),
+    "entropy-collapsed/discrete": Advice("Reward undecided play: `{setting}`", "--ppo.entropy-coef 0.03"),
     "entropy-collapsed/continuous": Advice(
         "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),

@@ -2,7 +2,7 @@
 
 from attract.ppo_settings import PpoSettings
 from attract.schema.game import GameDescription, GameReference
-from attract.server.run_plan import collection_config, lag_correction
+from attract.server.run_plan import collection_config, lag_correction, schedule_steps
 from attract.settings import RunSettings
 
 SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
@@ -97,17 +97,13 @@ def _cut(settings: RunSettings, segments: int) -> str:
 
 def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
-    over = settings.ppo.schedule_steps or settings.total_steps
     if not names:
         return ["schedules: none, every rate stays as it is"] if verbose else []
-    if over is None:
-        return [
-            f"schedules: {', '.join(names)} stay constant, there is nothing to run over: "
-            "give --total-steps or --ppo.schedule-steps"
-        ]
+    over = schedule_steps(settings)
     # That they end with the run is what anybody expects.
     is_told = verbose or over != settings.total_steps
-    return [f"schedules: {', '.join(names)} over {over} agent steps"] if is_told else []
+    text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
+    return [text] if is_told else []
 
 
 def _is_scheduled(ppo: PpoSettings, name: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from attract.collection.config import BLOCK_BYTES, CollectionConfig, check_minibatches
+from attract.collection.config import BLOCK_BYTES, EXPECTED_STEPS, CollectionConfig, check_minibatches
 from attract.collection.seating import MAIN, Seating
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -85,12 +85,17 @@ def begin_message(
         device=settings.device,
         num_threads=settings.learner_threads,
         max_policy_lag=settings.collection.policy_lag,
-        schedule_steps=settings.ppo.schedule_steps or settings.total_steps,
+        schedule_steps=schedule_steps(settings),
         # A learner that died before its first checkpoint leaves nothing to go on from.
         resume=bool(directory.versions()),
         initialize_from=initialize_from,
         federated=None if settings.federated is None else settings.federated.model_dump(mode="json"),
     )
+
+
+def schedule_steps(settings: RunSettings) -> int:
+    """Agent steps over which rates fall (rule P10); a run without an end is taken to need `EXPECTED_STEPS`."""
+    return settings.ppo.schedule_steps or settings.total_steps or EXPECTED_STEPS
 
 
 def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:

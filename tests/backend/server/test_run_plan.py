@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from attract.collection.config import EXPECTED_STEPS
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
@@ -40,7 +41,7 @@ def test_the_learner_resumes_exactly_when_there_is_a_checkpoint(tmp_path: Path):
 
 def test_P10_schedules_run_over_the_total_steps_unless_given(tmp_path: Path):
     directory = RunDirectory.create(tmp_path, "r")
-    for total, given, expected in ((None, None, None), (1000, None, 1000), (1000, 500, 500)):
+    for total, given, expected in ((None, None, EXPECTED_STEPS), (1000, None, 1000), (1000, 500, 500)):
         chosen = RunSettings.from_mapping({"total_steps": total, "ppo": {"schedule_steps": given}})
         assert begin_message(chosen, directory, DESCRIPTION, "store", None).schedule_steps == expected
     directory.close()
