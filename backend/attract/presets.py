@@ -18,7 +18,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
             "gamma": 0.98,
             "gae_lambda": 0.9,
             "entropy_coef": 0.0,
-            "target_kl": 0.05,
+            "target_kl": 0.1,
         },
     },
     "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},

@@ -109,7 +109,7 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
 def _is_scheduled(ppo: PpoSettings, name: str) -> bool:
     if name == "prio_beta" and ppo.prio_alpha == 0.0:
         return False
-    return getattr(ppo, f"{name}_schedule") != "constant"
+    return getattr(ppo, f"{name}_schedule") != "constant" and getattr(ppo, name) != 0.0
 
 
 def _correction_lines(settings: RunSettings) -> list[str]:

@@ -69,6 +69,10 @@ def test_S5_whole_segments_are_counted_as_such():
     [
         ({}, "schedules: none, every rate stays as it is"),
         (
+            {"ppo": {"entropy_coef": 0.0, "entropy_coef_schedule": "linear"}},
+            "schedules: none, every rate stays as it is",
+        ),
+        (
             {"ppo": {"learning_rate_schedule": "linear"}},
             "schedules: learning_rate change over 1,000,000 agent steps, and then stay",
         ),
