@@ -55,11 +55,11 @@ DICTIONARY = DictSpace(
 POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
     "conv": (
         describe(BoxSpace(shape=[9, 2, 3], dtype="uint8"), DiscreteSpace(n=4)),
-        PolicySettings(hidden_sizes=(8,), cnn="small"),
+        PolicySettings(hidden_sizes=(8,), cnn="small", shared_trunk=True),
     ),
     "lstm": (
         describe(VECTOR, DiscreteSpace(n=3)),
-        PolicySettings(hidden_sizes=(8,), recurrent="lstm", recurrent_size=6),
+        PolicySettings(hidden_sizes=(8,), recurrent="lstm", recurrent_size=6, shared_trunk=True),
     ),
     "gru": (
         describe(VECTOR, DiscreteSpace(n=3)),
@@ -67,21 +67,32 @@ POLICIES: dict[str, tuple[GameDescription, PolicySettings]] = {
     ),
     "gaussian": (
         describe(VECTOR, BoxSpace(shape=[2], low=[-2.0, 0.0], high=[2.0, 10.0])),
-        PolicySettings(hidden_sizes=(8,)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
-    "dict": (describe(DICTIONARY, DiscreteSpace(n=3)), PolicySettings(hidden_sizes=(8,))),
-    "masked": (describe(VECTOR, DiscreteSpace(n=5), action_mask=True), PolicySettings(hidden_sizes=(8,))),
+    "dict": (
+        describe(DICTIONARY, DiscreteSpace(n=3)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
+    "masked": (
+        describe(VECTOR, DiscreteSpace(n=5), action_mask=True),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
     "multi_discrete": (
         describe(VECTOR, MultiDiscreteSpace(nvec=[2, 4]), action_mask=True),
-        PolicySettings(hidden_sizes=(8,)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
     ),
-    "multi_binary": (describe(VECTOR, MultiBinarySpace(n=3)), PolicySettings(hidden_sizes=(8,))),
+    "multi_binary": (
+        describe(VECTOR, MultiBinarySpace(n=3)),
+        PolicySettings(hidden_sizes=(8,), shared_trunk=True, log_std_init=-0.5),
+    ),
 }
 
 
 def build() -> Policy:
     """MLP 4-64-64, shared trunk; weights that give lopsided logits, statistics that are not the identity."""
-    policy = build_policy(PolicySettings(), describe(BoxSpace(shape=[4]), DiscreteSpace(n=2)), seed=7)
+    policy = build_policy(
+        PolicySettings(shared_trunk=True), describe(BoxSpace(shape=[4]), DiscreteSpace(n=2)), seed=7
+    )
     state = policy.state_dict()
     with torch.no_grad():
         for name, tensor in state.items():

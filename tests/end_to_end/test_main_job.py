@@ -43,13 +43,18 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
     result = outcomes[0].json
     assert set(result) == {
         "run_id", "agent_steps", "updates", "policy_version", "wall_seconds",
-        "steps_per_second", "episode_return_mean", "goal_reached", "export",
+        "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error", "findings",
     }  # fmt: skip
     assert result["run_id"] == "cartpole-1"
     assert result["updates"] == result["policy_version"]
     assert result["steps_per_second"] == pytest.approx(
         result["agent_steps"] / result["wall_seconds"], rel=0.5
     )
+
+
+def test_nothing_is_said_against_a_game_that_learns(outcomes: list[Outcome]) -> None:
+    assert [one.json["findings"] for one in outcomes] == [[]] * len(outcomes)
+    assert {(one.json["state"], one.json["error"]) for one in outcomes} == {("finished", None)}
 
 
 def test_it_is_solved_within_30_seconds_and_within_20_in_the_median(outcomes: list[Outcome]) -> None:

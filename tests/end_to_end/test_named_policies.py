@@ -122,7 +122,7 @@ async def test_the_dashboard_starts_watches_and_gives_away_every_policy(tmp_path
             await page.get_by_role("button", name=re.compile("^Foragers")).click()
             form = page.get_by_role("form", name="Train Foragers")
             await form.get_by_label("Workers", exact=True).fill("1")
-            await form.get_by_role("button", name="More settings").click()
+            await form.get_by_text("Workers and games").click()
             await form.get_by_label("Policies", exact=True).fill(", ".join(SEATS))
             await form.get_by_role("button", name="Start training").click()
             # Both models of a version are there, and a newer version takes over.

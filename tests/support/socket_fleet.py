@@ -85,7 +85,7 @@ class SocketFleet:
     accepted: list[tuple[int, int, int]] = field(default_factory=list)
     """Keys (lease, segment index, first slot) of acknowledged and accepted blocks."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    """Notified after each acknowledged block."""
+    """Notified after each acknowledged block, and when a worker was told that the run is over."""
     policies: list[int] = field(default_factory=list)
     leases: list[Lease] = field(default_factory=list)
     """Every lease that a worker got."""
@@ -225,7 +225,9 @@ class _Worker:
             case Refused():
                 self._fleet.refused.append(message)
             case RunEnded():
-                self._fleet.workers_ended.append(self._index)
+                async with self._fleet.changed:
+                    self._fleet.workers_ended.append(self._index)
+                    self._fleet.changed.notify_all()
                 return False
             case other:
                 raise AssertionError(f"a worker was sent {other.type}")

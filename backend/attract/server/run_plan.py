@@ -94,7 +94,7 @@ def begin_message(
 
 
 def schedule_steps(settings: RunSettings) -> int:
-    """Agent steps over which rates fall (rule P10); a run without an end is taken to need `EXPECTED_STEPS`."""
+    """Agent steps over which rates fall (rule P10); a run without an end takes `EXPECTED_STEPS`."""
     return settings.ppo.schedule_steps or settings.total_steps or EXPECTED_STEPS
 
 

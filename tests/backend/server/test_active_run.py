@@ -35,6 +35,9 @@ async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(
         assert world.service.active is None
         async with asyncio.timeout(WAIT_SECONDS):
             await fleet.idle.wait()
+            # Workers have sockets of their own, and read theirs when it is their turn.
+            async with fleet.changed:
+                await fleet.changed.wait_for(lambda: len(fleet.workers_ended) == 2)
         assert fleet.runs_ended == [view.run_id]
         assert sorted(fleet.workers_ended) == [0, 1]
         assert fleet.refused == [], "no browser is to blame"
