@@ -191,6 +191,11 @@ class _Worker:
         self._steps = 0
         self._sent: dict[tuple[int, int], tuple[int, int, int]] = {}
 
+    async def _send(self, data: bytes) -> None:
+        # A server that closes has said why before it closed: that is still to be read.
+        with contextlib.suppress(websockets.ConnectionClosed):
+            await self._socket.send(data)
+
     async def told(self, message: ToBrowser) -> bool:
         """Deal with a message; False when there is no more to come."""
         match message:
@@ -208,7 +213,7 @@ class _Worker:
                     policy_version=message.policy_version,
                     create_ms=1.0,
                 )
-                await self._socket.send(encode(ack))
+                await self._send(encode(ack))
             case Lease():
                 self._fleet.leases.append(message)
                 if message.purpose == "evaluate":
@@ -245,8 +250,8 @@ class _Worker:
             self._sent[lease.lease_id, segment] = (lease.lease_id, segment, int(slots[0]))
             if self._fleet.block_error is not None:
                 data, self._fleet.block_error = self._fleet.block_error, None
-                await self._socket.send(data)
-            await self._socket.send(encode(block))
+                await self._send(data)
+            await self._send(encode(block))
         if lease.purpose == "train":
             self._steps = first + lease.num_segments * welcome.horizon
         close = RolloutClose(
@@ -260,7 +265,7 @@ class _Worker:
             game_seconds=0.01,
             wait_seconds=0.01,
         )
-        await self._socket.send(encode(close))
+        await self._send(encode(close))
 
     def _block(
         self, lease: Lease, segment: int, slots: np.ndarray[Any, Any], first: int, horizon: int
@@ -325,4 +330,4 @@ class _Worker:
             episodes=results,
             play_seconds=0.1,
         )
-        await self._socket.send(encode(result))
+        await self._send(encode(result))
