@@ -19,7 +19,7 @@ class PpoSettings(Settings):
     batch_segments: Positive | None = None
     """How many segments close a batch; None: what one rollout of the whole fleet gives."""
     minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; this or `num_minibatches`, never both; neither: 512 steps."""
+    """Steps per minibatch, at most; this or `num_minibatches`, never both; neither: 256 steps."""
     num_minibatches: Positive | None = None
     """Minibatches per epoch, in place of `minibatch_steps`."""
     minibatch_unit: Literal["step", "segment"] | None = None
@@ -126,4 +126,4 @@ class PpoSettings(Settings):
         return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
 
 
-DEFAULT_MINIBATCH_STEPS = 512
+DEFAULT_MINIBATCH_STEPS = 256

@@ -30,8 +30,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "collection": {"instances_per_worker": 32},
     },
     "memory": {
-        "policy": {"recurrent": "lstm"},
-        "ppo": {"learning_rate": 1e-3, "num_minibatches": 4},
+        "policy": {"recurrent": "lstm", "shared_trunk": True},
+        "ppo": {"learning_rate": 1e-3, "num_minibatches": 8},
     },
     "segments-64": {
         "ppo": {

@@ -1,4 +1,7 @@
-/** A maze with memory: a lamp at the start says which of three doors is open; you see only the fields around you. */
+/**
+ * A maze with memory: a lamp at the start says which of three doors is open; you see only the fields around you.
+ * There is time enough that random play now and then reaches a door: what is hard is to remember.
+ */
 
 import { box, type Context2D, defineGame, discrete, type StartContext } from "attract";
 
@@ -78,7 +81,7 @@ export class Maze {
 export default defineGame({
   id: "Maze-v1",
   tickSeconds: 0.1,
-  maxSeconds: 10,
+  maxSeconds: 30,
   observation: box({ shape: [12], low: -1, high: 1 }),
   action: discrete(["up", "down", "left", "right"]),
   keys: { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" },

@@ -22,6 +22,10 @@ MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
 USUAL_INSTANCES: Final = 64
 FEWEST_INSTANCES: Final = 4
+FEWEST_UPDATES: Final = 64
+"""A run of so few updates or fewer ends before it has learned: smaller batches give it more of them."""
+FEWEST_INSTANCES_FOR_UPDATES: Final = 8
+"""A batch of fewer games than this says too little for an update, however many updates there are."""
 EXPECTED_STEPS: Final = 1_000_000
 """What a run without an end is taken to need, where that matters."""
 OBSERVE_SLOT_BYTES: Final = 32
@@ -77,14 +81,20 @@ class CollectionConfig:
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.
 
-        Unless told, a worker has `USUAL_INSTANCES`, or by halves fewer, down to `FEWEST_INSTANCES`, until the
-        steps of the run (`EXPECTED_STEPS` where it has no end) let every slot play to the game's time limit:
-        of few long episodes, side by side in too many games, none would end before the run does.
+        Unless told, a worker has `USUAL_INSTANCES`, or by halves fewer, until the steps of the run
+        (`EXPECTED_STEPS` where it has no end)
+
+        - let every slot play to the game's time limit, down to `FEWEST_INSTANCES`: of few long episodes,
+          side by side in too many games, none would end before the run does;
+        - make `FEWEST_UPDATES` rollouts of the fleet, down to `FEWEST_INSTANCES_FOR_UPDATES`: a short run
+          needs more updates rather than larger batches.
         """
         if self.instances_per_worker is not None:
             return self
-        steps = self.total_steps or EXPECTED_STEPS
-        most = steps // (max(1, self.time_limit(description)) * description.num_agents * self.num_workers)
+        steps = (self.total_steps or EXPECTED_STEPS) // (description.num_agents * self.num_workers)
+        for_episodes = steps // max(1, self.time_limit(description))
+        for_updates = steps // (self.horizon * self.rollout_segments * FEWEST_UPDATES)
+        most = min(for_episodes, max(for_updates, FEWEST_INSTANCES_FOR_UPDATES))
         chosen = USUAL_INSTANCES
         while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
             chosen //= 2

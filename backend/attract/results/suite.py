@@ -106,16 +106,16 @@ PLAIN_GAMES = (
         named=("--preset", "explore"),
         rival=_MOUNTAIN_CAR,
     ),
-    PlainGame("jumper", "Jumper, scores in the hundreds", 1_000_000, "twice"),
+    PlainGame("jumper", "Jumper, scores in the hundreds", 300_000, "twice"),
     PlainGame("exit", "Exit, -1 a step", 500_000, "half the cost"),
     PlainGame(
-        "treasure", "Treasure, one sparse goal", 1_000_000, "twice", named=("--preset", "explore"), cost=2.0
+        "treasure", "Treasure, one sparse goal", 300_000, "twice", named=("--preset", "explore"), cost=2.0
     ),
     PlainGame("merge", "Merge, masked", 1_000_000, "twice"),
     PlainGame("breakout", "Breakout, 20 x 20 pixels", 1_000_000, "twice", cost=10.0),
     PlainGame("duel", "Duel of two", 1_000_000, 0.6, opponent="duel-against-strategy"),
-    PlainGame("maze", "Maze, partial view", 500_000, "twice", named=("--preset", "memory"), cost=2.0),
-    PlainGame("thruster", "Thruster, continuous", 500_000, "twice"),
+    PlainGame("maze", "Maze, partial view", 1_000_000, "twice", named=("--preset", "memory"), cost=2.0),
+    PlainGame("thruster", "Thruster, continuous", 300_000, "twice"),
 )
 
 

@@ -248,14 +248,19 @@ def test_S1_no_segment_is_larger_than_what_was_foreseen(agents: int, state_size:
     ("limit", "total_steps", "agents", "expected"),
     [
         (500, None, 1, 64),  # 64 games of each of two workers reach the limit within 64,000 steps
-        (None, 1000, 1, 64),  # without a limit nothing is known
+        (None, 30_000, 1, 32),  # without a limit: 64 updates of horizon 4 by 2 workers, 30,000 / 512 = 58.6
+        (None, 33_000, 1, 64),  # 64.5
+        (None, 30_000, 2, 16),  # two agents' steps count twice: 29.3
+        (None, 1000, 1, 8),  # never fewer than eight for the sake of updates
         (999, 20_000, 1, 8),  # 20,000 / (2 x 999) = 10.01, by halves
         (999, 20_000, 2, 4),  # two agents' steps count twice: 5
         (100_000, None, 1, 4),  # never fewer than four
         (36_000, None, 1, 8),  # ten minutes at 60 decisions a second: 1,000,000 / (2 x 36,000) = 13.9
     ],
 )
-def test_S1_unless_told_no_more_games_than_can_reach_the_time_limit(limit, total_steps, agents, expected):
+def test_S1_unless_told_no_more_games_than_leave_whole_episodes_and_enough_updates(
+    limit, total_steps, agents, expected
+):
     game = counting_description(num_agents=agents).model_copy(
         update={"max_steps": limit, "max_seconds": None}
     )

@@ -53,7 +53,7 @@ def test_runs_that_take_less_time_come_first() -> None:
 
 def test_one_game_seed_and_size_of_rewards_can_be_asked_for() -> None:
     (run,) = plan_suite(only="jumper", seed=2, reward_scale=1000.0, scale=0.01)
-    assert (run.key, run.steps, run.reward_scale) == ("plain-jumper-bare-2-x1000", 10_000, 1000.0)
+    assert (run.key, run.steps, run.reward_scale) == ("plain-jumper-bare-2-x1000", 3_000, 1000.0)
     assert [one.rival for one in plan_suite(only="acrobot", reward_scale=10.0)] == [None] * 3
 
 
