@@ -107,7 +107,12 @@ class History:
     @property
     def now(self) -> Returns | None:
         """Of the newest episodes; None before the first have ended."""
-        rows = [row for row in list(self._rows)[-NOW_UPDATES:] if RETURN in row]
+        return self.returns_before(0)
+
+    def returns_before(self, num_updates: int) -> Returns | None:
+        """Of the episodes that were the newest so many rows ago; None where there were none, or no longer."""
+        end = len(self._rows) - num_updates
+        rows = [row for row in list(self._rows)[max(0, end - NOW_UPDATES) : max(0, end)] if RETURN in row]
         if not rows:
             return None
         means = [row[RETURN] for row in rows]

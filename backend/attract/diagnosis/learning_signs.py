@@ -3,6 +3,7 @@
 from attract.diagnosis.facts import RunFacts
 from attract.diagnosis.history import History
 from attract.diagnosis.sign import (
+    LATE_STEPS,
     STUCK,
     Sign,
     is_hopeless,
@@ -17,6 +18,9 @@ HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
 USUAL_KL = 0.02
+STALLED_UPDATES = 20
+WIDE = 0.5
+"""Deviation of the returns, as a share of their mean, from which on episodes have very different ends."""
 
 
 def kl_high(history: History, facts: RunFacts) -> Sign | None:
@@ -96,20 +100,35 @@ def short_sighted(history: History, facts: RunFacts) -> Sign | None:
 
 
 def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
-    """The critic foresees nothing, and the policy does not get better either."""
-    if not is_hopeless(history, facts) or any(share < STUCK for share in policy_spreads(history, facts)):
+    """The critic foresees nothing, and the policy does not get better, or no better than chance lets it."""
+    if any(share < STUCK for share in policy_spreads(history, facts)):
         # Where nothing is tried any more, there is nothing to foresee.
         return None
-    found = [history.median(name, 30) for name, _ in history.policies("train/explained_variance")]
+    if is_hopeless(history, facts):
+        num_updates, progress = 30, "they do not improve"
+    elif _is_left_to_chance(history):
+        num_updates, progress = STALLED_UPDATES, f"they no longer improve ({return_text(history)})"
+    else:
+        return None
+    found = [history.median(name, num_updates) for name, _ in history.policies("train/explained_variance")]
     known = [one for one in found if one is not None]
     if not known or max(known) > 0.05:
         return None
     text = (
         f"the policy cannot foresee its returns (explained variance {max(known):.2g} after "
-        f"{history.num_updates} updates), and they do not improve"
+        f"{history.num_updates} updates), and {progress}"
     )
     advice = "remembering" if facts.has_memory else "forgetful"
     return Sign(max(known), text, f"value-unexplained/{advice}")
+
+
+def _is_left_to_chance(history: History) -> bool:
+    """Whether returns got better, stay where they are, and still differ from episode to episode by much."""
+    now, before = history.now, history.returns_before(STALLED_UPDATES)
+    if now is None or before is None or history.agent_steps < LATE_STEPS:
+        return False
+    # Of a solved CartPole nothing is foreseen either: its episodes are alike.
+    return now.std > WIDE * abs(now.mean) and not now.exceeds(before) and not before.exceeds(now)
 
 
 def no_improvement(history: History, facts: RunFacts) -> Sign | None:

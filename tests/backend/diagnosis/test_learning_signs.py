@@ -115,6 +115,23 @@ def test_a_critic_that_foresees_nothing_is_told_where_nothing_is_learned() -> No
     assert signs.value_unexplained(solved, FACTS) is None
 
 
+def test_a_critic_that_foresees_nothing_is_told_where_better_returns_are_still_left_to_chance() -> None:
+    found = row(3.3, entropy_share=0.5, explained_variance=0.01) | {"rollout/ep_rew_std": 4.7}
+    begun = row(1.0, entropy_share=0.95, explained_variance=0.0)
+    sign = signs.value_unexplained(history((10, begun), (25, found)), FACTS)
+    assert sign is not None and (sign.value, sign.advice) == (0.01, "value-unexplained/forgetful")
+    assert sign.text.endswith("and they no longer improve (3.3)")
+    # It was better or worse 20 updates ago, the ends are alike, or it is early.
+    assert signs.value_unexplained(history((10, begun), (20, found)), FACTS) is None
+    worse = found | {"rollout/ep_rew_mean": 1.5}
+    assert signs.value_unexplained(history((10, begun), (20, found), (5, worse)), FACTS) is None
+    alike = found | {"rollout/ep_rew_std": 1.6}
+    assert signs.value_unexplained(history((10, begun), (25, alike)), FACTS) is None
+    assert signs.value_unexplained(history((5, begun), (19, found)), FACTS) is None
+    foreseen = found | {"train/explained_variance": 0.06}
+    assert signs.value_unexplained(history((10, begun), (25, foreseen)), FACTS) is None
+
+
 def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     sign = signs.no_improvement(history((60, row(entropy_share=0.95))), FACTS)
     assert sign is not None and "240,000 steps" in sign.text
