@@ -56,8 +56,8 @@ def no_episode_ended(history: History, facts: RunFacts) -> Sign | None:
         text += ", and the game has no time limit"
         return Sign(steps, text, "no-episode-ended/unlimited") if steps >= 200 * history.num_slots else None
     first = facts.max_steps * history.num_slots
-    if facts.total_steps is not None and first < facts.total_steps // 2:
-        # The first ends come well within the run.
+    if facts.total_steps is not None and first < facts.total_steps:
+        # The first ends come within the run: a stranger's short run has the games that just reach them.
         return None
     num_games = history.num_slots // facts.num_agents
     text += f": {num_games} games at once reach their limit of {facts.max_steps:,} steps after {first:,}"

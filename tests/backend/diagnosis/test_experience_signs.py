@@ -75,6 +75,10 @@ def test_an_end_that_no_run_reaches_is_named_with_the_number_of_games_that_would
     assert "1,280,000" in sign.text and sign.numbers["fewer"] == 6
     soon = RunFacts(max_steps=1_000, total_steps=400_000)
     assert signs.no_episode_ended(history(games=128), soon) is None, "the first ends come at 128,000"
+    late = RunFacts(max_steps=1_000, total_steps=128_001)
+    assert signs.no_episode_ended(history(games=128), late) is None, "just within the run"
+    never = RunFacts(max_steps=1_000, total_steps=128_000)
+    assert signs.no_episode_ended(history(games=128), never) is not None
     assert signs.no_episode_ended(history(**ended()), facts) is None
 
 
