@@ -91,9 +91,9 @@ PLANTED = (
         ("--ppo.n-epochs", "60", "--ppo.minibatch-steps", "64", "--ppo.target-kl", "1000"),
         ("workers-wait",),
         "60 epochs of small minibatches",
-        90_000,
+        60_000,
     ),
-    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 100_000),
+    Run("slow", "slow-game.ts", (), ("learner-waits",), "an `update()` that takes milliseconds", 40_000),
 )
 SOUND = (
     Run("sound-catch", "catch.ts"),

@@ -11,7 +11,8 @@ LONGER_LIMIT = 4
 """Times that an episode may last longer, to try."""
 DOMINATING = 300.0
 """Times all other terms together."""
-SLOW_UPDATE_SECONDS = 3.0
+SLOW_LEARNER_SPEED, SLOW_GAMES_SPEED = 1_500.0, 4_000.0
+"""Agent steps a second: on two cores a learner of 20,000 keeps workers waiting as a matter of course."""
 
 
 def reward_constant(history: History, facts: RunFacts) -> Sign | None:
@@ -119,7 +120,8 @@ def observation_constant(history: History, facts: RunFacts) -> Sign | None:
 def workers_wait(history: History, facts: RunFacts) -> Sign | None:
     """Updates take so long that the games stand still."""
     wait, seconds = history.median("fleet/wait_fraction", 20), history.median("time/update_seconds", 20)
-    if wait is None or seconds is None or wait < 0.9 or seconds < SLOW_UPDATE_SECONDS:
+    speed = history.speed(20)
+    if wait is None or seconds is None or speed is None or wait < 0.9 or speed > SLOW_LEARNER_SPEED:
         return None
     text = f"workers wait {percent(wait)} of the time for the learner, which takes {seconds:.1f} s an update"
     return Sign(wait, text, "workers-wait", {"fewer_epochs": max(1, facts.n_epochs // 4)})
@@ -128,7 +130,8 @@ def workers_wait(history: History, facts: RunFacts) -> Sign | None:
 def learner_waits(history: History, facts: RunFacts) -> Sign | None:
     """Experience comes so slowly that the learner stands still."""
     idle, update = history.median("time/idle_seconds", 20), history.median("time/update_seconds", 20)
-    if idle is None or update is None or idle < 1.0 or idle < 5.0 * update:
+    speed = history.speed(20)
+    if idle is None or update is None or speed is None or idle < 5.0 * update or speed > SLOW_GAMES_SPEED:
         return None
     share = idle / (idle + update)
     text = f"the learner waits {percent(share)} of the time for experience, {idle:.1f} s before each update"

@@ -70,9 +70,12 @@ class History:
         """How many numbers of the observation never changed, place and value of the first; None: none."""
         self._fewest_constants = math.inf
         self._rows: deque[Mapping[str, float]] = deque(maxlen=KEPT_UPDATES)
+        self._steps: deque[int] = deque(maxlen=KEPT_UPDATES)
+        """Agent steps of each kept row's batch."""
 
     def add(self, update: int, agent_steps: int, values: Mapping[str, float]) -> None:
         """One committed update and its metrics."""
+        self._steps.append(agent_steps - self.agent_steps)
         self.update, self.agent_steps = update, agent_steps
         self.num_updates += 1
         num_slots = int(values.get("fleet/instances", 0)) * self._num_agents
@@ -164,6 +167,14 @@ class History:
         """Of a metric over the newest rows; None unless at least half of that many have it."""
         values = [row[name] for row in list(self._rows)[-num_updates:] if name in row]
         return median(values) if len(values) >= max(1, num_updates // 2) else None
+
+    def speed(self, num_updates: int) -> float | None:
+        """Agent steps a second over the newest rows, by what updates take and wait for; None if unknown."""
+        update = self.median("time/update_seconds", num_updates)
+        if update is None:
+            return None
+        seconds = update + (self.median("time/idle_seconds", num_updates) or 0.0)
+        return median(list(self._steps)[-num_updates:]) / max(1e-6, seconds)
 
     def policies(self, name: str) -> list[tuple[str, str]]:
         """(metric, policy id) of each policy's own metric of that name; the id of a sole policy is empty."""

@@ -6,6 +6,7 @@ from attract.diagnosis.sign import (
     LATE_STEPS,
     STUCK,
     Sign,
+    are_all_at_limit,
     is_hopeless,
     is_like_random,
     named,
@@ -41,6 +42,9 @@ def kl_high(history: History, facts: RunFacts) -> Sign | None:
 def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
     """The policy has made up its mind before it found anything."""
     if history.agent_steps < 20_000 or not is_like_random(history, facts):
+        return None
+    if facts.max_steps is not None and are_all_at_limit(history):
+        # What it could have found may lie behind the limit, which `time_limit` tells in the end.
         return None
     is_discrete = facts.action == "discrete"
     for name, policy in history.policies("train/entropy_share" if is_discrete else "train/action_spread"):

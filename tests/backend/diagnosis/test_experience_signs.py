@@ -142,7 +142,7 @@ def test_a_constant_number_is_named_and_a_board_is_none_of_ours() -> None:
 
 
 def test_who_waits_is_told_where_the_other_is_slow() -> None:
-    sign = signs.workers_wait(history(fleet__wait_fraction=0.95, time__update_seconds=4.0), FACTS)
+    sign = signs.workers_wait(history(fleet__wait_fraction=0.95, time__update_seconds=5.0), FACTS)
     assert sign is not None and sign.numbers["fewer_epochs"] == 1
     # On two cores a learner of half a second keeps workers waiting as a matter of course.
     assert signs.workers_wait(history(fleet__wait_fraction=0.97, time__update_seconds=0.5), FACTS) is None
@@ -153,3 +153,11 @@ def test_who_waits_is_told_where_the_other_is_slow() -> None:
     assert more is not None and more.advice == "learner-waits/cores"
     assert signs.learner_waits(history(time__idle_seconds=0.5, time__update_seconds=0.01), FACTS) is None
     assert signs.learner_waits(history(time__idle_seconds=2.0, time__update_seconds=1.0), FACTS) is None
+
+
+def test_what_is_slow_is_judged_by_the_size_of_the_batch() -> None:
+    idle = {"time__idle_seconds": 0.5, "time__update_seconds": 0.01}
+    assert signs.learner_waits(history(steps=1_000, **idle), FACTS) is not None, "1,960 steps a second"
+    busy = {"fleet__wait_fraction": 0.95, "time__update_seconds": 2.0}
+    assert signs.workers_wait(history(steps=1_000, **busy), FACTS) is not None, "500 steps a second"
+    assert signs.workers_wait(history(steps=4_000, **busy), FACTS) is None

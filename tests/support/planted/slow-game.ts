@@ -8,7 +8,7 @@ class Slow extends Catch {
 
   override update(deltaTime: number, action: number) {
     this.primes = 0;
-    for (let number = 2; number < 1500; number++) if (isPrime(number)) this.primes++;
+    for (let number = 2; number < 4000; number++) if (isPrime(number)) this.primes++;
     return super.update(deltaTime, action);
   }
 }
