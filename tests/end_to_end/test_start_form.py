@@ -91,10 +91,10 @@ def same(path: str, shown: str, value: Any) -> bool:
 
 async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
-        await page.get_by_role("button", name=re.compile("^Pendulum")).click()
-        form = page.get_by_role("form", name="Train Pendulum")
+        await page.get_by_role("button", name=re.compile("^Memory")).click()
+        form = page.get_by_role("form", name="Train Memory")
         await expect(form).to_be_visible()
-        own = (await call(page, "api/settings", {"game": "pendulum"}))["own"]
+        own = (await call(page, "api/settings", {"game": "memory"}))["own"]
         # As many workers as this machine runs well, which is marked as a change.
         await expect(form.locator('[data-path="ppo.gamma"] input')).not_to_have_value("")
         reset = form.get_by_role("button", name=re.compile("^Back to .*: Workers$"))
@@ -133,7 +133,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         # A preset changes what is shown, as the server says.
         preset, effective = "", own
         for one in (await call(page, "api/settings"))["presets"]:
-            tried = {"game": "pendulum", "settings": {"preset": one["name"]}}
+            tried = {"game": "memory", "settings": {"preset": one["name"]}}
             preset, effective = one["name"], (await call(page, "api/settings", tried))["effective"]
             if effective["ppo"] != own["ppo"]:
                 break
