@@ -24,19 +24,23 @@ def segment_probabilities(advantages: Tensor, valid: Tensor, alpha: float) -> Te
 
 
 def importance_weights(probabilities: Tensor, beta: float) -> Tensor:
-    """(N p_i)^-beta, divided by the largest of the batch; N is how many segments can be drawn.
+    """(N p_i)^-beta, divided by its mean under p; N is how many segments can be drawn.
+
+    The mean weight of what is drawn is 1, so that the policy loss keeps its size beside the other losses.
+    Divided by the largest weight, as in the source, one segment without advantages would take it away.
 
     Args:
         probabilities: [S] float64 from `segment_probabilities`.
         beta: in [0, 1]; 1 corrects wholly, 0 not at all.
 
-    Returns: [S] float64 in (0, 1]; 0 where the probability is 0.
-    Source: Schaul et al. 2016 (arXiv:1511.05952), section 3.4; rule P3.
+    Returns: [S] float64 > 0; 0 where the probability is 0. With beta 1 it is 1 / (N p_i): the mean over draws
+        is an unbiased estimate of the plain mean.
+    Source: Schaul et al. 2016 (arXiv:1511.05952), section 3.4, but for the divisor; rule P3.
     """
     can_be_drawn = probabilities > 0
     expected = probabilities * can_be_drawn.sum()
     weights = torch.where(can_be_drawn, expected, 1.0).pow(-beta).masked_fill(~can_be_drawn, 0.0)
-    return weights / weights.max()
+    return weights / (probabilities * weights).sum()
 
 
 def draw_segments(probabilities: Tensor, num_draws: int, generator: torch.Generator) -> Tensor:

@@ -196,7 +196,8 @@ class Minibatches:
         """[S] float64 on the CPU, how likely each segment is drawn; None: each comes once (P2)."""
         if self._settings.prio_alpha == 0.0:
             return None
-        return segment_probabilities(estimates.advantages, self._batch.valid, self._settings.prio_alpha).cpu()
+        # A segment that is valid in its burn-in alone has nothing to learn from.
+        return segment_probabilities(estimates.advantages, self._is_learned, self._settings.prio_alpha).cpu()
 
     def weights(self, probabilities: Tensor, beta: float) -> Tensor:
         """[S] float64, on the batch's device."""

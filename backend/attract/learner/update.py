@@ -187,7 +187,7 @@ def _prio_details(probabilities: Tensor, weights: Tensor, rates: UpdateRates) ->
         "train/prio_beta": rates.prio_beta,
         "train/prio_effective_segments": effective,
         "train/prio_effective_share": effective / int(can_be_drawn.sum()),
-        "train/prio_weight_mean": float(weights.sum()) / int(can_be_drawn.sum()),
+        "train/prio_weight_max": float(weights.max()),
     }
 
 

@@ -24,21 +24,36 @@ def test_P3_S5_a_segment_without_valid_steps_is_never_drawn():
     draws = draw_segments(probabilities, 10_000, torch.Generator().manual_seed(0))
     assert 1 not in draws.tolist()
     weights = importance_weights(probabilities, 1.0)
-    # It counts in no maximum either: the rarest of the others has weight 1.
-    assert weights[1] == 0 and weights[2] == 1
+    # It counts in no mean either: two can be drawn.
+    assert weights[1] == 0 and (weights * probabilities).tolist() == pytest.approx([0.5, 0, 0.5])
 
 
 def test_P3_weights_worked_by_hand():
-    # p = 1/2, 1/4, 1/8, 1/8 of four: (4 p)^-1/2 = 2^-1/2, 1, 2^1/2, 2^1/2; divided by the largest, 2^1/2.
+    # p = 1/2, 1/4, 1/8, 1/8 of four: (4 p)^-1/2 = 2^-1/2, 1, 2^1/2, 2^1/2, whose mean under p is
+    # 2^-3/2 + 1/4 + 2^1/2 / 4 = 1/4 + 2^-1/2.
     weights = importance_weights(torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64), 0.5)
-    assert weights.tolist() == pytest.approx([0.5, math.sqrt(0.5), 1, 1])
+    mean = 0.25 + math.sqrt(0.5)
+    expected = [math.sqrt(0.5) / mean, 1 / mean, math.sqrt(2) / mean, math.sqrt(2) / mean]
+    assert weights.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("beta", [0.4, 1.0])
+@pytest.mark.parametrize("factor", [1.0, 0.01, 0.0])
+def test_P3_correctness_R2_one_quiet_segment_does_not_switch_learning_off(beta, factor):
+    advantages = torch.randn(32, 256, generator=torch.Generator().manual_seed(5))
+    advantages[:, 0] *= factor
+    probabilities = segment_probabilities(advantages, torch.ones(32, 256, dtype=torch.bool), 0.8)
+    weights = importance_weights(probabilities, beta)
+    # Of what is drawn the mean weight is 1, and all but the quiet one weigh about as much.
+    assert (probabilities * weights).sum().item() == pytest.approx(1.0)
+    assert weights[1:].min() > 0.5 and weights[1:].max() < 2.0
 
 
 def test_P3_beta_0_corrects_nothing_and_beta_1_restores_the_plain_mean():
     probabilities = torch.tensor([0.1, 0.2, 0.7], dtype=torch.float64)
     assert importance_weights(probabilities, 0.0).tolist() == [1, 1, 1]
-    # With beta 1, p_i * weight_i is the same for all.
-    assert (probabilities * importance_weights(probabilities, 1.0)).tolist() == pytest.approx([0.1] * 3)
+    # With beta 1, p_i * weight_i is 1 / N: a mean of weighted draws is the plain mean, without a factor.
+    assert (probabilities * importance_weights(probabilities, 1.0)).tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_P3_draws_come_as_often_as_their_probability_says():

@@ -121,8 +121,8 @@ def test_P3_weights_multiply_the_policy_loss_after_P1_and_nothing_else():
     uniforms = torch.rand(3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     drawn = [int((p.cumsum(0) <= u).sum()) for u in uniforms.tolist()]
     weights = (3 * p) ** -0.7
-    weights = (weights / weights.max()).float()
-    assert weights[drawn].min() < 0.99
+    weights = (weights / (p * weights).sum()).float()
+    assert (weights[drawn] - 1).abs().max() > 0.01
     a = normalise_advantages(advantages[:, drawn].flatten()).view(8, 3)
     # The ratio is 1: the policy loss is minus the mean of weight times normalised advantage.
     assert report.policy_loss == pytest.approx(-(weights[drawn] * a).mean().item(), abs=1e-6)
@@ -132,6 +132,20 @@ def test_P3_weights_multiply_the_policy_loss_after_P1_and_nothing_else():
     # Kish: (sum p)^2 / sum p^2.
     effective = 1 / p.square().sum().item()
     assert report.details["train/prio_effective_segments"] == pytest.approx(effective, rel=1e-6)
+
+
+def test_P3_correctness_R3_a_segment_that_is_valid_in_its_burn_in_alone_is_never_drawn():
+    batch = make_batch(horizon=8, slots=2)
+    batch.valid[4:, 0] = False
+    # It would be drawn nearly every time by what it holds.
+    batch.rewards[:4, 0] = 1e6
+    settings = PpoSettings(
+        horizon=8, n_epochs=8, num_minibatches=1, prio_alpha=1.0, burn_in_steps=4, recurrent_start="zero"
+    )
+    policy = create_policy(hidden_sizes=(8,), recurrent="lstm", recurrent_size=8)
+    report = update(policy, batch, settings)
+    assert report.num_steps == 4 and report.num_minibatches > 0
+    assert report.details["train/prio_effective_segments"] == pytest.approx(1.0)
 
 
 @pytest.fixture

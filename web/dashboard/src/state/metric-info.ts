@@ -119,7 +119,7 @@ const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> =
     "Effective share",
     "The same as a share of the segments that could be drawn.",
   ],
-  "train/prio_weight_mean": ["Importance weight", "Mean of the importance weights."],
+  "train/prio_weight_max": ["Largest importance weight", "Their mean over what is drawn is 1."],
   "train/verify_largest_difference": [
     "Largest deviation of a worker",
     "Between what workers computed and what the learner computes again, in log-probabilities and values.",
