@@ -113,12 +113,9 @@ class ActiveRun:
             director,
             title=games.title_of(module.reference.name),
         )
-        self._core = CollectionCore(
-            replace(
-                collection_config(settings, self.run_id, module.reference),
-                max_frame_bytes=hub.server_frame_bytes,
-            )
-        )
+        resumed_from = max(record.directory.versions(), default=0) if resume else 0
+        config = collection_config(settings, self.run_id, module.reference, resumed_from=resumed_from)
+        self._core = CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes))
         sha256 = module.reference.sha256
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
         self._news = RunNews(

@@ -14,13 +14,19 @@ from attract.schema.philox import derive_seed
 from attract.settings import RunSettings
 
 
-def collection_config(settings: RunSettings, run_id: str, game: GameReference) -> CollectionConfig:
-    """The collection core's part of the settings; the run seed keys all streams of training (C5)."""
+def collection_config(
+    settings: RunSettings, run_id: str, game: GameReference, *, resumed_from: int = 0
+) -> CollectionConfig:
+    """The collection core's part of the settings; the run seed keys all streams of training (C5).
+
+    `resumed_from`: the policy version that the run goes on from. Slots and episodes are counted from 0 in
+    every process: above 0 the version enters the seed, so that no game learned from is played again (D2).
+    """
     ppo, collection = settings.ppo, settings.collection
     return CollectionConfig(
         run_id=run_id,
         game=game,
-        seed=derive_seed(settings.seed, "run"),
+        seed=derive_seed(settings.seed, f"run/{resumed_from}" if resumed_from else "run"),
         horizon=ppo.horizon,
         rollout_segments=ppo.rollout_segments,
         batch_segments=ppo.batch_segments,

@@ -24,6 +24,11 @@ def test_C5_the_run_seed_keys_the_streams_and_a_rollout_is_a_number_of_segments(
     assert (config.horizon, config.rollout_segments) == (8, 3)
 
 
+def test_D2_correctness_R1_a_resumed_run_has_streams_of_its_own():
+    seeds = [collection_config(settings(), "r", GAME, resumed_from=version).seed for version in (0, 1, 2)]
+    assert seeds == [derive_seed(7, name) for name in ("run", "run/1", "run/2")]
+
+
 def test_P7_without_normalisation_there_is_no_warm_up():
     assert collection_config(settings(), "r", GAME).warmup_steps > 0
     assert collection_config(settings(normalize_observations=False), "r", GAME).warmup_steps == 0

@@ -11,6 +11,7 @@ from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
 from attract.schema.api import EvaluationView, GameReport, MetricsRow, PolicyView, RunView
 from attract.schema.messages import GameFailed
+from attract.schema.philox import derive_seed
 from attract.server.run_progress import RunResult
 from attract.server.run_service import RunActiveError, UnknownRunError
 from fake_learner import FakeLearner
@@ -443,6 +444,18 @@ async def test_D2_a_resumed_run_goes_on_with_its_own_settings_and_counters(tmp_p
         store = MetricsStore(world.runs_dir / first.run_id / "metrics.db")
         assert store.query("r", ["train/loss"]).series[0].values == [1.0, 2.0, 3.0, 4.0, 5.0]
         store.close()
+
+
+async def test_D2_correctness_R1_no_two_starts_of_a_run_play_the_same_streams(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=128)
+        await finished(world)
+        for total_steps in (256, 384):
+            more = {"total_steps": total_steps}
+            await world.service.start_run("", more, run_id=first.run_id, resume=True)
+            await finished(world)
+        seeds = list(dict.fromkeys(lease.seed for lease in fleet.leases if lease.purpose == "train"))
+        assert seeds == [derive_seed(1, name) for name in ("run", "run/2", "run/4")]
 
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
