@@ -4,13 +4,19 @@ import torch
 from torch import Tensor
 
 
-def chain_segments(slot_id: Tensor, first_step: Tensor, horizon: int) -> Tensor | None:
+def chain_segments(
+    slot_id: Tensor, first_step: Tensor, horizon: int, first_valid: Tensor | None = None
+) -> Tensor | None:
     """Which segment follows which: the same slot's, with consecutive steps (rule S2).
+
+    None follows that begins with an invalid step: its game had failed, and what stands there is not what the
+    step before led to, which that one's own bootstrap tells.
 
     Args:
         slot_id: [S] integer.
         first_step: [S] integer, the slot's own step counter at the segment's first step.
         horizon: steps per segment.
+        first_valid: [S] bool, of each segment's first step; None: all are.
 
     Returns: [S] int64, the column of the successor, -1 at the end of a run; None when every run has length 1.
     """
@@ -19,6 +25,8 @@ def chain_segments(slot_id: Tensor, first_step: Tensor, horizon: int) -> Tensor 
     order = by_step[torch.argsort(slots[by_step], stable=True)]
     slots, steps = slots[order], steps[order]
     follows = (slots[1:] == slots[:-1]) & (steps[1:] == steps[:-1] + horizon)
+    if first_valid is not None:
+        follows &= first_valid[order][1:]
     if not bool(follows.any()):
         return None
     successors = torch.full_like(order, -1)

@@ -48,7 +48,9 @@ class Estimator:
         self._distribution = distribution
         self._batch = batch
         self._settings = settings
-        self._next_segment = chain_segments(batch.slot_id, batch.first_step, batch.rewards.shape[0])
+        self._next_segment = chain_segments(
+            batch.slot_id, batch.first_step, batch.rewards.shape[0], batch.valid[0]
+        )
         self._ratios: Tensor | None = None
         self._is_corrected = settings.lag_correction == "vtrace" and batch.has_lag
 

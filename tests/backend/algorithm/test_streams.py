@@ -19,6 +19,14 @@ def test_S2_the_order_of_columns_and_of_arrival_is_no_matter_of_succession():
     assert follows is not None and follows.tolist() == [-1, 2, 0, -1]
 
 
+def test_S2_correctness_R4_a_segment_that_begins_with_an_invalid_step_follows_nothing():
+    # Slot 3 plays steps 0-1, 2-3, 4-5; its game failed in step 2 and began anew in step 3.
+    slots, steps = torch.tensor([3, 3, 3]), torch.tensor([4, 0, 2])
+    follows = chain_segments(slots, steps, 2, torch.tensor([True, True, False]))
+    assert follows is not None and follows.tolist() == [-1, -1, 0]
+    assert chain_segments(slots, steps, 2, torch.tensor([False, True, False])) is None
+
+
 def test_S2_sums_run_through_five_segments_of_one_step():
     # x_t = 1 + x_{t+1} / 2 over five steps: 1, 1.5, 1.75, 1.875, 1.9375 from the last to the first.
     follows = torch.tensor([1, 2, 3, 4, -1])

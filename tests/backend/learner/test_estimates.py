@@ -112,3 +112,17 @@ def test_P4_recomputed_advantages_are_gae_on_the_values_of_the_moment(recurrent)
         assert_close_where(batch.valid, got.advantages, expected, atol=0)
         assert_close_where(batch.valid, got.value_targets, expected + now.values, atol=0)
         assert not torch.allclose(got.values[batch.valid], batch.values[batch.valid], atol=0.01)
+
+
+def test_S2_correctness_R4_the_step_before_a_failed_one_has_its_own_bootstrap() -> None:
+    policy, distribution = build()
+    batch = play(policy, distribution, runs=2, ends=0.0)
+    # Slot 0's game fails in the first step of its second segment, which carries no observation.
+    batch.valid[0, 1] = False
+    batch.observations["obs"][0, 1] = 0.0
+    nudge(policy)
+    now = appraise(policy, distribution, batch)
+    settings = PpoSettings(gamma=0.9, gae_lambda=0.8, recompute_advantages=True)
+    got = Estimator(policy, distribution, batch, settings).estimate()
+    expected = batch.rewards[-1, 0] + 0.9 * now.bootstrap_value[0] - now.values[-1, 0]
+    torch.testing.assert_close(got.advantages[-1, 0], expected)
