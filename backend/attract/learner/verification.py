@@ -17,8 +17,9 @@ from attract.policy.network import Policy
 TOLERANCE_FLOOR = 1e-4
 TOLERANCE_FACTOR = 10.0
 CALIBRATION_CHECKS = 64
-CALIBRATION_LIMIT = TOLERANCE_FLOOR * TOLERANCE_FACTOR
-"""While calibrating, a segment that differs by more is no rounding and teaches nothing."""
+LARGEST_TOLERANCE = TOLERANCE_FLOOR * TOLERANCE_FACTOR
+"""A segment that differs by more is no rounding, while calibrating and after: a worker that is wrong by
+nearly as much from the start must not make room for ten times that."""
 
 
 MAX_SLOTS_REMEMBERED = 65_536
@@ -182,7 +183,7 @@ def _difference(claimed: Tensor, recomputed: Tensor, where: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class Tolerance:
-    """What counts as rounding: 10 times the largest difference of the first checks, at least 1e-4."""
+    """What counts as rounding: 10 times the largest difference of the first checks, from 1e-4 to 1e-3."""
 
     num_checks: int = 0
     largest_difference: float = 0.0
@@ -191,8 +192,9 @@ class Tolerance:
     def limit(self) -> float:
         """The largest difference accepted now."""
         if self.num_checks < CALIBRATION_CHECKS:
-            return CALIBRATION_LIMIT
-        return max(TOLERANCE_FLOOR, TOLERANCE_FACTOR * self.largest_difference)
+            return LARGEST_TOLERANCE
+        calibrated = max(TOLERANCE_FLOOR, TOLERANCE_FACTOR * self.largest_difference)
+        return min(LARGEST_TOLERANCE, calibrated)
 
     def accept(self, difference: float) -> bool:
         """Whether a segment with this difference may be trained on; learns from it while calibrating."""

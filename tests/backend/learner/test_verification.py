@@ -168,6 +168,13 @@ def test_C7_tolerance_is_at_least_1e_4():
     assert tolerance.accept(1e-4) and not tolerance.accept(1.01e-4)
 
 
+def test_C7_correctness_R5_who_is_wrong_from_the_start_makes_no_room_for_more():
+    tolerance = Tolerance()
+    for _ in range(CALIBRATION_CHECKS):
+        assert tolerance.accept(9e-4)
+    assert tolerance.accept(1e-3) and not tolerance.accept(1.01e-3)
+
+
 def claims(batch: UpdateBatch, version: int = 3) -> Batch:
     """What a worker sends of a batch that `played_batches` played."""
     assert batch.finals is not None
