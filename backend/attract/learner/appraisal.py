@@ -11,7 +11,11 @@ from attract.learner.update_batch import FinalObservations, UpdateBatch, finite_
 from attract.policy.network import Policy
 
 CHUNK_STEPS = 32_768
-"""Steps per pass through the network: bounds the memory of its activations."""
+"""Steps per pass through the network, at most: more at once are no faster."""
+CHUNK_BYTES = 256 << 20
+"""About what a pass may take for observations and activations; a pass is of one whole segment at least."""
+ACTIVATION_COPIES = 2
+"""Of what a layer gives there are so many at a time: before and after its non-linearity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ def appraise(
     log_probs, values = torch.empty_like(batch.log_probs), torch.empty_like(batch.values)
     final_values, bootstrap = batch.final_values.clone(), torch.empty_like(batch.bootstrap_value)
     reset_after, next_states = batch.reset_after, torch.empty_like(states)
-    for chosen in _chunks(*batch.valid.shape):
+    num_steps, num_segments = batch.valid.shape
+    for chosen in _chunks(num_steps, num_segments, step_bytes(policy, batch)):
         valid = batch.valid[:, chosen]
         observations = {key: array[:, chosen] for key, array in batch.observations.items()}
         prepared = policy.prepare(finite_where_invalid(observations, valid))
@@ -67,10 +72,33 @@ def appraise(
     return Appraisal(log_probs, values, final_values, bootstrap, next_states)
 
 
-def _chunks(num_steps: int, num_segments: int) -> Iterator[slice]:
-    size = max(1, CHUNK_STEPS // num_steps)
+def _chunks(num_steps: int, num_segments: int, bytes_per_step: int) -> Iterator[slice]:
+    num_at_once = min(CHUNK_STEPS, CHUNK_BYTES // bytes_per_step)
+    size = max(1, num_at_once // num_steps)
     for start in range(0, num_segments, size):
         yield slice(start, min(start + size, num_segments))
+
+
+@torch.no_grad()
+def step_bytes(policy: Policy, batch: UpdateBatch) -> int:
+    """About what one step's observation and activations take in a pass, in bytes; measured on one step."""
+    one = {key: array[:1, 0] for key, array in batch.observations.items()}
+    prepared = policy.prepare(one)
+    num_numbers = sum(array.numel() for array in prepared.values())
+
+    def count(_module: torch.nn.Module, _inputs: object, output: object) -> None:
+        nonlocal num_numbers
+        if isinstance(output, Tensor):
+            num_numbers += output.numel()
+
+    leaves = [module for module in policy.modules() if not any(module.children())]
+    hooks = [leaf.register_forward_hook(count) for leaf in leaves]
+    try:
+        policy.step(prepared, torch.zeros(1, policy.state_size, device=batch.valid.device))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return 4 * ACTIVATION_COPIES * max(1, num_numbers)
 
 
 def _log_probs(

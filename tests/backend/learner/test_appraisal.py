@@ -86,3 +86,28 @@ def test_S3_a_recurrent_policy_needs_the_states():
     batch = dataclasses.replace(play(policy, distribution), state=None)
     with pytest.raises(ValueError, match=r"expected states of shape \(8, 5\), got None"):
         appraise(policy, distribution, batch)
+
+
+def test_correctness_R7_a_pass_is_bounded_by_its_bytes(monkeypatch):
+    image = BoxSpace(shape=[64, 64, 3], dtype="uint8")
+    policy, distribution = build(observation=image, cnn="impala")
+    batch = play(policy, distribution, horizon=4, slots=6, runs=1)
+    whole = appraise(policy, distribution, batch)
+    # The first convolution alone gives 64 x 64 x 16 floats of each step.
+    per_step = appraisal.step_bytes(policy, batch)
+    assert 4 * 64 * 64 * 16 < per_step < 4 << 20
+    sizes = []
+    unroll = policy.unroll
+    monkeypatch.setattr(policy, "unroll", lambda *given: sizes.append(given[2].shape) or unroll(*given))
+    monkeypatch.setattr(appraisal, "CHUNK_BYTES", 9 * per_step)
+    parts = appraise(policy, distribution, batch)
+    assert [tuple(size) for size in sizes] == [(4, 2)] * 3, "two whole segments of four steps, not nine steps"
+    torch.testing.assert_close(parts.values, whole.values)
+    torch.testing.assert_close(parts.log_probs, whole.log_probs)
+    # A segment is never cut, and what is small goes through at once.
+    sizes.clear()
+    monkeypatch.setattr(appraisal, "CHUNK_BYTES", 1)
+    appraise(policy, distribution, batch)
+    assert [tuple(size) for size in sizes] == [(4, 1)] * 6
+    small, _ = build()
+    assert appraisal.step_bytes(small, play(*build(), slots=2)) < 8192
