@@ -218,6 +218,7 @@ class Learner:
         spread = self._phases.spread(*batches.values())
         batches, rejected = self._policies.verify(batches, message)
         loaded = time.perf_counter()
+        num_segments = sum(batch.num_segments for batch in batches.values()) + len(rejected)
         fit = self._policies.fit(batches)
         if not fit:
             self._drop(message, "no valid step is left" if rejected else "it holds no valid step")
@@ -247,9 +248,12 @@ class Learner:
             "train/verify_largest_difference": max(
                 one.tolerance.largest_difference for one in self._state.policies.values()
             ),
+            "train/verify_refused_share": len(rejected) / num_segments,
             "time/load_seconds": loaded - started,
             "time/update_seconds": updated - loaded,
         }
+        if rejected:
+            metrics["train/verify_refused_difference"] = max(one.largest_difference for one in rejected)
         if self._idle_since is not None:
             metrics["time/idle_seconds"] = started - self._idle_since
         if message.federated_rounds:

@@ -41,6 +41,8 @@ class PolicyTrainer:
         self._distribution = distribution
         self._ppo = ppo
         self._history = VersionHistory(state.policy, distribution, num_versions)
+        self._suspects: set[int] = set()
+        """Workers of which a segment was refused."""
         self._seen: SeenReturns | None = None
         self._novelty: SeenNovelty | None = None
         self._reward_range: tuple[float, float] | None = None
@@ -52,12 +54,28 @@ class PolicyTrainer:
     def verify(
         self, batch: Batch, verify_rows: Collection[int], *, trust_all: bool
     ) -> tuple[Batch, list[RejectedRow]]:
-        """Rule C7; without trust all rows are recomputed, and the batch returned has our own numbers."""
-        wanted = set(batch.rows).intersection(verify_rows) if trust_all else batch.rows
-        batch, refused = verify(
-            batch, wanted, self._history, self.state.tolerance, replace_numbers=not trust_all
-        )
+        """Rule C7; without trust all rows are recomputed, and the batch returned has our own numbers.
+
+        Of a worker that was wrong once every row is recomputed: the others of this batch, and all later.
+        """
+        worker_of = dict(zip(batch.rows, batch.worker_id.tolist(), strict=True))
+        version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))
+        rows = set(batch.rows)
+        wanted = {row for row in rows if row in verify_rows or worker_of[row] in self._suspects}
+        batch, refused = self._verified(batch, wanted if trust_all else rows, replace_numbers=not trust_all)
+        # A version that is not known here any more is no fault of the worker's.
+        self._suspects |= {worker_of[row] for row in refused if version_of[row] in self._history}
+        if trust_all:
+            rest = {row for row in batch.rows if worker_of[row] in self._suspects} - wanted
+            batch, more = self._verified(batch, rest, replace_numbers=False)
+            refused |= more
         return batch, [RejectedRow(row=row, largest_difference=by) for row, by in refused.items()]
+
+    def _verified(
+        self, batch: Batch, wanted: Collection[int], *, replace_numbers: bool
+    ) -> tuple[Batch, dict[int, float]]:
+        tolerance = self.state.tolerance
+        return verify(batch, wanted, self._history, tolerance, replace_numbers=replace_numbers)
 
     def can_learn_from(self, batch: Batch) -> bool:
         """Whether a valid step is left past any burn-in."""

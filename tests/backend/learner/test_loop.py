@@ -171,12 +171,15 @@ def test_C7_a_row_that_lies_is_left_out_and_named(fleet: SignsFleet, tmp_path: P
         first = warmed_up(here, fleet)
         rows = fleet.play(first.onnx, 0)
         fleet.store["log_prob"][3, rows[2]] += 0.5
-        fleet.store["value"][4, rows[5]] += 0.5  # not asked to be verified: trusted
+        fleet.store["value"][4, rows[5]] += 0.5  # another worker's, not asked to be verified: trusted
+        fleet.store["worker_id"][rows[5]] = 1
         message = train_message(0, rows, HORIZON, verify_rows=[rows[1], rows[2]])
         published = here.ask(message)
         assert [one.row for one in published.rejected] == [rows[2]]
         assert published.rejected[0].largest_difference == pytest.approx(0.5, rel=0.01)
         assert published.valid_steps == (SLOTS - 1) * HORIZON
+        assert published.metrics["train/verify_refused_share"] == 1 / SLOTS
+        assert published.metrics["train/verify_refused_difference"] == pytest.approx(0.5, rel=0.01)
 
 
 def test_T4_steps_of_a_row_left_out_are_collected_but_no_agent_steps(fleet: SignsFleet, tmp_path: Path):

@@ -120,6 +120,14 @@ const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> =
     "The same as a share of the segments that could be drawn.",
   ],
   "train/prio_weight_max": ["Largest importance weight", "Their mean over what is drawn is 1."],
+  "train/verify_refused_share": [
+    "Refused segments",
+    "Share of the batch that did not stand up to recomputation.",
+  ],
+  "train/verify_refused_difference": [
+    "Deviation of what was refused",
+    "The largest, where segments were refused.",
+  ],
   "train/verify_largest_difference": [
     "Largest deviation of a worker",
     "Between what workers computed and what the learner computes again, in log-probabilities and values.",
