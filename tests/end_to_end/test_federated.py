@@ -37,10 +37,11 @@ def _commands(guide: str) -> list[list[str]]:
 
 
 def _with(words: list[str], rendezvous: str) -> list[str]:
-    """The same command on ports that are free here, and shorter."""
+    """The same command on ports that are free here, and shorter, with the games of the longer run."""
     own = {"--port": str(free_port()), "--total-steps": STEPS, "--federated.rendezvous": rendezvous}
     assert own.keys() <= set(words)
-    return [own.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+    changed = [own.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+    return [*changed, "--instances", "64"]
 
 
 def _rounds(runs_dir: Path, run_id: str) -> dict[float, str]:
