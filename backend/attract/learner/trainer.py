@@ -61,8 +61,8 @@ class PolicyTrainer:
         worker_of = dict(zip(batch.rows, batch.worker_id.tolist(), strict=True))
         version_of = dict(zip(batch.rows, batch.policy_version.tolist(), strict=True))
         rows = set(batch.rows)
-        wanted = {row for row in rows if row in verify_rows or worker_of[row] in self._suspects}
-        batch, refused = self._verified(batch, wanted if trust_all else rows, replace_numbers=not trust_all)
+        wanted = rows.intersection(verify_rows) if trust_all else rows
+        batch, refused = self._verified(batch, wanted, replace_numbers=not trust_all)
         # A version that is not known here any more is no fault of the worker's.
         self._suspects |= {worker_of[row] for row in refused if version_of[row] in self._history}
         if trust_all:
