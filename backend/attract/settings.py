@@ -68,7 +68,7 @@ class CollectionSettings(Settings):
     """Workers the first lease waits for, and how many a headless run starts."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] | None = None
     """Running copies of the game in each worker, stepped as one batch. None: up to 64, fewer where the run
-    would end before long episodes of so many games do."""
+    would end before long episodes of so many games do, or before 64 updates."""
     seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names)] = ()
     """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
     one, `main`, plays them all."""

@@ -275,6 +275,15 @@ class RunDirectory:
         """Versions with a checkpoint folder, ascending."""
         return sorted(_versions(self.checkpoints))
 
+    def resumed_from(self) -> str:
+        """What a resumed run goes on from, as no earlier start did; empty without a version above 0.
+
+        The newest version, and how many were set aside as damaged: training makes those numbers anew.
+        """
+        newest = max(self.versions(), default=0)
+        num_damaged = sum(1 for _ in self.checkpoints.glob("*.broken-*"))
+        return f"{newest}.{num_damaged}" if newest or num_damaged else ""
+
     def prune(self) -> None:
         """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others."""
         marked = {self.marked("latest"), self.marked("best"), *self.kept()}

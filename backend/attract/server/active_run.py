@@ -113,7 +113,7 @@ class ActiveRun:
             director,
             title=games.title_of(module.reference.name),
         )
-        resumed_from = max(record.directory.versions(), default=0) if resume else 0
+        resumed_from = record.directory.resumed_from() if resume else ""
         config = collection_config(settings, self.run_id, module.reference, resumed_from=resumed_from)
         self._core = CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes))
         sha256 = module.reference.sha256

@@ -15,12 +15,12 @@ from attract.settings import RunSettings
 
 
 def collection_config(
-    settings: RunSettings, run_id: str, game: GameReference, *, resumed_from: int = 0
+    settings: RunSettings, run_id: str, game: GameReference, *, resumed_from: str = ""
 ) -> CollectionConfig:
     """The collection core's part of the settings; the run seed keys all streams of training (C5).
 
-    `resumed_from`: the policy version that the run goes on from. Slots and episodes are counted from 0 in
-    every process: above 0 the version enters the seed, so that no game learned from is played again (D2).
+    `resumed_from`: of the run directory, for a run that goes on. Slots and episodes are counted from 0 in
+    every process: it enters the seed, so that no game learned from is played again (D2).
     """
     ppo, collection = settings.ppo, settings.collection
     return CollectionConfig(

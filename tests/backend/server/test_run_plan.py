@@ -25,8 +25,23 @@ def test_C5_the_run_seed_keys_the_streams_and_a_rollout_is_a_number_of_segments(
 
 
 def test_D2_correctness_R1_a_resumed_run_has_streams_of_its_own():
-    seeds = [collection_config(settings(), "r", GAME, resumed_from=version).seed for version in (0, 1, 2)]
-    assert seeds == [derive_seed(7, name) for name in ("run", "run/1", "run/2")]
+    seeds = [collection_config(settings(), "r", GAME, resumed_from=it).seed for it in ("", "1.0", "2.0")]
+    assert seeds == [derive_seed(7, name) for name in ("run", "run/1.0", "run/2.0")]
+
+
+def test_D2_correctness_R1_a_version_that_is_made_anew_is_another_place_to_go_on_from(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    checkpoints, seen = directory.checkpoints, [directory.resumed_from()]
+    for version in (0, 1, 2):
+        (checkpoints / str(version)).mkdir(parents=True)
+        seen.append(directory.resumed_from())
+    # Version 2 turns out damaged: it is set aside, and trained again.
+    (checkpoints / "2").rename(checkpoints / "2.broken-0")
+    seen.append(directory.resumed_from())
+    (checkpoints / "2").mkdir()
+    seen.append(directory.resumed_from())
+    assert seen == ["", "", "1.0", "2.0", "1.1", "2.1"]
+    directory.close()
 
 
 def test_P7_without_normalisation_there_is_no_warm_up():

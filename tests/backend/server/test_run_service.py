@@ -455,7 +455,7 @@ async def test_D2_correctness_R1_no_two_starts_of_a_run_play_the_same_streams(tm
             await world.service.start_run("", more, run_id=first.run_id, resume=True)
             await finished(world)
         seeds = list(dict.fromkeys(lease.seed for lease in fleet.leases if lease.purpose == "train"))
-        assert seeds == [derive_seed(1, name) for name in ("run", "run/2", "run/4")]
+        assert seeds == [derive_seed(1, name) for name in ("run", "run/2.0", "run/4.0")]
 
 
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
