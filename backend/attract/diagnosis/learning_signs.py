@@ -43,10 +43,10 @@ def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
     """The policy has made up its mind before it found anything."""
     if history.agent_steps < 20_000 or not is_like_random(history, facts):
         return None
-    if facts.max_steps is not None and are_all_at_limit(history):
-        # What it could have found may lie behind the limit, which `time_limit` tells in the end.
-        return None
     is_discrete = facts.action == "discrete"
+    if is_discrete and facts.max_steps is not None and are_all_at_limit(history) and history.reward_high <= 0:
+        # Nothing but costs: what could be found may lie behind the limit, which `time_limit` tells later.
+        return None
     for name, policy in history.policies("train/entropy_share" if is_discrete else "train/action_spread"):
         share = history.median(name, 10)
         if share is None or share >= STUCK:

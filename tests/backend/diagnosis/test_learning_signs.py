@@ -89,6 +89,24 @@ def test_updates_that_change_nothing_are_told_while_the_policy_is_undecided() ->
     assert signs.policy_unchanged(solved, FACTS) is None
 
 
+def test_a_policy_that_settled_before_the_limit_let_it_find_anything_is_left_to_the_limit() -> None:
+    def sign(high: float, name: str, facts: RunFacts) -> signs.Sign | None:
+        cut = row() | {
+            "rollout/time_limit_share": 1.0,
+            "rollout/reward_min": -0.1,
+            "rollout/reward_max": high,
+        }
+        first, later = {f"train/{name}": 1.0}, {f"train/{name}": 0.01}
+        return signs.entropy_collapsed(history((2, cut | first), (20, cut | later)), facts)
+
+    limited = RunFacts(max_steps=30)
+    assert sign(0.0, "entropy_share", limited) is None
+    # Without a limit, where something was earned, or with actions that hardly move, it is the policy itself.
+    assert sign(0.0, "entropy_share", FACTS) is not None
+    assert sign(1.0, "entropy_share", limited) is not None
+    assert sign(0.0, "action_spread", RunFacts(max_steps=30, action="continuous")) is not None
+
+
 def test_a_discount_that_hides_the_end_is_told_once_nothing_has_come_of_it() -> None:
     facts = RunFacts(gamma=0.5)
     sign = signs.short_sighted(history((60, row(entropy_share=0.95))), facts)
