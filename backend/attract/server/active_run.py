@@ -341,6 +341,7 @@ class ActiveRun:
         """A browser has checked the game: its findings are told; one that cannot be played ends the run."""
         if self.is_ending:
             return
+        self._progress.check = check.findings
         for one in check.findings:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._news.report(report)
