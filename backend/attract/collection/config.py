@@ -77,6 +77,8 @@ class CollectionConfig:
     num_groups: int = 0
     """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
+    first_lease_id: int = 1
+    """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.

@@ -85,14 +85,14 @@ class Promised(Collection[int]):
 class LeaseBook:
     """All leases of a run: ids rise and are never used again; a lease that is not open any more is spent."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_id: int = 1) -> None:
         self._open: dict[int, Lease] = {}
         self._training: dict[int, Lease] = {}
         self.promised = Promised(self._training)
         """What the open training leases may still give."""
         self.silence_seconds = SILENCE_SECONDS
         """Rule C3: max(15 s, 3 x the median segment time)."""
-        self._next_id = 1
+        self._first_id = self._next_id = first_id
         self._segment_seconds: deque[float] = deque(maxlen=101)
         self.num_lapsed = 0
 
@@ -143,7 +143,7 @@ class LeaseBook:
 
     def is_spent(self, lease_id: int) -> bool:
         """Whether the id was issued and is not open any more."""
-        return 0 < lease_id < self._next_id and lease_id not in self._open
+        return self._first_id <= lease_id < self._next_id and lease_id not in self._open
 
     def spend(self, lease: Lease) -> None:
         """Its one use is over: nothing more of it is accepted."""

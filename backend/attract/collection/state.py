@@ -47,7 +47,7 @@ class CollectionState:
     def __init__(self, config: CollectionConfig) -> None:
         self.config = config
         self.fleet = Fleet()
-        self.book = LeaseBook()
+        self.book = LeaseBook(config.first_lease_id)
         self.learner = LearnerState()
         self.gate = FleetGate(config)
         self.described: Described | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +115,15 @@ class ActiveRun:
             title=games.title_of(module.reference.name),
         )
         resumed_from = record.directory.resumed_from() if resume else ""
-        config = collection_config(settings, self.run_id, module.reference, resumed_from=resumed_from)
+        # Drawn, since a start that trained nothing leaves nothing that counts it.
+        first_lease_id = 1 + secrets.randbits(40) if resume else 1
+        config = collection_config(
+            settings,
+            self.run_id,
+            module.reference,
+            resumed_from=resumed_from,
+            first_lease_id=first_lease_id,
+        )
         self._core = CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes))
         sha256 = module.reference.sha256
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))

@@ -207,8 +207,15 @@ class RunProgress:
     def metrics(self, learner: dict[str, float], counters: Counters, fleet: FleetView) -> dict[str, float]:
         """The metrics of an update: the learner's, and what was gathered here since the last one."""
         values = self.statistics.row(learner, counters, self.elapsed_seconds, self.goal, fleet)
+        return values | self._of_lesson()
+
+    def metrics_so_far(self, counters: Counters, fleet: FleetView) -> dict[str, float]:
+        """What there is to say of an update as it begins; nothing begins anew by it."""
+        return self.statistics.values(counters, self.elapsed_seconds, self.goal, fleet) | self._of_lesson()
+
+    def _of_lesson(self) -> dict[str, float]:
         lesson = self.lesson()
-        return values if lesson is None else {**values, "curriculum/lesson": float(lesson.number)}
+        return {} if lesson is None else {"curriculum/lesson": float(lesson.number)}
 
     def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
         """The view that is committed with a row: `now` as it will be once the row is there."""
