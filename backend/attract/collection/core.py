@@ -16,6 +16,7 @@ from attract.collection.fleet import Host, Tier, Worker
 from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.planning import plan, start_warmup
+from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
@@ -87,6 +88,10 @@ class CollectionCore:
             leases_lapsed=state.book.num_lapsed,
             blocks_refused=refused,
         )
+
+    def standing(self) -> Standing:
+        """Workers, leases, blocks, rows and versions in numbers."""
+        return standing_of(self._state)
 
     def next_deadline(self) -> float | None:
         """When `tick` must be called at the latest; None when nothing is waited for."""

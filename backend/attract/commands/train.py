@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import signal
 import sys
@@ -27,6 +28,7 @@ from attract.server.games import GameLibrary
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
+from attract.server.run_service import RunService
 from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
 
@@ -101,7 +103,9 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                     if order.headless:
                         workers = int(started.settings["collection"]["num_workers"])
                         url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-                        host = await HostProcess.start(url, lambda event: _host_event(display, event))
+                        host = await HostProcess.start(
+                            url, functools.partial(_host_event, display, gateway.service)
+                        )
                     result, stopped_by = await _watch(gateway, started.run_id, display, output, order.verbose)
                 finally:
                     if host is not None:
@@ -226,11 +230,12 @@ class _Standing:
         self._told = now
 
 
-def _host_event(display: Display, event: Mapping[str, Any]) -> None:
+def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
     kind = event.get("event")
     if kind in ("page_error", "failed") or (kind == "console" and event.get("level") == "error"):
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":
+        service.host_restarts += 1
         display.say("browser: the page is opened again")
 
 

@@ -9,6 +9,7 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
 
+PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
 
 
@@ -359,3 +360,18 @@ class ServerInfo(WireModel):
     active_run: Name | None
     lan: bool
     role: Literal["admin", "viewer"]
+
+
+class ReadyPart(WireModel):
+    """One part of what `GET /readyz` looks at."""
+
+    ready: bool
+    problem: Text | None = None
+    """What it waits for or what is wrong; None when it is ready."""
+
+
+class ReadyView(WireModel):
+    """Body of `GET /readyz`: 200 when everything is ready, else 503."""
+
+    ready: bool
+    parts: dict[PartName, ReadyPart]

@@ -37,6 +37,7 @@ from attract.server.inference_link import StartInference, spawn_inference
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
 from attract.server.run_course import RunCourse
+from attract.server.run_health import RunHealth
 from attract.server.run_news import Listener, RunNews
 from attract.server.run_plan import begin_inference_message, begin_message, collection_config, create_store
 from attract.server.run_progress import RunProgress, RunResult
@@ -179,6 +180,25 @@ class ActiveRun:
         """Hosts and workers now."""
         view = self._core.fleet_view(self._clock())
         return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
+
+    def health(self) -> RunHealth:
+        """How it stands, for whoever watches the server."""
+        return RunHealth(
+            run_id=self.run_id,
+            game=self._module.reference.name,
+            state=self._progress.state,
+            num_workers=self.settings.collection.num_workers,
+            counters=self._core.counters,
+            policy_version=self._progress.policy_version,
+            episode_return_mean=self._progress.goal.return_mean,
+            updates_dropped=self._updates.num_dropped,
+            is_described=self._progress.description is not None,
+            learner_is_alive=self._learner.is_alive,
+            learner_is_ready=self._updates.is_learner_ready,
+            learner_restarts=self._learner.restarts,
+            disk_refuses=self._record.disk.reason is not None,
+            collection=self._core.standing(),
+        )
 
     def policy(self, version: int, policy_id: str) -> bytes | None:
         """ONNX bytes of a recent version of a policy, or None."""

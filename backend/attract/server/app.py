@@ -1,5 +1,6 @@
 """Puts the gateway together: one FastAPI app from its settings and a way to start a learner."""
 
+import asyncio
 import contextlib
 import json
 import time
@@ -11,9 +12,12 @@ from fastapi import FastAPI
 from attract import __version__
 from attract.schema import close_codes
 from attract.server.compression import CompressionMiddleware
+from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.games import PACKAGE_DIR, GameLibrary
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.learner_link import StartLearner
+from attract.server.loop_lag import LoopLag
+from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
 from attract.server.run_service import RunService
 from attract.server.sockets import SocketHub
@@ -43,9 +47,27 @@ def build_app(
     hub = SocketHub(settings, guard, service, build)
     service.attach(hub)
 
+    lag = LoopLag()
+
+    def numbers() -> ServerNumbers:
+        return ServerNumbers(
+            sockets=hub.num_sockets,
+            received_bytes=hub.received_bytes,
+            sockets_refused=hub.refused,
+            http_refused=guard.refused,
+            loop_lag_seconds=lag.largest_seconds,
+            host_restarts=service.host_restarts,
+        )
+
+    exposition = Exposition(numbers, service.health)
+    service.subscribe(exposition.observe)
+    readiness = Readiness(settings.runs_dir, service.health, lambda: service.is_starting, clock)
+
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        watching = asyncio.create_task(lag.watch())
         yield
+        watching.cancel()
         await service.close()
         hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
 
@@ -57,7 +79,17 @@ def build_app(
         redoc_url=None,
         openapi_url=None,
     )
-    add_routes(app, settings, guard=guard, service=service, games=games, hub=hub, build=build)
+    add_routes(
+        app,
+        settings,
+        guard=guard,
+        service=service,
+        games=games,
+        hub=hub,
+        build=build,
+        readiness=readiness,
+        exposition=exposition,
+    )
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(

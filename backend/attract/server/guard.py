@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -96,6 +97,8 @@ class Guard:
             parts = urlsplit(settings.public_url)
             self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())
             self._hosts.add((parts.hostname or "").lower())
+        self.refused: Counter[int] = Counter()
+        """How many requests were turned away before any route, by HTTP status."""
         self.admin_token = self.issue("admin")
         self.cookie_name = f"attract_{hashlib.sha256(self.admin_token.encode()).hexdigest()[:12]}"
         """Cookies are not kept apart by port: each server has a name of its own."""
@@ -231,6 +234,7 @@ class GuardMiddleware:
         answer = _with_headers(send)
         refusal = self._refusal(scope)
         if refusal is not None:
+            self._guard.refused[refusal.status] += 1
             await _answer(refusal, answer)
             return
         await self._app(scope, _Body(receive, self._request_seconds).receive, answer)

@@ -33,11 +33,14 @@ from attract.schema.api import (
 )
 from attract.server.compression import smallest
 from attract.server.events import event_of, stream_events
+from attract.server.exposition import Exposition
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
+from attract.server.readiness import Readiness
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
 from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
+from attract.server.watch_routes import add_watch_routes
 from attract.settings import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
@@ -56,8 +59,11 @@ def add_routes(
     games: GameLibrary,
     hub: SocketHub,
     build: str | None,
+    readiness: Readiness,
+    exposition: Exposition,
 ) -> None:
     """Add every route to `app`."""
+    add_watch_routes(app, readiness, exposition)
     _add_server_routes(app, settings, guard, service, games, build)
     _add_run_routes(app, service)
     _add_problems(app)
@@ -78,11 +84,6 @@ def _add_server_routes(
     games: GameLibrary,
     build: str | None,
 ) -> None:
-    @app.get("/healthz")
-    @role("public")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
     def info(granted: str) -> ServerInfo:
         return ServerInfo(
             version=__version__,

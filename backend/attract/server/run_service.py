@@ -37,6 +37,7 @@ from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.kept_game import serve_kept_game, write_start
 from attract.server.learner_link import StartLearner
+from attract.server.run_health import RunHealth
 from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
@@ -93,6 +94,8 @@ class RunService:
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
         self.events = EventHub()
+        self.host_restarts = 0
+        """Times that the command line had to start its headless browser again."""
 
     def attach(self, hub: SocketHub) -> None:
         """Say where messages to browsers go; once, before anything else."""
@@ -102,6 +105,15 @@ class RunService:
     def active(self) -> ActiveRun | None:
         """The run that is being trained, or None."""
         return None if self._active is None or self._active.finished.done() else self._active
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a run is being made: its game bundled, its folder written."""
+        return self._starting
+
+    def health(self) -> RunHealth | None:
+        """How the active run stands, or the last one of this process; None before the first."""
+        return None if self._active is None else self._active.health()
 
     @property
     def active_run_id(self) -> str | None:

@@ -153,8 +153,14 @@ class SocketHub:
         self.server_frame_bytes = settings.max_frame_bytes
         self.max_frame_bytes = settings.max_frame_bytes
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
+        self.received_bytes = 0
         self.refused: Counter[str] = Counter()
         """How many sockets were refused or closed for what they sent, by the code they were told."""
+
+    @property
+    def num_sockets(self) -> int:
+        """Open sockets that said a good hello."""
+        return len(self._connections)
 
     def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
         """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
@@ -280,6 +286,7 @@ class SocketHub:
         for number in itertools.count(1):
             data = await _receive_bytes(websocket)
             meter.count(len(data), now())
+            self.received_bytes += len(data)
             if len(data) > self.max_frame_bytes:
                 raise _refusal(
                     "too_large",

@@ -44,6 +44,10 @@ class UpdateFlow:
         self.idle = asyncio.Event()
         """No update is under way."""
         self.idle.set()
+        self.is_learner_ready = False
+        """A learner has said that it has its policy, or waits for the first statistics."""
+        self.num_dropped = 0
+        """Updates that were undone (rule P8)."""
         self._control = control
         self._course = course
         self._core = core
@@ -71,6 +75,7 @@ class UpdateFlow:
         self._trained.clear()
         self.idle.set()
         self.ready.clear()
+        self.is_learner_ready = False
 
     async def learner_ready(self, ready: Ready) -> None:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
@@ -96,6 +101,7 @@ class UpdateFlow:
             self._control.fail(str(error))
             return
         self._control.carry_out(self._core.learner_ready(ready, self._clock()))
+        self.is_learner_ready = True
         await self._news.changed()
 
     async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
@@ -168,6 +174,7 @@ class UpdateFlow:
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""
+        self.num_dropped += 1
         train = self._in_flight.pop(dropped.batch_id, None)
         if train is not None:
             self._course.dropped(train)

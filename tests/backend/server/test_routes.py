@@ -43,7 +43,15 @@ async def trained(world: GatewayWorld, steps: int = 192) -> str:
     return view.run_id
 
 
-PUBLIC = {"/healthz", "/api/session", "/games/{sha256}.js", "/games/{sha256}.js.map", "/{path:path}", "/ws"}
+PUBLIC = {
+    "/healthz",
+    "/readyz",
+    "/api/session",
+    "/games/{sha256}.js",
+    "/games/{sha256}.js.map",
+    "/{path:path}",
+    "/ws",
+}
 
 
 def test_only_these_routes_are_open_to_everyone(tmp_path: Path):

@@ -329,6 +329,25 @@ export interface SettingProblem {
   error: string;
 }
 /**
+ * One part of what `GET /readyz` looks at.
+ */
+export interface ReadyPart {
+  ready: boolean;
+  /**
+   * What it waits for or what is wrong; None when it is ready.
+   */
+  problem: string | null;
+}
+/**
+ * Body of `GET /readyz`: 200 when everything is ready, else 503.
+ */
+export interface ReadyView {
+  ready: boolean;
+  parts: {
+    [k: string]: ReadyPart;
+  };
+}
+/**
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
