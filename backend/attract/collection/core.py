@@ -104,10 +104,15 @@ class CollectionCore:
 
     # --- the fleet ---
 
-    def connect_host(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
-        """A host said hello: it is welcomed and gets its assignment."""
+    def connect_host(
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
+    ) -> list[Effect]:
+        """A host said hello: it is welcomed and gets its assignment.
+
+        `identity`: credential and address of its socket in one word; none: its id stands in.
+        """
         state = self._state
-        host, replaced = state.fleet.connect_host(connection_id, hello, tier)
+        host, replaced = state.fleet.connect_host(connection_id, hello, tier, identity)
         self._replace(replaced)
         state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
         if not state.stopped:
@@ -117,8 +122,12 @@ class CollectionCore:
             assign(state, host)
         return self._done(now)
 
-    def connect_worker(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
+    def connect_worker(
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
+    ) -> list[Effect]:
         """A worker said hello: it is welcomed once it has a seat, or at once when its key is known.
+
+        `identity`: as in `connect_host`.
 
         Raises: ProtocolError: code `run`, when it was made for another run.
         """
@@ -126,7 +135,7 @@ class CollectionCore:
         if state.stopped or hello.worker_key is None:
             raise _wrong_run(hello.run_id)
         self._check_run(hello.run_id)
-        worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now)
+        worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
         self._replace(replaced)
         state.gate.changed(state.fleet, now)
         state.touch(worker)

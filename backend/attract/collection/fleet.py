@@ -24,6 +24,8 @@ class Host:
     host_id: str
     order: int
     tier: Tier = "invited"
+    identity: str = ""
+    """Who stands behind it, as the server knows: what a page says of itself is not part of it."""
     connection_id: int | None = None
     user_agent: str = ""
     max_workers: int = 0
@@ -40,6 +42,8 @@ class Worker:
     tier: Tier
     connection_id: int | None
     last_heard: float
+    host_identity: str = ""
+    """Identity of the socket that it came on: as `Host.identity`."""
     worker_id: int = -1
     """Issued when it is seated; -1 before."""
     instance_ids: range = range(0)
@@ -71,6 +75,13 @@ class Worker:
     last_report: GameReport | None = None
     failures: int = 0
     """Times its game failed since it last finished a training lease."""
+
+    @property
+    def identity(self) -> str:
+        """What its conduct is counted for: the identity, of a host of the admin's own each worker by itself."""
+        if self.tier == "local":
+            return f"{self.host_identity}/{self.worker_index}"
+        return self.host_identity
 
     @property
     def seated(self) -> bool:
@@ -119,23 +130,32 @@ class Fleet:
         self._present: list[Worker] | None = None
         """What `connected` and `present` say, until it changes."""
 
-    def connect_host(self, connection_id: int, hello: Hello, tier: Tier) -> tuple[Host, int | None]:
-        """The host of that socket, and the connection it had before, if any."""
+    def connect_host(
+        self, connection_id: int, hello: Hello, tier: Tier, identity: str = ""
+    ) -> tuple[Host, int | None]:
+        """The host of that socket, and the connection it had before, if any.
+
+        `identity`: of the socket, as the server knows it; without one the host's own id stands in.
+        """
         host = self._host(hello.host_id)
         replaced = host.connection_id
         if replaced is not None:
             del self._by_connection[replaced]
         host.connection_id = connection_id
         host.tier = tier
+        host.identity = _identity(host.host_id, tier, identity)
         host.user_agent = hello.device.user_agent
         host.max_workers = hello.max_workers or 0
         self._by_connection[connection_id] = host
         return host, replaced
 
     def connect_worker(
-        self, connection_id: int, hello: Hello, tier: Tier, now: float
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
     ) -> tuple[Worker, int | None]:
-        """The worker of that socket, known or new, and the connection it had before, if any."""
+        """The worker of that socket, known or new, and the connection it had before, if any.
+
+        `identity`: as `connect_host` has it.
+        """
         key = hello.worker_key or ""
         worker = self.workers.get(key)
         replaced = None
@@ -149,6 +169,7 @@ class Fleet:
                 del self._by_connection[replaced]
         worker.connection_id = connection_id
         worker.tier = tier
+        worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
         worker.away = False
         worker.silent = False
@@ -274,6 +295,11 @@ class Fleet:
         if host_id not in self.hosts:
             self.hosts[host_id] = Host(host_id, order=len(self.hosts))
         return self.hosts[host_id]
+
+
+def _identity(host_id: str, tier: Tier, identity: str) -> str:
+    # A host of the admin's own is believed when it says which one it is; all of them share one token.
+    return host_id if tier == "local" or not identity else identity
 
 
 def _view_worker(worker: Worker, now: float) -> WorkerView:
