@@ -4,6 +4,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from attract.collection.conduct import Conduct
 from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.rates import DecayedRate
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
@@ -52,6 +53,12 @@ class Worker:
     """A lease of it lapsed in silence: nothing more is asked of it until it is heard. Set by the fleet."""
     broken: bool = False
     """Its game or its session failed: its host will end it. Set by the fleet."""
+    benched: bool = False
+    """Its identity gets no leases for now. Set by the fleet."""
+    has_played: bool = False
+    """Whether a block of it was ever accepted."""
+    owed: int = 0
+    """Central inference: acts that it has not answered; with none it waits for the server."""
     sent_version: int | None = None
     """The newest version of which every policy was sent: a lease may name it."""
     sending_version: int | None = None
@@ -78,7 +85,7 @@ class Worker:
 
     @property
     def identity(self) -> str:
-        """What its conduct is counted for: the identity, of a host of the admin's own each worker by itself."""
+        """What its conduct is counted for; of a host of the admin's own each worker stands for itself."""
         if self.tier == "local":
             return f"{self.host_identity}/{self.worker_index}"
         return self.host_identity
@@ -96,7 +103,7 @@ class Worker:
     @property
     def present(self) -> bool:
         """Whether something can be asked of it now."""
-        return self.is_connected and not self.silent
+        return self.is_connected and not self.silent and not self.benched
 
     def forget_sent(self) -> None:
         """What it was sent last may not have arrived: it is to be sent anew."""
@@ -126,6 +133,8 @@ class Fleet:
         self._unseated: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
+        self._benched = 0
+        """Workers that sit out."""
         self._connected: list[Worker] | None = None
         self._present: list[Worker] | None = None
         """What `connected` and `present` say, until it changes."""
@@ -171,6 +180,7 @@ class Fleet:
         worker.tier = tier
         worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
+        worker.owed = 0
         worker.away = False
         worker.silent = False
         worker.last_heard = now
@@ -200,6 +210,17 @@ class Fleet:
         if worker.silent != is_silent:
             worker.silent = is_silent
             self._changed()
+
+    def look_at_conduct(self, conduct: Conduct, now: float) -> None:
+        """Whose identity sits out gets nothing, until it may again."""
+        if not conduct.num_out and not self._benched:
+            return
+        for worker in self.workers.values():
+            is_out = conduct.is_out(worker.identity, now)
+            if worker.benched != is_out:
+                worker.benched = is_out
+                self._benched += 1 if is_out else -1
+                self._changed()
 
     def set_broken(self, worker: Worker) -> None:
         """Nothing is asked of it ever again."""

@@ -60,6 +60,7 @@ class BrowserSide:
                 self._take_block(connection_id, message, now)
                 return
             if isinstance(message, Observe) and self._relay is not None:
+                self._core.answered(connection_id, now)
                 self._relay.observe(connection_id, message)
                 return
             if isinstance(message, RolloutClose):
