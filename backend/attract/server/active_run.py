@@ -306,6 +306,10 @@ class ActiveRun:
         """What the relay has made of a worker's words."""
         self.browsers.received(connection_id, message)
 
+    def asked(self, connection_id: int) -> None:
+        """The relay has sent a worker an act."""
+        self._core.asked(connection_id, self._clock())
+
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any, Final, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -286,6 +286,21 @@ def _role_of(route: BaseRoute) -> str | None:
 
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def identity_of(token: str | None, address: str) -> str:
+    """Who stands behind a socket: the token it showed and the network it came from, as `3f2a9c01@192.0.2.7`.
+
+    A page may call itself what it likes and connect as often as it likes: this stays. The token is named by
+    the first 32 bits of its digest; of an IPv6 address the /64 counts, for a household has all of it.
+    """
+    try:
+        network = (
+            str(ip_network((address.partition("%")[0], 64), strict=False)) if ":" in address else address
+        )
+    except ValueError:
+        network = address
+    return f"{_digest(token or '').hex()[:8]}@{network}"
 
 
 def _host_name(host: str) -> str:

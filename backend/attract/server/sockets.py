@@ -15,7 +15,7 @@ from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
-from attract.server.guard import Guard, Tier
+from attract.server.guard import Guard, Tier, identity_of
 from attract.server.token_bucket import TokenBucket
 from attract.settings import ServerSettings
 
@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 class SocketHandler(Protocol):
     """What the shell tells of its sockets; all calls come from the event loop, none may block."""
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
-        """A socket said a good hello."""
+    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
+        """A socket said a good hello; `identity`: as `identity_of` has it."""
         ...
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
@@ -203,7 +203,7 @@ class SocketHub:
                 raise _refusal(
                     "full", close_codes.BACKPRESSURE, f"too many sockets from {address}", "close some"
                 )
-            await self._talk(websocket, connection)
+            await self._talk(websocket, connection, address)
         except ProtocolError as error:
             self.refused[error.code] += 1
             log.warning("a socket of %s is closed: %s", address, error.reason)
@@ -220,12 +220,12 @@ class SocketHub:
                     await asyncio.shield(writer)
             writer.cancel()
 
-    async def _talk(self, websocket: WebSocket, connection: Connection) -> None:
+    async def _talk(self, websocket: WebSocket, connection: Connection, address: str) -> None:
         hello, tier = await self._hello(websocket)
         connection_id = next(self._ids)
         self._connections[connection_id] = connection
         try:
-            self._handler.connected(connection_id, hello, tier)
+            self._handler.connected(connection_id, hello, tier, identity_of(hello.token, address))
             await self._receive(websocket, connection_id)
         finally:
             del self._connections[connection_id]

@@ -7,7 +7,7 @@ import pytest
 from fastapi import FastAPI, WebSocket
 
 from attract.errors import ConfigurationError
-from attract.server.guard import Guard, GuardMiddleware, check_roles, role
+from attract.server.guard import Guard, GuardMiddleware, check_roles, identity_of, role
 from attract.settings import ServerSettings
 
 BASE = "http://127.0.0.1:8000"
@@ -196,6 +196,17 @@ async def test_tokens_are_256_bits_and_only_their_hashes_are_kept(world: World):
     token = world.guard.issue("worker")
     assert len(token) == 43  # 32 bytes in base 64 without padding
     assert token not in repr(vars(world.guard)["_grants"])
+
+
+def test_an_identity_is_the_token_shown_and_the_network_it_came_from():
+    one = identity_of("a secret", "192.0.2.7")
+    assert one.endswith("@192.0.2.7")
+    assert "secret" not in one
+    assert identity_of("another", "192.0.2.7") != one != identity_of("a secret", "192.0.2.8")
+    # A household has a whole /64, and may call from any address of it.
+    assert (
+        identity_of("a", "2001:db8::1%eth0") == identity_of("a", "2001:db8::ffff") != identity_of("a", "::1")
+    )
 
 
 async def test_a_token_of_ones_own_choice_must_be_long(world: World):

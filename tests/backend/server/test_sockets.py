@@ -11,7 +11,7 @@ from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
-from attract.server.guard import Guard
+from attract.server.guard import Guard, identity_of
 from attract.server.sockets import Connection, SocketHub
 from attract.settings import ServerSettings
 from running_server import running_server
@@ -22,13 +22,15 @@ class Handler:
 
     def __init__(self) -> None:
         self.connections: dict[int, tuple[Hello, str]] = {}
+        self.identities: list[str] = []
         self.messages: asyncio.Queue[FromBrowser] = asyncio.Queue()
         self.known: asyncio.Queue[int] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
         self.refuse = False
 
-    def connected(self, connection_id: int, hello: Hello, tier: Any) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: Any, identity: str) -> None:
         self.connections[connection_id] = (hello, tier)
+        self.identities.append(identity)
         self.known.put_nowait(connection_id)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
@@ -147,6 +149,7 @@ async def test_an_invited_host_is_told_apart_from_a_local_one():
         token = world.guard.issue("worker", tier="invited")
         async with world.greeted(token=token) as (_, connection_id):
             assert world.handler.connections[connection_id][1] == "invited"
+            assert world.handler.identities == [identity_of(token, "127.0.0.1")]
 
 
 FIRST_FRAMES = [encode(Goodbye()), b"", b"\xc1", b"\x80", "text", b"\x00" * 20_000]
