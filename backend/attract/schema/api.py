@@ -9,7 +9,8 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
 
-RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
+RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
+"""`damaged`: what was kept of a past run cannot be read; its `error` says why."""
 
 
 class GameEntry(WireModel):

@@ -405,7 +405,7 @@ export interface RunSummary {
    * The game's, as `GET /api/games` has it.
    */
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   /**
    * UTC, ISO 8601: a label, nothing is decided by it.
    */
@@ -430,7 +430,7 @@ export interface RunView {
   run_id: string;
   game: string;
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   created: string;
   seed: number;
   policy_version: number;
