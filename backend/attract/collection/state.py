@@ -182,7 +182,7 @@ class CollectionState:
         return self.config.num_groups > 0 and lease.purpose == "train"
 
     def deadline(self, worker: Worker) -> float | None:
-        """When the lease that a worker plays lapses; None without one, or while it waits for an act of ours."""
+        """When the lease that a worker plays lapses; None without one, or while it waits for us."""
         if not worker.leases or (self.is_central(worker.leases[0]) and not worker.owed):
             return None
         return self.book.deadline(worker.leases[0])
