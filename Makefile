@@ -48,7 +48,7 @@ planted: setup
 	$(BIN)/python tests/support/planted_failures.py
 
 gpu-check: setup
-	$(BIN)/python tests/support/gpu_check.py
+	KINETO_LOG_LEVEL=99 $(BIN)/python tests/support/gpu_check.py
 
 clean:
 	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web

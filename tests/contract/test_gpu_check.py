@@ -9,6 +9,15 @@ import gpu_check
 from gpu_check import CHECKS, SMALL, Answer, main, table, write_page
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """With more, other tests' processes stall torch's barriers."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_part_runs_on_the_cpu_and_finds_what_it_should(check: gpu_check.Check):
     answers = list(check(torch.device("cpu"), SMALL))
