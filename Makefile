@@ -7,7 +7,7 @@ STAMPS := .make
 TORCH := 2.13.0
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test soak check format mutants planted clean
+.PHONY: setup demo serve build test soak check format mutants planted gpu-check clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -50,6 +50,9 @@ mutants: setup
 
 planted: setup
 	$(BIN)/python tests/support/planted_failures.py
+
+gpu-check: setup
+	KINETO_LOG_LEVEL=99 $(BIN)/python tests/support/gpu_check.py
 
 clean:
 	rm -rf $(STAMPS) .venv node_modules web/*/node_modules backend/attract/web

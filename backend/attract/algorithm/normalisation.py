@@ -1,6 +1,7 @@
 """Mean and variance of observations, gathered batch by batch in float64 and merged exactly."""
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Self
 
 import torch
@@ -8,6 +9,8 @@ from torch import Tensor
 
 VARIANCE_FLOOR = 1e-8
 """Added to the variance before the root, so that a constant component divides by 1e-4 and not by 0."""
+PART_BYTES = 64 << 20
+"""float64 numbers that are looked at together; three times as much is held for a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,13 @@ class RunningMoments:
             observations: [T, S, ...] or [N, ...] float; NaN in invalid steps does not matter.
             valid: bool, the leading dimensions of `observations`.
         """
-        rows = observations[valid].double()
+        at_once = max(1, PART_BYTES // (8 * max(1, observations[:1].numel())))
+        parts = zip(observations.split(at_once), valid.split(at_once), strict=True)
+        return reduce(cls.merge, [cls._of_part(part[kept].double()) for part, kept in parts])
+
+    @classmethod
+    def _of_part(cls, rows: Tensor) -> Self:
+        """Of [n, ...] float64 rows at once."""
         if rows.shape[0] == 0:
             return cls.empty(tuple(rows.shape[1:]))
         mean = rows.mean(0)

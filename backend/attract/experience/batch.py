@@ -65,6 +65,34 @@ class Batch:
         return self.valid.shape[1]
 
 
+def upload(tensor: Tensor, device: torch.device) -> Tensor:
+    """A tensor of the CPU on `device`; neither waits for the copy, as one from pageable memory would."""
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+def _taken(array: NDArray[Any], index: NDArray[np.int64], axis: int, device: torch.device) -> Tensor:
+    """`np.take` onto `device`; for a GPU into pinned memory at once, so that there is one copy on the CPU."""
+    if device.type != "cuda":
+        return torch.from_numpy(np.take(array, index, axis=axis))  # pyright: ignore[reportUnknownMemberType]
+    return taken_into(array, index, axis, pinned=True).to(device, non_blocking=True)
+
+
+def taken_into(array: NDArray[Any], index: NDArray[np.int64], axis: int, *, pinned: bool) -> Tensor:
+    """`np.take` into a tensor of the CPU, pinned where that is wanted.
+
+    Args:
+        index: within the axis; not checked.
+    """
+    shape = (*array.shape[:axis], len(index), *array.shape[axis + 1 :])
+    like = torch.from_numpy(np.empty(0, array.dtype))  # pyright: ignore[reportUnknownMemberType]
+    staging = torch.empty(shape, dtype=like.dtype, pin_memory=pinned)
+    # Any mode but `raise` writes straight into what it is given.
+    np.take(array, index, axis=axis, out=staging.numpy(), mode="clip")
+    return staging
+
+
 def load_batch(store: SegmentStore, rows: Sequence[int], device: torch.device | str = "cpu") -> Batch:
     """Copy `rows` out of the store, in that order.
 
@@ -82,14 +110,16 @@ def load_batch(store: SegmentStore, rows: Sequence[int], device: torch.device | 
         raise ValueError(f"expected rows within [0, {capacity}), got {list(rows)[:8]!r}")
     keys = store.layout.observation_keys
 
+    target = torch.device(device)
+
     def put(array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(device, non_blocking=True)  # pyright: ignore[reportUnknownMemberType]
+        return upload(torch.from_numpy(array), target)  # pyright: ignore[reportUnknownMemberType]
 
     def steps(name: str) -> Tensor:
-        return put(np.take(store[name], index, axis=1))
+        return _taken(store[name], index, 1, target)
 
     def per_row(name: str) -> Tensor:
-        return put(np.take(store[name], index, axis=0))
+        return _taken(store[name], index, 0, target)
 
     action = steps("action")
     counts = np.take(store["final_count"], index)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
+from attract.experience.batch import upload
 from attract.learner.estimates import Estimates
 from attract.learner.update_batch import UpdateBatch, finite_where_invalid, start_states
 from attract.policy.entries import Prepared
@@ -70,6 +71,9 @@ class Minibatch:
     """What is said of them, in that order; advantages as the loss takes them (rule P1)."""
     columns: Tensor | None = None
     """[k] int64, the whole segments these steps are from, in time-major order; None: single steps."""
+    places: Tensor | None = None
+    """[n] int64, where these steps stand among those of `columns` past the burn-in, time-major; None: single
+    steps, or all of these."""
     gathered: Prepared | None = None
     """Their observations, where a whole epoch's were put in order at once; None: still to be gathered."""
 
@@ -113,15 +117,11 @@ class SegmentInputs:
     The first `burn_in_steps` of each only bring its state up to the current weights: no gradient, no loss.
     """
 
-    def __init__(
-        self, prepared: Prepared, state: Tensor, reset_after: Tensor, is_learned: Tensor, burn_in_steps: int
-    ) -> None:
+    def __init__(self, prepared: Prepared, state: Tensor, reset_after: Tensor, burn_in_steps: int) -> None:
         self._prepared = prepared
         self._state = state
         self._reset_after = reset_after
-        self._is_learned = is_learned
         self._burn_in_steps = burn_in_steps
-        self._all_learned = bool(is_learned[burn_in_steps:].all())
 
     def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
         """See `Inputs`."""
@@ -136,10 +136,10 @@ class SegmentInputs:
         outputs, values, _ = policy.unroll(
             {key: array[burn_in:] for key, array in prepared.items()}, state, reset_after[burn_in:]
         )
-        if self._all_learned:
-            return outputs.flatten(0, 1), values.flatten()
-        is_learned = self._is_learned.index_select(1, columns)[burn_in:]
-        return outputs[is_learned], values[is_learned]
+        outputs, values, places = outputs.flatten(0, 1), values.flatten(), minibatch.places
+        if places is None:
+            return outputs, values
+        return outputs.index_select(0, places), values.index_select(0, places)
 
     @torch.no_grad()
     def _burnt_in(self, policy: Policy, prepared: Prepared, state: Tensor, reset_after: Tensor) -> Tensor:
@@ -162,7 +162,7 @@ class Minibatches:
     def __init__(self, policy: Policy, batch: UpdateBatch, settings: PpoSettings) -> None:
         self._batch = batch
         self._settings = settings
-        is_recurrent = policy.state_size > 0
+        self._is_recurrent = is_recurrent = policy.state_size > 0
         self.unit = settings.unit_for(is_recurrent=is_recurrent)
         self._is_learned = batch.valid
         if is_recurrent and settings.burn_in_steps > 0:
@@ -216,7 +216,6 @@ class Minibatches:
             steps: of the whole batch, from `steps`; advantages not normalised.
         """
         num_parts = self._settings.minibatches_for(self.num_steps)
-        device = self._batch.valid.device
         if self.unit == "step":
             return self._of_steps(shuffled_partition(self.num_steps, num_parts, generator), steps)
         num_segments = self._batch.valid.shape[1]
@@ -226,12 +225,12 @@ class Minibatches:
             num_segments = int((probabilities > 0).sum())
             draws = draw_segments(probabilities, num_segments, generator)
             parts = torch.tensor_split(draws, min(num_parts, num_segments))
-        return self._of_segments((part.to(device) for part in parts), steps)
+        return self._of_segments(iter(parts), steps)
 
     def _of_steps(self, parts: tuple[Tensor, ...], steps: Steps) -> Iterator[Minibatch]:
         # All that a pass reads is put in its order once; its minibatches are then views.
         sizes = [part.numel() for part in parts]
-        order = torch.cat(parts).to(self._batch.valid.device)
+        order = upload(torch.cat(parts), self._batch.valid.device)
         shuffled = steps.select(order)
         shuffled = replace(shuffled, advantages=self._normalised_parts(shuffled.advantages, sizes))
         inputs = self.inputs
@@ -242,14 +241,22 @@ class Minibatches:
             yield Minibatch(index, chosen, gathered=gathered)
 
     def _of_segments(self, parts: Iterator[Tensor], steps: Steps) -> Iterator[Minibatch]:
+        # Which steps they are is worked out on the CPU, where the draws are: a device is not waited for.
+        is_learned, device = self._is_learned.cpu(), self._batch.valid.device
+        past_burn_in = is_learned[self._settings.burn_in_steps :] if self._is_recurrent else is_learned
         # Where each learned step stands among them; read only where one is.
-        place = (self._is_learned.flatten().cumsum(0) - 1).view_as(self._is_learned)
+        numbers = (past_burn_in.flatten().cumsum(0) - 1).view_as(past_burn_in)
+        are_all = bool(past_burn_in.all())
         for columns in parts:
-            index = place.index_select(1, columns)[self._is_learned.index_select(1, columns)]
+            index, places = numbers.index_select(1, columns).flatten(), None
+            if not are_all:
+                places = past_burn_in.index_select(1, columns).flatten().nonzero().squeeze(1)
+                index, places = index.index_select(0, places), upload(places, device)
             if index.numel() > 0:
+                index = upload(index, device)
                 chosen = steps.select(index)
                 chosen = replace(chosen, advantages=self._normalised(chosen.advantages))
-                yield Minibatch(index, chosen, columns)
+                yield Minibatch(index, chosen, upload(columns, device), places)
 
     def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> Tensor:
         # Parts differ by at most one step: they are the rows of at most two rectangles.
@@ -277,7 +284,6 @@ class Minibatches:
             policy.prepare(finite_where_invalid(batch.observations, batch.valid)),
             start_states(batch, policy.state_size, from_zero=settings.recurrent_start == "zero"),
             batch.reset_after,
-            self._is_learned,
             settings.burn_in_steps,
         )
 

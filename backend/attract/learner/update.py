@@ -255,5 +255,5 @@ def _check_finite(
         if broken.numel() > 0:
             epoch, minibatch = places[int(broken[0, 0])]
             raise NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
-    if not all(bool(torch.isfinite(parameter).all()) for parameter in parameters):
+    if not bool(torch.stack([torch.isfinite(parameter).all() for parameter in parameters]).all()):
         raise NonFiniteUpdateError("a weight")

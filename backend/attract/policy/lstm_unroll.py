@@ -81,13 +81,17 @@ class _UnrolledLstm(torch.autograd.Function):
         grad_weight = joined.new_zeros((4 * size, width + size))
         grad_bias = joined.new_zeros(4 * size)
         grad_before = torch.zeros_like(grad_states[0])
-        grad_gate = torch.empty_like(gates[0])
-        grad_enter, grad_keep, grad_new, grad_leave = grad_gate.chunk(4, 1)
+        # A GPU waits for each launch, so it gets one product of all steps; a CPU is up to 6 % faster with
+        # what a step has just left in its cache.
+        at_once = is_launch_bound(joined)
+        grad_gates = joined.new_empty((horizon if at_once else 1, *gates[0].shape))
         for t in range(horizon - 1, -1, -1):
             gate, squash = gates[t], squashed[t]
             enter, keep, new, leave = gate.chunk(4, 1)
             grad_before.masked_fill_(resets[t], 0.0).add_(grad_states[t])
             grad_hidden, grad_cell = grad_before.chunk(2, 1)
+            grad_gate = grad_gates[t if at_once else 0]
+            grad_enter, grad_keep, grad_new, grad_leave = grad_gate.chunk(4, 1)
             grad_cell.add_(_through_tanh(grad_hidden * leave, squash))
             torch.mul(grad_cell, new, out=grad_enter)
             torch.mul(grad_cell, before[t][:, size:], out=grad_keep)
@@ -96,14 +100,25 @@ class _UnrolledLstm(torch.autograd.Function):
             _through_sigmoid_(grad_gate[:, : 2 * size], gate[:, : 2 * size])
             _through_tanh_(grad_new, new)
             _through_sigmoid_(grad_leave, leave)
-            torch.addmm(grad_weight, grad_gate.t(), joined[t], out=grad_weight)
-            grad_bias.add_(grad_gate.sum(0))
-            if grad_inputs is not None:
-                torch.mm(grad_gate, input_weight, out=grad_inputs[t])
+            if not at_once:
+                torch.addmm(grad_weight, grad_gate.t(), joined[t], out=grad_weight)
+                grad_bias.add_(grad_gate.sum(0))
+                if grad_inputs is not None:
+                    torch.mm(grad_gate, input_weight, out=grad_inputs[t])
             torch.mm(grad_gate, hidden_weight, out=grad_hidden)
             grad_cell.mul_(keep)
+        if at_once:
+            flat = grad_gates.flatten(0, 1)
+            grad_weight, grad_bias = flat.t().mm(joined.flatten(0, 1)), flat.sum(0)
+            if grad_inputs is not None:
+                torch.mm(flat, input_weight, out=grad_inputs.view(-1, width))
         of_inputs, of_hidden = grad_weight.split((width, size), 1)
         return grad_inputs, of_inputs, grad_bias, of_hidden, grad_before, None
+
+
+def is_launch_bound(tensor: Tensor) -> bool:
+    """Whether a device's time goes into starting small operations: on a GPU."""
+    return tensor.is_cuda
 
 
 def _through_tanh(grad: Tensor, output: Tensor) -> Tensor:

@@ -56,3 +56,22 @@ def test_P7_S5_invalid_steps_do_not_count():
     assert (moments.count, moments.mean.item(), moments.squared_deviations.item()) == (2, 2.0, 2.0)
     nothing = RunningMoments.of(observations, torch.zeros((2, 2), dtype=torch.bool))
     assert nothing.count == 0 and nothing.mean.tolist() == [0]
+
+
+@pytest.mark.parametrize("part_bytes", [1, 1000, 2048])
+def test_P7_correctness_6_observations_that_are_looked_at_in_parts_give_the_same_moments(
+    part_bytes, monkeypatch
+):
+    random = np.random.default_rng(3)
+    observations = random.normal(1e4, 1, (40, 6, 5)).astype(np.float32)
+    valid = random.random((40, 6)) < 0.7
+    # A whole row of parts without a valid step, and NaN where nothing counts.
+    valid[8:20] = False
+    observations[~valid] = np.nan
+    monkeypatch.setattr("attract.algorithm.normalisation.PART_BYTES", part_bytes)
+    moments = RunningMoments.of(torch.from_numpy(observations), torch.from_numpy(valid))
+    everything = observations[valid].astype(np.float64)
+    assert moments.count == len(everything)
+    np.testing.assert_allclose(moments.mean, everything.mean(0), rtol=1e-13)
+    np.testing.assert_allclose(moments.variance, everything.var(0), rtol=1e-9)
+    assert RunningMoments.of(torch.zeros(0, 5), torch.zeros(0, dtype=torch.bool)).count == 0

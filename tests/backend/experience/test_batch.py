@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attract.experience.batch import load_batch
+from attract.experience.batch import load_batch, taken_into, upload
 from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
@@ -91,3 +91,17 @@ def test_actions_of_several_components_keep_them_and_their_masks(tmp_path: Path)
     assert batch.action[:, 0].tolist() == [[1, 2]] * 4
     assert batch.action_mask is not None and batch.action_mask.dtype == torch.bool
     assert batch.action_mask[0].tolist() == [[False, True, True, True, True], [True] * 5]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.float32, np.int32, np.int64])
+def test_correctness_6_rows_are_taken_straight_into_a_tensor(axis: int, dtype: type) -> None:
+    """As for a GPU, whose memory is pinned; that alone needs one."""
+    array = np.random.default_rng(0).integers(0, 2, (5, 7, 3)).astype(dtype)
+    index = np.array([4, 0, 2, 4])
+    taken = taken_into(array, index, axis, pinned=False)
+    assert taken.is_contiguous()
+    np.testing.assert_array_equal(taken.numpy(), np.take(array, index, axis=axis))
+    assert taken.numpy().dtype == dtype
+    cpu = torch.device("cpu")
+    assert upload(taken, cpu) is taken

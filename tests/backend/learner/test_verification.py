@@ -14,6 +14,7 @@ from attract.learner.trainer import PolicyTrainer
 from attract.learner.update_batch import UpdateBatch
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
+    SlotEnds,
     Tolerance,
     VersionHistory,
     keep_segments,
@@ -296,6 +297,39 @@ def test_C7_no_more_slots_are_remembered_than_there_is_room_for(monkeypatch: pyt
     history, policy, distribution = judged(recurrent="gru")
     history.recompute(claims(play(policy, distribution, slots=5, runs=2)))
     assert history._ends.slots.tolist() == [2, 3, 4] and history._ends.steps.tolist() == [12] * 3
+
+
+def test_C7_correctness_6_ends_of_slots_are_those_of_a_dictionary():
+    draw = np.random.default_rng(6)
+    none = torch.empty(0, dtype=torch.int64)
+    ends = SlotEnds(none, none, torch.empty(0, 1))
+    known: dict[int, tuple[int, float]] = {}
+    for update in range(60):
+        # Up to three segments of each of some slots, in any order; 30 of 40 slots are remembered.
+        pairs = list({(int(slot), 8 * int(step)) for slot, step in draw.integers(0, (40, 3), (20, 2))})
+        draw.shuffle(pairs)
+        slots, steps = (
+            torch.tensor(column) + offset
+            for column, offset in zip(zip(*pairs, strict=True), (2**30, 8 * update), strict=True)
+        )
+        states = torch.tensor(draw.normal(size=(len(pairs), 1)), dtype=torch.float32)
+        asked = slots + torch.tensor(draw.integers(-1, 2, len(pairs)))
+        expected = [
+            known[slot][1] if slot in known and known[slot][0] == step else -9.0
+            for slot, step in zip(asked.tolist(), steps.tolist(), strict=True)
+        ]
+        got = ends.states_at(asked, steps, torch.full_like(states, -9.0))
+        assert got.squeeze(1).tolist() == pytest.approx(expected)
+        ends = ends.followed_by(SlotEnds.of(slots, steps, states).newest(), at_most=30)
+        for slot, step, state in sorted(
+            zip(slots.tolist(), steps.tolist(), states.squeeze(1).tolist(), strict=True)
+        ):
+            known.pop(slot, None)
+            known[slot] = (step, state)
+        for slot in list(known)[:-30]:
+            del known[slot]
+        assert ends.slots.tolist() == list(known)
+        assert ends.steps.tolist() == [step for step, _ in known.values()]
 
 
 def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_recomputed():

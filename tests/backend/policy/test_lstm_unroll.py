@@ -3,10 +3,17 @@
 import pytest
 import torch
 
+from attract.policy import lstm_unroll
 from attract.policy.lstm_unroll import unroll_lstm
 from attract.policy.recurrent import LstmCore, RecurrentCore
 
 STEPS, SEGMENTS, INPUTS, SIZE = 6, 3, 4, 5
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["step by step", "at once"])
+def products(request, monkeypatch):
+    """The gradient's matrix products as a CPU makes them and as a GPU does."""
+    monkeypatch.setattr(lstm_unroll, "is_launch_bound", lambda _: request.param)
 
 
 def numbers(*shape, seed):
