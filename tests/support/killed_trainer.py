@@ -106,12 +106,16 @@ class KilledTrainer:
         self._judge_segments(rows)
 
     def _judge_segments(self, rows: list[dict[str, Any]]) -> None:
-        """No segment is in two of the updates that count, and every step counted was in one of them."""
+        """No segment is in two of the updates that count, and every step counted was in one of them.
+
+        A segment is known by its stream: the seed of the life, the slot, and the slot's step at its start. So
+        no life plays again what an earlier one was trained on (rule D2).
+        """
         trained: dict[int, list[tuple[Any, ...]]] = {}
         for line in (self._folder / "trained.jsonl").read_text().splitlines():
             said = json.loads(line)
             # An update that a kill took is made anew of other segments: the last telling counts.
-            trained[said["update"]] = [(said["pid"], *key) for key in said["keys"]]
+            trained[said["update"]] = [(*said["seed"], *key) for key in said["keys"]]
         count = Counter(key for row in rows[1:] for key in trained[row["update"]])
         assert count.most_common(1)[0][1] == 1, "a segment was trained twice"
         for before, row in itertools.pairwise(rows):

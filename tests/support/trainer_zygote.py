@@ -134,11 +134,9 @@ async def _serve_run(
         def told(message: Any) -> None:
             if isinstance(message, Train):
                 store = run.browsers.store
-                keys = [
-                    [int(store[name][row]) for name in ("lease_id", "slot_id", "segment_index")]
-                    for row in message.rows
-                ]
-                line = {"update": message.counters.updates, "pid": os.getpid(), "keys": keys}
+                keys = [[int(store[name][row]) for name in ("slot_id", "first_step")] for row in message.rows]
+                seed = run._core.config.seed
+                line = {"update": message.counters.updates, "seed": [seed.low, seed.high], "keys": keys}
                 # Not by `write`, which tests break.
                 os.writev(log, [json.dumps(line).encode() + b"\n"])
             tell(message)
