@@ -8,9 +8,14 @@ from typing import Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.server.learner_link import LEARNER
+from attract.server.process_link import open_link
 from attract_command import AttractCommand
 from frame_proxy import FrameProxy, delaying
 from free_port import free_port
+from gateway_world import SMALL, gateway
+from killed_trainer import rows_of
+from learner_zygote import LearnerZygote
 
 UPDATES = 20
 STEPS_PER_UPDATE = 2 * 32 * 32
@@ -110,3 +115,45 @@ async def _checkpoints(
         if checkpoint["policy_version"] > 0:
             found[checkpoint["policy_version"]] = checkpoint
     return found
+
+
+class ZygoteLearners:
+    """What `GatewayWorld` takes for a learner: the real one, forked from one that has torch imported."""
+
+    def __init__(self, zygote: LearnerZygote) -> None:
+        self._zygote = zygote
+
+    async def start(self) -> Any:
+        connection, _pid = self._zygote.start()
+        connection.setblocking(False)
+        return await open_link(LEARNER, connection)
+
+
+async def test_C8_D2_a_sync_run_that_was_paused_twice_ends_bit_identical_to_one_that_was_not(
+    tmp_path: Path,
+) -> None:
+    zygote = LearnerZygote()
+    try:
+        whole = await _paused_at(tmp_path / "whole", zygote, [])
+        paused = await _paused_at(tmp_path / "paused", zygote, [3, 7])
+    finally:
+        zygote.close()
+    assert len(whole) == 13 and len(set(whole)) == 13
+    assert paused == whole
+
+
+async def _paused_at(folder: Path, zygote: LearnerZygote, updates: list[int]) -> list[str]:
+    """Hash of the weights of each of 12 updates of a run that is paused after these."""
+    async with gateway(folder, ZygoteLearners(zygote)) as world, world.fleet(plays=True).joined():  # type: ignore[arg-type]
+        collection = {**SMALL["collection"], "schedule": "sync"}
+        view = await world.start(total_steps=12 * 64, collection=collection)
+        for update in updates:
+            while world.service.view(view.run_id).updates < update:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            paused = await world.service.pause(view.run_id)
+            assert paused.state == "paused"
+            # Whatever is still under way may come in meanwhile.
+            await asyncio.sleep(0.3)
+            await world.service.resume(view.run_id)
+        await asyncio.wait_for(world.service.wait_finished(), 240)
+    return [row["weights_sha256"] for row in rows_of(world.runs_dir / view.run_id / "metrics.db")]

@@ -5,17 +5,19 @@ Run as a script it serves requests over the socket given; `TrainerZygote` is its
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 START_SECONDS = 120.0
+PR_SET_PDEATHSIG = 1
 RUN_ID = "killed"
 
 
@@ -27,14 +29,14 @@ class Trainer:
     learner_pid: int
     port: int
     token: str
-    errors: list[str] = field(default_factory=list[str])
 
-    def kill(self, *, whole: bool) -> None:
+    def kill(self, *, whole: bool = True) -> None:
         """`kill -9` of the process group, or of the gateway alone, whose learner must follow by itself."""
-        if whole:
-            os.killpg(self.pid, signal.SIGKILL)
-        else:
-            os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            if whole:
+                os.killpg(self.pid, signal.SIGKILL)
+            else:
+                os.kill(self.pid, signal.SIGKILL)
 
 
 class TrainerZygote:
@@ -74,6 +76,8 @@ def serve(control: socket.socket) -> None:
     while request := control.recv(65536):
         if os.fork() == 0:
             os.setsid()
+            # Not the leftover of a test that was itself killed.
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             try:
                 _trainer(control, **json.loads(request))
             finally:
@@ -130,16 +134,11 @@ async def _serve_run(
         def told(message: Any) -> None:
             if isinstance(message, Train):
                 store = run.browsers.store
-                keys = [
-                    [int(store[name][row]) for name in ("lease_id", "slot_id", "segment_index")]
-                    for row in message.rows
-                ]
-                line = {
-                    "update": message.counters.updates,
-                    "seed": run._core.config.seed.model_dump(),
-                    "keys": keys,
-                }
-                os.write(log, json.dumps(line).encode() + b"\n")
+                keys = [[int(store[name][row]) for name in ("slot_id", "first_step")] for row in message.rows]
+                seed = run._core.config.seed
+                line = {"update": message.counters.updates, "seed": [seed.low, seed.high], "keys": keys}
+                # Not by `write`, which tests break.
+                os.writev(log, [json.dumps(line).encode() + b"\n"])
             tell(message)
 
         run._learner.tell = told

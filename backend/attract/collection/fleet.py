@@ -14,6 +14,8 @@ Tier = Literal["local", "invited", "public"]
 
 GONE_SHOWN_SECONDS: Final = 30.0
 """How long a worker that left is still shown."""
+MAX_GONE: Final = 256
+"""How many workers, and hosts, that left are remembered: the last ones. One token can bring thousands."""
 SPEED_WEIGHT: Final = 0.3
 """Weight of the newest lease in a worker's measured speed."""
 
@@ -121,14 +123,20 @@ class Worker:
 
 
 class Fleet:
-    """Every host and worker of a run. Ids are issued once and stay with a worker's key for ever."""
+    """Every host and worker of a run. Ids are issued once and stay with a worker's key while it is known."""
 
     def __init__(self, num_instances: int = 0) -> None:
         self.num_instances = num_instances
         """Games of each worker; set before the first one is seated."""
         self.hosts: dict[str, Host] = {}
         self.workers: dict[str, Worker] = {}
-        self._by_id: list[Worker] = []
+        self._by_id: dict[int, Worker] = {}
+        self._num_seated = 0
+        self._num_hosts = 0
+        self._gone: dict[str, Worker] = {}
+        """Workers that are away, the one that left first at the front."""
+        self._forgotten = Worker("", Host("", -1), 0, "invited", None, 0.0, broken=True)
+        """Stands for everybody who is not known any more."""
         self._by_connection: dict[int, Host | Worker] = {}
         self._unseated: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
@@ -186,6 +194,7 @@ class Fleet:
         worker.last_heard = now
         self._by_connection[connection_id] = worker
         self._returning.pop(key, None)
+        self._gone.pop(key, None)
         self._changed()
         return worker, replaced
 
@@ -204,6 +213,16 @@ class Fleet:
         """Its socket closed and it did not come back in time."""
         worker.away = True
         self._returning.pop(worker.worker_key, None)
+        self._gone[worker.worker_key] = worker
+        while len(self._gone) > MAX_GONE:
+            self._forget(next(iter(self._gone)))
+
+    def _forget(self, worker_key: str) -> None:
+        worker = self._gone.pop(worker_key)
+        del self.workers[worker_key]
+        self._unseated.pop(worker_key, None)
+        self._by_id.pop(worker.worker_id, None)
+        self._changed()
 
     def set_silent(self, worker: Worker, is_silent: bool) -> None:
         """Whether nothing more is asked of it until it is heard."""
@@ -241,10 +260,11 @@ class Fleet:
 
     def seat(self, worker: Worker) -> None:
         """Give a worker its id and its instances (never used before)."""
-        worker.worker_id = len(self._by_id)
+        worker.worker_id = self._num_seated
+        self._num_seated += 1
         first = worker.worker_id * self.num_instances
         worker.instance_ids = range(first, first + self.num_instances)
-        self._by_id.append(worker)
+        self._by_id[worker.worker_id] = worker
         del self._unseated[worker.worker_key]
         self._changed()
 
@@ -256,13 +276,13 @@ class Fleet:
     def connected(self) -> list[Worker]:
         """Workers with a seat and a socket, silent ones too, by id."""
         if self._connected is None:
-            self._connected = [one for one in self._by_id if one.is_connected]
+            self._connected = [one for one in self._by_id.values() if one.is_connected]
         return self._connected
 
     def present(self) -> list[Worker]:
         """Workers of whom something can be asked, by id."""
         if self._present is None:
-            self._present = [one for one in self._by_id if one.present]
+            self._present = [one for one in self._by_id.values() if one.present]
         return self._present
 
     def hosts_of_several(self) -> set[str]:
@@ -271,8 +291,8 @@ class Fleet:
         return {host_id for host_id, count in counts.items() if count > 1}
 
     def by_id(self, worker_id: int) -> Worker:
-        """The worker of that id."""
-        return self._by_id[worker_id]
+        """The worker of that id, or one that is away and of no use in the place of a forgotten one."""
+        return self._by_id.get(worker_id, self._forgotten)
 
     def newest_of(self, host: Host, worker_index: int | None) -> Worker | None:
         """The worker that a host means by that index: the last one that connected under it."""
@@ -314,7 +334,15 @@ class Fleet:
 
     def _host(self, host_id: str) -> Host:
         if host_id not in self.hosts:
-            self.hosts[host_id] = Host(host_id, order=len(self.hosts))
+            if len(self.hosts) >= MAX_GONE:
+                known = {one.host.host_id for one in self.workers.values()}
+                self.hosts = {
+                    one.host_id: one
+                    for one in self.hosts.values()
+                    if one.connection_id is not None or one.host_id in known
+                }
+            self.hosts[host_id] = Host(host_id, order=self._num_hosts)
+            self._num_hosts += 1
         return self.hosts[host_id]
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection.fleet import Fleet, Worker
+from attract.collection.fleet import MAX_GONE, Fleet, Worker
 from fake_worker import FakeWorker, host_hello
 
 
@@ -79,3 +79,43 @@ def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_i
     assert {one.identity for one in fleet.hosts.values()} == {"3f2a9c01@192.0.2.7"}
     own = [joined(fleet, connection_id, index) for connection_id, index in ((12, 0), (13, 1))]
     assert [one.identity for one in own] == ["a" * 32 + "/0", "a" * 32 + "/1"]
+
+
+def test_hostile_B_of_1020_lives_with_one_token_only_the_last_are_remembered() -> None:
+    fleet = Fleet(4)
+    honest = joined(fleet, 1, 0)
+    fleet.seat(honest)
+    for number in range(1020):
+        host_id = f"{number:032x}"
+        fleet.connect_host(5000 + number, host_hello(host_id), "invited")
+        guest = joined(fleet, 10 + number, 0, host_id)
+        fleet.seat(guest)
+        for connection_id in (10 + number, 5000 + number):
+            fleet.disconnect(connection_id, float(number))
+        fleet.leave(guest)
+    assert len(fleet.workers) == MAX_GONE + 1
+    assert len(fleet.hosts) <= 2 * MAX_GONE
+    assert guest.worker_id == 1020, "ids are not given again"
+    assert fleet.by_id(honest.worker_id) is honest and fleet.by_id(1020) is guest
+    assert fleet.present() == [honest]
+    # What is left of a forgotten one, say in an update under way, counts for nobody.
+    assert not fleet.by_id(1).present
+    fleet.by_id(1).episodes += 1
+    # One that comes back after that is a stranger: it gets ids of its own.
+    again = joined(fleet, 9999, 0, f"{0:032x}")
+    fleet.seat(again)
+    assert again.worker_id == 1021
+
+
+def test_a_worker_that_comes_back_in_time_is_not_forgotten() -> None:
+    fleet = Fleet(4)
+    worker = joined(fleet, 10, 0)
+    fleet.seat(worker)
+    fleet.disconnect(10, 0.0)
+    fleet.leave(worker)
+    assert joined(fleet, 10, 0) is worker
+    for number in range(MAX_GONE + 1):
+        guest = joined(fleet, 100 + number, 1)
+        fleet.disconnect(100 + number, 1.0)
+        fleet.leave(guest)
+    assert fleet.by_id(worker.worker_id) is worker and fleet.present() == [worker]
