@@ -208,6 +208,10 @@ class ServerSettings(Settings):
     """The same for the size of what it sends."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
+    log_format: Literal["text", "json"] = "text"
+    """Of the lines of every log: the run's files and, where it is given, stderr."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is logged."""
     worker_token: str | None = Field(default=None, repr=False)
     """A worker token of one's own choice, for a fleet that is started apart from its trainer."""
 
@@ -246,6 +250,8 @@ SERVER_VARIABLES = {
     "ATTRACT_ALLOWED_HOSTS": "allowed_hosts",
     "ATTRACT_ALLOWED_ORIGINS": "allowed_origins",
     "ATTRACT_WORKER_TOKEN": "worker_token",
+    "ATTRACT_LOG_FORMAT": "log_format",
+    "ATTRACT_LOG_LEVEL": "log_level",
 }
 """Environment variable to the server setting it gives."""
 

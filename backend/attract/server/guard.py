@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.errors import ConfigurationError
 from attract.schema.api import Problem
+from attract.server.audit_trail import AuditTrail, Detail, credential_id
 from attract.settings import ServerSettings
 
 Role = Literal["admin", "viewer", "worker", "public"]
@@ -99,6 +100,8 @@ class Guard:
             self._hosts.add((parts.hostname or "").lower())
         self.refused: Counter[int] = Counter()
         """How many requests were turned away before any route, by HTTP status."""
+        self.audit = AuditTrail(settings.runs_dir, clock)
+        """Who came, was turned away, or changed something."""
         self.admin_token = self.issue("admin")
         self.cookie_name = f"attract_{hashlib.sha256(self.admin_token.encode()).hexdigest()[:12]}"
         """Cookies are not kept apart by port: each server has a name of its own."""
@@ -193,16 +196,21 @@ class Guard:
         """The credential that a request carries, whatever its route asks."""
         return self._credential(Headers(scope=scope))[0]
 
-    def _credential(self, headers: Headers) -> tuple[Grant | None, bool]:
+    def secret(self, headers: Headers) -> str | None:
+        """The token or session that a request shows, valid or not; to be named by its digest alone."""
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return self.grant_of(token.strip()), False
+            return token.strip()
         try:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
-            return None, True
+            return None
         morsel = cookies.get(self.cookie_name)
-        return (None if morsel is None else self.grant_of(morsel.value)), True
+        return None if morsel is None else morsel.value
+
+    def _credential(self, headers: Headers) -> tuple[Grant | None, bool]:
+        by_cookie = not headers.get("authorization", "").lower().startswith("bearer ")
+        return self.grant_of(self.secret(headers)), by_cookie
 
     def _forget_expired(self) -> None:
         now = self._clock()
@@ -213,11 +221,18 @@ class Guard:
 class GuardMiddleware:
     """Pure ASGI, so that websockets pass through it too; stands before everything else of the app."""
 
-    def __init__(self, app: ASGIApp, guard: Guard, routes: list[BaseRoute], request_seconds: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        guard: Guard,
+        routes: list[BaseRoute],
+        request_seconds: float,
+    ) -> None:
         self._app = app
         self._guard = guard
         self._routes = routes
         self._request_seconds = request_seconds
+        self._audit = guard.audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the security headers added."""
@@ -225,6 +240,7 @@ class GuardMiddleware:
             if self._guard.is_known_host(scope) and self._guard.is_own_origin(scope):
                 await self._app(scope, receive, send)
             else:
+                self._audit.write("refused", code="origin", path=scope["path"], **self._who(scope))
                 await receive()
                 await send({"type": "websocket.close", "code": 4003, "reason": "Host or Origin"})
             return
@@ -235,9 +251,36 @@ class GuardMiddleware:
         refusal = self._refusal(scope)
         if refusal is not None:
             self._guard.refused[refusal.status] += 1
+            self._audit.write("refused", status=refusal.status, **self._what(scope), **self._who(scope))
             await _answer(refusal, answer)
             return
+        if scope["method"] not in SAFE_METHODS:
+            answer = self._noted(scope, answer)
         await self._app(scope, _Body(receive, self._request_seconds).receive, answer)
+
+    def _noted(self, scope: Scope, send: Send) -> Send:
+        """Whoever changes something stands in the audit trail, with what came of it."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                self._audit.write("requested", status=status, **self._what(scope), **self._who(scope))
+            await send(message)
+
+        return answer
+
+    def _what(self, scope: Scope) -> dict[str, Detail]:
+        return {"method": scope["method"], "path": scope["path"]}
+
+    def _who(self, scope: Scope) -> dict[str, Detail]:
+        headers, client = Headers(scope=scope), scope.get("client")
+        grant = self._guard.credential(scope)
+        return {
+            "address": client[0] if client else None,
+            "role": None if grant is None else grant.role,
+            "tier": None if grant is None else grant.tier,
+            "credential": credential_id(self._guard.secret(headers)),
+        }
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         if not self._guard.is_known_host(scope):

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from attract.errors import ProtocolError
+from attract.runs.log_lines import bind, bound_ids
 from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
+from attract.server.audit_trail import Detail, credential_id
 from attract.server.guard import Guard, Tier
 from attract.server.token_bucket import TokenBucket
 from attract.settings import ServerSettings
@@ -144,6 +146,7 @@ class SocketHub:
         build: str | None,
     ) -> None:
         self._settings = settings
+        self._audit = guard.audit
         self._guard = guard
         self._handler = handler
         self._build = build
@@ -206,6 +209,7 @@ class SocketHub:
             await self._talk(websocket, connection)
         except ProtocolError as error:
             self.refused[error.code] += 1
+            self._audit.write("refused", code=error.code, address=address, **bound_ids())
             log.warning("a socket of %s is closed: %s", address, error.reason)
             _refuse(connection, error)
         except (WebSocketDisconnect, OSError):
@@ -223,12 +227,22 @@ class SocketHub:
     async def _talk(self, websocket: WebSocket, connection: Connection) -> None:
         hello, tier = await self._hello(websocket)
         connection_id = next(self._ids)
+        bind(connection=connection_id, host=hello.host_id)
+        address = websocket.client.host if websocket.client is not None else ""
+        who: dict[str, Detail] = {
+            "role": hello.role,
+            "tier": tier,
+            "credential": credential_id(hello.token),
+            "address": address,
+        }
+        self._audit.write("joined", **who, **bound_ids())
         self._connections[connection_id] = connection
         try:
             self._handler.connected(connection_id, hello, tier)
             await self._receive(websocket, connection_id)
         finally:
             del self._connections[connection_id]
+            self._audit.write("left", **who, **bound_ids())
             self._handler.disconnected(connection_id)
 
     async def _hello(self, websocket: WebSocket) -> tuple[Hello, Tier]:

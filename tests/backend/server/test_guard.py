@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +12,12 @@ from attract.server.guard import Guard, GuardMiddleware, check_roles, role
 from attract.settings import ServerSettings
 
 BASE = "http://127.0.0.1:8000"
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the audit trail is written: `./runs` by default."""
+    monkeypatch.chdir(tmp_path)
 
 
 class Clock:

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,12 @@ from attract.server.guard import Guard
 from attract.server.sockets import Connection, SocketHub
 from attract.settings import ServerSettings
 from running_server import running_server
+
+
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the audit trail is written: `./runs` by default."""
+    monkeypatch.chdir(tmp_path)
 
 
 class Handler:
