@@ -97,6 +97,7 @@ class RunRecord:
             tracker.write(row.agent_steps, row.values)
         if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
             self.directory.prune()
+            self._store.thin(frozenset(self.directory.versions()))
 
     async def rewind(self, update: int) -> tuple[float, int | None]:
         """Forget updates after `update`, which a resumed run does anew.
