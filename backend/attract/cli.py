@@ -400,6 +400,26 @@ def bench(
 
 
 @app.command
+def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None) -> int:
+    """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
+
+    Parameters
+    ----------
+    run
+        A run id, also of a run in the trash, or `latest`: the newest run, with a policy or without.
+    out
+        The file; by default <run>-report.zip in the current folder.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    """
+    from attract.commands.report import pack_report
+
+    written, said = pack_report(run, _server_settings(runs_dir=runs_dir).runs_dir, out, os.environ)
+    print(f"wrote {written}", *said, sep="\n")
+    return DONE
+
+
+@app.command
 def doctor() -> int:
     """Report what this machine has and lacks, with the command that mends it."""
     from attract.doctor import examine

@@ -1,9 +1,9 @@
 """Keeps a run's metrics of bounded size: old updates become buckets with mean, extremes and number.
 
 The newest `WHOLE_UPDATES` stay as they are. Of those before, every `WIDTH` become one bucket of level 0;
-where a level has more than `PER_LEVEL` buckets, its two oldest become one of the next level. So a run's past is
-drawn with at least `PER_LEVEL` buckets for each doubling of its age, no spike is lost, and a million updates
-take about `WHOLE_UPDATES + 8 * PER_LEVEL` rows a metric.
+where a level has more than `PER_LEVEL` buckets, its two oldest become one of the next level. So the past is
+drawn with at least `PER_LEVEL` buckets for each doubling of its age, no spike is lost, and a million
+updates take about `WHOLE_UPDATES + 8 * PER_LEVEL` rows a metric.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -17,7 +17,7 @@ WIDTH = 16
 PER_LEVEL = 1024
 WHOLE_EVENTS = 2000
 """Twice as many as a page that was away is ever told."""
-FOLDS = 4
+FOLDS = 8
 """At most so many buckets are made at once: an announcement may wait for this thread."""
 
 Run = Callable[..., Any]

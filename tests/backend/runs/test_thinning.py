@@ -53,15 +53,17 @@ def write(store: MetricsStore, updates: range, **more: Any) -> None:
         )
 
 
-def grow(store: MetricsStore, updates: range, *, keep_every: int = 100, **sizes: int) -> None:
+def grow(
+    store: MetricsStore, updates: range, *, keep_every: int = 100, batch: int = BATCH, **sizes: int
+) -> None:
     """Updates as they come, thinned as they come; each `keep_every`th version has a checkpoint."""
     kept: set[int] = set()
-    for first in range(updates.start, updates.stop, BATCH):
-        batch = range(first, min(first + BATCH, updates.stop))
-        write(store, batch)
-        kept |= {one for one in batch if one % keep_every == 0}
+    for first in range(updates.start, updates.stop, batch):
+        new = range(first, min(first + batch, updates.stop))
+        write(store, new)
+        kept |= {one for one in new if one % keep_every == 0}
         with store._engine.begin() as connection:
-            thinning.thin(connection, kept | set(batch[-10:]), **sizes)
+            thinning.thin(connection, kept | set(new[-10:]), **sizes)
 
 
 def count(store: MetricsStore, table: str) -> int:
@@ -125,8 +127,8 @@ def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
     tmp_path: Path, store: MetricsStore
 ):
     # Two metrics an update and an evaluation every 50: 101,000 rows.
-    grow(store, range(1, 50_001), whole=512, per_level=128)
-    assert count(store, "events") <= thinning.WHOLE_EVENTS + BATCH
+    grow(store, range(1, 50_001), batch=100, whole=512, per_level=128)
+    assert count(store, "events") <= thinning.WHOLE_EVENTS + 100
     # 512 whole, 500 of kept versions; levels of 128 buckets of 16, 32, 64, ... updates: 5 full, one begun.
     assert count(store, "updates") < 512 + 500 + 6 * 128 + 64
     assert count(store, "spreads") < 3 * 6 * 128
