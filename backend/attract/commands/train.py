@@ -301,4 +301,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "state": result.state,
         "error": result.error,
         "findings": [finding.model_dump(mode="json") for finding in result.findings],
+        "check": None
+        if result.check is None
+        else [finding.model_dump(mode="json") for finding in result.check],
     }

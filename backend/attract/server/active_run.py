@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -115,7 +116,15 @@ class ActiveRun:
             title=games.title_of(module.reference.name),
         )
         resumed_from = record.directory.resumed_from() if resume else ""
-        config = collection_config(settings, self.run_id, module.reference, resumed_from=resumed_from)
+        # Drawn, since a start that trained nothing leaves nothing that counts it.
+        first_lease_id = 1 + secrets.randbits(40) if resume else 1
+        config = collection_config(
+            settings,
+            self.run_id,
+            module.reference,
+            resumed_from=resumed_from,
+            first_lease_id=first_lease_id,
+        )
         self._core = CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes))
         sha256 = module.reference.sha256
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
@@ -297,6 +306,10 @@ class ActiveRun:
         """What the relay has made of a worker's words."""
         self.browsers.received(connection_id, message)
 
+    def asked(self, connection_id: int) -> None:
+        """The relay has sent a worker an act."""
+        self._core.asked(connection_id, self._clock())
+
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
@@ -361,6 +374,7 @@ class ActiveRun:
         """A browser has checked the game: its findings are told; one that cannot be played ends the run."""
         if self.is_ending:
             return
+        self._progress.check = check.findings
         for one in check.findings:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._news.report(report)

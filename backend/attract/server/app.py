@@ -21,6 +21,7 @@ from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
 from attract.server.run_service import RunService
 from attract.server.sockets import SocketHub
+from attract.server.tokens import chosen_tokens
 from attract.settings import ServerSettings
 
 
@@ -35,11 +36,14 @@ def build_app(
     Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
     `ws_max_size=settings.max_frame_bytes`: what `serving.uvicorn_options` gives.
 
-    Raises: RuntimeError: when a route declares no role.
+    Raises:
+        RuntimeError: when a route declares no role.
+        ConfigurationError: for a token that cannot be used, or a folder of sessions that is damaged.
     """
     guard = Guard(settings, clock)
-    if settings.worker_token is not None:
-        guard.accept(settings.worker_token, "worker")
+    guard.access.check()
+    for role, token in chosen_tokens(settings).items():
+        guard.accept(token, role, tier=settings.worker_tier if role == "worker" else "local")
     web_dir = settings.web_dir or PACKAGE_DIR / "web"
     build = read_build(web_dir)
     games = GameLibrary(settings.project_dir, web_dir)

@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import hashlib
 import json
 import logging
 import os
@@ -32,8 +31,8 @@ log = logging.getLogger(__name__)
 class AuditTrail:
     """Appends lines; owned by the app, used on its event loop. Several servers may share a runs folder.
 
-    A line never holds a secret: a credential is named by `credential_id`. A disk that takes no writes changes
-    nothing else: the line is lost, and the log says so once.
+    A line never holds a secret: a credential is named by its digest, or its entry in the list of sessions and
+    invitations. A disk that takes no writes changes nothing else: the line is lost, and the log says so once.
     """
 
     def __init__(self, runs_dir: Path, clock: Callable[[], float]) -> None:
@@ -69,13 +68,6 @@ class AuditTrail:
             if not self._is_refused:
                 log.warning("what is done to this server is not being recorded: %s", error.strerror)
             self._is_refused = True
-
-
-def credential_id(secret: str | None) -> str | None:
-    """What a token or session is called in a line: the first 32 bits of its digest; None for none."""
-    if not secret:
-        return None
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _short(value: Detail) -> Detail:

@@ -91,7 +91,7 @@ class RunService:
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
-        self._hosts: dict[int, tuple[Hello, Tier]] = {}
+        self._hosts: dict[int, tuple[Hello, Tier, str]] = {}
         self._members: dict[int, ActiveRun] = {}
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
@@ -369,18 +369,18 @@ class RunService:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return document
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
 
         Raises: ProtocolError: when the worker's run is not the active one.
         """
         run = self.active
         if hello.role == "host":
-            self._hosts[connection_id] = (hello, tier)
+            self._hosts[connection_id] = (hello, tier, identity)
             self._checker.host_came(connection_id, tier)
             if run is not None:
                 self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier, identity)
             elif self._hub is not None:
                 self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
                 self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
@@ -393,7 +393,7 @@ class RunService:
                 fix="end this worker; the host is told of the next run",
             )
         self._members[connection_id] = run
-        run.browsers.connected(connection_id, hello, tier)
+        run.browsers.connected(connection_id, hello, tier, identity)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message; what comes for a run that has ended is dropped.
@@ -481,11 +481,11 @@ class RunService:
         if train:
             self.audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
             run.finished.add_done_callback(self._run_ended)
-        for connection_id, (hello, tier) in list(self._hosts.items()):
+        for connection_id, (hello, tier, identity) in list(self._hosts.items()):
             # A host that came while the learner was being started is in already.
             if self._members.get(connection_id) is not run:
                 self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier, identity)
         return run.view()
 
     @contextlib.asynccontextmanager

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from attract.server import audit_trail
-from attract.server.audit_trail import AUDIT_FILE, AuditTrail, credential_id
+from attract.server.audit_trail import AUDIT_FILE, AuditTrail
+from attract.server.guard import token_key
 from gateway_world import GatewayWorld, gateway
 from waiting import until
 
@@ -26,7 +27,7 @@ def of(world: GatewayWorld, action: str) -> list[dict[str, Any]]:
 
 async def test_watched_starts_stops_joins_and_refusals_are_recorded_with_who_did_it(tmp_path: Path):
     async with gateway(tmp_path) as world:
-        admin = credential_id(world.guard.admin_token)
+        admin = token_key(world.guard.admin_token)
         fleet = world.fleet()
         async with fleet.joined():
             body = {"game": "counting", "settings": {"collection": {"num_workers": 2}}}
@@ -52,12 +53,12 @@ async def test_watched_starts_stops_joins_and_refusals_are_recorded_with_who_did
         assert [(one["run"], one["state"]) for one in of(world, "run_ended")] == [(run, "stopped")]
         joined = of(world, "joined")
         assert {(one["role"], one["tier"], one["credential"]) for one in joined} == {
-            ("host", "local", credential_id(fleet.token)),
-            ("worker", "local", credential_id(fleet.token)),
+            ("host", "local", token_key(fleet.token)),
+            ("worker", "local", token_key(fleet.token)),
         }
         assert len({one["connection"] for one in joined}) == 3
         by_http, by_socket = of(world, "refused")
-        assert (by_http["status"], by_http["credential"]) == (401, credential_id("guessed"))
+        assert (by_http["status"], by_http["credential"]) == (401, token_key("guessed"))
         assert "role" not in by_http
         assert by_socket["code"] == "token"
         assert {one["address"] for one in written if one["action"] in ("refused", "joined", "requested")} == {

@@ -2,6 +2,53 @@
 import type { CheckedPlay, GameDescription, GameReference, ParameterDistribution } from "./messages.gen.ts";
 
 /**
+ * Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave.
+ */
+export interface AccessView {
+  sessions: SessionEntry[];
+  invitations: InvitationEntry[];
+}
+/**
+ * One browser that is signed in.
+ */
+export interface SessionEntry {
+  entry_id: string;
+  role: "admin" | "viewer";
+  /**
+   * UTC, ISO 8601.
+   */
+  created: string;
+  /**
+   * When it was last used, to some minutes.
+   */
+  seen: string;
+  /**
+   * What the browser says of itself.
+   */
+  agent: string;
+  /**
+   * It is the one that asks.
+   */
+  is_own: boolean;
+}
+/**
+ * One join link that works.
+ */
+export interface InvitationEntry {
+  entry_id: string;
+  tier: "local" | "invited";
+  /**
+   * What it was made for.
+   */
+  note: string;
+  created: string;
+  expires: string;
+  /**
+   * Open sockets of hosts and workers that came by it.
+   */
+  sockets: number;
+}
+/**
  * One thing that a check found out about a game, in its author's own places.
  */
 export interface CheckFinding {
@@ -285,6 +332,26 @@ export interface MetricsView {
   series: MetricSeries[];
 }
 /**
+ * Answer to `POST /api/session`; the session itself is in a Strict cookie that scripts cannot read.
+ */
+export interface OpenedSession {
+  info: ServerInfo;
+  /**
+   * A second secret, sent as `x-attract-key` by what changes things: cookies reach every port.
+   */
+  key: string;
+}
+/**
+ * Body of `GET /api/info`.
+ */
+export interface ServerInfo {
+  version: string;
+  build: string;
+  active_run: string | null;
+  lan: boolean;
+  role: "admin" | "viewer";
+}
+/**
  * Server-sent event `policy`: a version was announced.
  */
 export interface PolicyView {
@@ -357,7 +424,7 @@ export interface RunSummary {
    * The game's, as `GET /api/games` has it.
    */
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   /**
    * UTC, ISO 8601: a label, nothing is decided by it.
    */
@@ -382,7 +449,7 @@ export interface RunView {
   run_id: string;
   game: string;
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   created: string;
   seed: number;
   policy_version: number;
@@ -420,17 +487,7 @@ export interface RunView {
   };
 }
 /**
- * Body of `GET /api/info`.
- */
-export interface ServerInfo {
-  version: string;
-  build: string;
-  active_run: string | null;
-  lan: boolean;
-  role: "admin" | "viewer";
-}
-/**
- * Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a Strict cookie.
+ * Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session.
  */
 export interface Session {
   token: string;
