@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from attract.runs.log_lines import show_logs
 from attract.server.app import build_app
 from attract.server.learner_link import spawn_learner
 from attract.server.listening import Listening, listening_sockets
@@ -33,6 +34,8 @@ def create_app() -> FastAPI:
     Raises: ConfigurationError: for a variable whose value cannot work.
     """
     settings = ServerSettings.from_environment(os.environ)
+    if {"log_format", "log_level"} & settings.model_fields_set:
+        show_logs(settings.log_format, settings.log_level)
     app = build_app(settings, spawn_learner)
     settle_memory()
     earlier = listening_sockets()

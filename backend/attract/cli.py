@@ -17,6 +17,7 @@ from attract.commands.interrupt import Terminated
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError
 from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, SettingFlags, mistake
+from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
 from attract.settings import ServerSettings
 from attract.variables import PREFIX, unread_variables
 
@@ -50,6 +51,8 @@ def train(
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     port: Annotated[int | None, Parameter(group=SERVER)] = None,
     lan: Annotated[bool, Parameter(negative=(), group=SERVER)] = False,
+    log_format: Annotated[Literal["text", "json"] | None, Parameter(group=SERVER)] = None,
+    log_level: Annotated[Literal["debug", "info", "warning", "error"] | None, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
@@ -87,6 +90,10 @@ def train(
         Port of the dashboard; by default 8000, or a free one when that is busy.
     lan
         Listen on the local network too, for devices with a join link.
+    log_format
+        Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
+    log_level
+        The least that is logged; by default info in the run's files, and on stderr warnings alone.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
@@ -103,6 +110,8 @@ def train(
     server = _server_settings(
         port=port,
         lan=lan or None,
+        log_format=log_format,
+        log_level=log_level,
         runs_dir=runs_dir,
         project_dir=Path(game).parent if own_game else None,
     )
@@ -162,6 +171,8 @@ def serve(
     host: str | None = None,
     port: int | None = None,
     lan: Annotated[bool, Parameter(negative=())] = False,
+    log_format: Literal["text", "json"] | None = None,
+    log_level: Literal["debug", "info", "warning", "error"] | None = None,
     runs_dir: Path | None = None,
     project_dir: Path | None = None,
 ) -> int:
@@ -175,6 +186,10 @@ def serve(
         Port to listen on; by default $ATTRACT_PORT or 8000. A busy one is refused.
     lan
         Listen on the local network too, for devices with a join link.
+    log_format
+        Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
+    log_level
+        The least that is logged; by default info in the run's files, and on stderr warnings alone.
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     project_dir
@@ -186,7 +201,13 @@ def serve(
     return run_async(
         serve_dashboard(
             _server_settings(
-                host=host, port=port, lan=lan or None, runs_dir=runs_dir, project_dir=project_dir
+                host=host,
+                port=port,
+                lan=lan or None,
+                log_format=log_format,
+                log_level=log_level,
+                runs_dir=runs_dir,
+                project_dir=project_dir,
             )
         )
     )
@@ -379,6 +400,26 @@ def bench(
 
 
 @app.command
+def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None) -> int:
+    """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
+
+    Parameters
+    ----------
+    run
+        A run id, also of a run in the trash, or `latest`: the newest run, with a policy or without.
+    out
+        The file; by default <run>-report.zip in the current folder.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    """
+    from attract.commands.report import pack_report
+
+    written, said = pack_report(run, _server_settings(runs_dir=runs_dir).runs_dir, out, os.environ)
+    print(f"wrote {written}", *said, sep="\n")
+    return DONE
+
+
+@app.command
 def doctor() -> int:
     """Report what this machine has and lacks, with the command that mends it."""
     from attract.doctor import examine
@@ -430,5 +471,10 @@ def _flags() -> dict[str, str]:
 
 
 def _server_settings(**given: Any) -> ServerSettings:
-    """Server settings from flags, with the environment below them."""
-    return ServerSettings.from_environment(os.environ, **given)
+    """Server settings from flags, with the environment below them; logs are shown where that is asked for."""
+    server = ServerSettings.from_environment(os.environ, **given)
+    if {"log_format", "log_level"} & server.model_fields_set:
+        show_logs(server.log_format, server.log_level)
+        # The learner and the browser's process are told so.
+        os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
+    return server

@@ -212,6 +212,10 @@ class ServerSettings(Settings):
     """The same for the size of what it sends."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
+    log_format: Literal["text", "json"] = "text"
+    """Of the lines of every log: the run's files and, where it is given, stderr."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The least that is logged."""
     admin_token: str | None = Field(default=None, repr=False)
     """The admin's token, of one's own choice; else a new one is made at each start, and printed."""
     admin_token_file: Path | None = None
@@ -286,6 +290,8 @@ SERVER_VARIABLES = {
     "ATTRACT_ADMIN_TOKEN": "admin_token",
     "ATTRACT_ADMIN_TOKEN_FILE": "admin_token_file",
     "ATTRACT_WORKER_TOKEN": "worker_token",
+    "ATTRACT_LOG_FORMAT": "log_format",
+    "ATTRACT_LOG_LEVEL": "log_level",
     "ATTRACT_WORKER_TOKEN_FILE": "worker_token_file",
     "ATTRACT_WORKER_TIER": "worker_tier",
     "ATTRACT_INVITE_SECONDS": "invite_seconds",

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
@@ -77,6 +78,9 @@ async def running_gateway(
     settings = settings.model_copy(update={"host": host, "port": port})
     app: FastAPI = build_app(settings, start_learner)
     options: dict[str, Any] = {"log_level": "warning", "lifespan": "on", **uvicorn_options(settings)}
+    if logging.getLogger().handlers:
+        # Shown by us: uvicorn's own lines have the same form.
+        options["log_config"] = None
     server = _Server(uvicorn.Config(around(app), **options))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:

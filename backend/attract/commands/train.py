@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import functools
 import json
+import logging
 import signal
 import sys
 from collections.abc import Mapping
@@ -30,9 +31,10 @@ from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
 from attract.server.run_service import RunService
 from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
+from attract.terminal import Display, create_display, finding_text, lesson_text, log_text, printable
 
 REFRESH_SECONDS = 0.25
+log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,6 +234,8 @@ class _Standing:
 
 def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
     kind = event.get("event")
+    said = " ".join(str(value) for name, value in event.items() if name != "event")
+    log.info("the headless browser: %s %s", kind, printable(said))
     if kind in ("page_error", "failed") or (kind == "console" and event.get("level") == "error"):
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":

@@ -5,13 +5,15 @@ import os
 import sys
 
 from attract.learner.process import run
+from attract.runs.log_lines import logging_of
 
 
 def main() -> int:
     """Parse the command line and run; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m attract.learner")
     parser.add_argument("--fd", type=int, required=True, help="inherited socket, see attract.schema.learner")
-    return run(parser.parse_args().fd)
+    log_format, level = logging_of(os.environ)
+    return run(parser.parse_args().fd, log_format, level)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The learner's process: inherited socket in, one loop on the main thread, gone when its parent is gone."""
 
 import ctypes
+import logging
 import os
 import queue
 import signal
@@ -8,13 +9,13 @@ import socket
 import sys
 import threading
 import traceback
-from datetime import UTC, datetime
 from pathlib import Path
 
 from attract.allocator import keep_freed_memory
 from attract.errors import CheckpointError, ConfigurationError, FederationError
 from attract.learner.channel import Channel
 from attract.runs.log_files import redirect_output
+from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
 
 ORPHAN_SECONDS = 1.0
@@ -28,11 +29,13 @@ _TEXT_LIMIT = 20_000
 HOPELESS = (ConfigurationError, CheckpointError)
 """Failures that another learner in the place of this one would meet again."""
 
+log = logging.getLogger(__name__)
+
 Incoming = ToLearner | Exception | None
 """What the main thread is woken by: a message, a failure on another thread, or the parent's end."""
 
 
-def run(fd: int) -> int:
+def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -> int:
     """Serve one gateway over the socket `fd` until it says `shutdown` or goes away.
 
     Returns: exit code: 0, or 1 after a failure, which was reported as `failed`.
@@ -41,6 +44,7 @@ def run(fd: int) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent()
     keep_freed_memory()
+    show_logs(log_format, log_level)
     sys.setswitchinterval(SWITCH_SECONDS)
     channel = Channel(socket.socket(fileno=fd))
     inbox: queue.SimpleQueue[Incoming] = queue.SimpleQueue()
@@ -50,7 +54,7 @@ def run(fd: int) -> int:
         _serve(channel, inbox)
     except Exception as error:
         stack = traceback.format_exc()
-        print(stack, file=sys.stderr, flush=True)
+        log.exception("the learner failed")
         text = f"{type(error).__name__}: {error}"
         is_final = error.is_final if isinstance(error, FederationError) else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
@@ -108,8 +112,8 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     if not isinstance(begin, Begin):
         raise RuntimeError(f"expected begin as the first message, got {begin.type!r}")
     redirect_output(Path(begin.run_dir) / "logs")
-    stamp = datetime.now(UTC).isoformat(timespec="seconds")
-    print(f"{stamp} learner of {begin.run_id}, process {os.getpid()}", flush=True)
+    bind(run=begin.run_id)
+    log.info("learner of %s, process %d", begin.run_id, os.getpid())
     learner = Learner(begin, channel.send, inbox.put)
     try:
         learner.start()

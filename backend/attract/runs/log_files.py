@@ -4,11 +4,12 @@ import faulthandler
 import logging
 import os
 import sys
-import time
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from typing_extensions import override
+
+from attract.runs.log_lines import LogFormat, LogLevel, create_formatter
 
 GATEWAY_LOG, LEARNER_LOG = "gateway.log", "learner.log"
 MAX_BYTES = 1 << 20
@@ -19,19 +20,21 @@ PACKAGE = "attract"
 class RunLog(RotatingFileHandler):
     """Keeps what the gateway logs while a run is active, stacks included; owned by the run's record."""
 
-    def __init__(self, folder: Path) -> None:
-        """Listen until `close`; the file is made with the first line."""
+    def __init__(
+        self, folder: Path, log_format: LogFormat = "text", level: LogLevel = "info", **ids: str | int
+    ) -> None:
+        """Listen until `close`; the file is made with the first line. `ids` are in every line."""
         folder.mkdir(exist_ok=True)
         super().__init__(
             folder / GATEWAY_LOG, maxBytes=MAX_BYTES, backupCount=1, encoding="utf-8", delay=True
         )
-        formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")
-        formatter.converter = time.gmtime
-        self.setFormatter(formatter)
+        self.setFormatter(create_formatter(log_format, **ids))
+        self.setLevel(level.upper())
         self._logger = logging.getLogger(PACKAGE)
         self._logger.addHandler(self)
         self._level, self._shown = self._logger.level, logging.lastResort
-        self._logger.setLevel(logging.INFO)
+        # Shown on stderr too, it has a level of its own.
+        self._logger.setLevel(min(self.level, self._level or self.level))
         if self._shown is not None and not logging.getLogger().handlers:
             # Python shows warnings on stderr only while nobody listens; they are to be seen there still.
             self._logger.addHandler(self._shown)

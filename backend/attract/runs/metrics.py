@@ -1,7 +1,7 @@
 """The metrics store: one transaction per update in SQLite, and what the dashboard asks of it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,15 @@ from sqlalchemy import (
     event,
     func,
     insert,
+    literal,
     literal_column,
     select,
+    union,
+    union_all,
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from attract.runs.thinning import thin
 from attract.schema.api import MetricSeries, MetricsView
 
 SCHEMA = MetaData()
@@ -48,6 +52,25 @@ METRICS = Table(
     Column("value", Float, nullable=False),
     sqlite_with_rowid=False,
 )
+BUCKETS = Table(
+    "buckets",
+    SCHEMA,
+    Column("update", Integer, primary_key=True),
+    Column("level", Integer, nullable=False),
+)
+"""Old updates, several in one, called by the last of them: see `attract.runs.thinning`."""
+SPREADS = Table(
+    "spreads",
+    SCHEMA,
+    Column("name", String, primary_key=True),
+    Column("update", Integer, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("mean", Float, nullable=False),
+    Column("low", Float, nullable=False),
+    Column("high", Float, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What a bucket keeps of each metric."""
 EVENTS = Table(
     "events",
     SCHEMA,
@@ -136,8 +159,19 @@ class MetricsStore:
                 _put_fact(connection, key, data)
             return [_add_event(connection, kind, data) for kind, data in events]
 
+    def thin(self, versions: Collection[int]) -> None:
+        """Make what has grown old smaller, as `thinning.thin`; rows of `versions` stay."""
+        with self._engine.begin() as connection:
+            thin(connection, versions)
+
     def add_metrics(self, update: int, values: dict[str, float]) -> None:
-        """Add (or replace) metrics of an update that is already there; an evaluation's, for instance."""
+        """Add (or replace) metrics of an update that is already there; an evaluation's, for instance.
+
+        Those of one that has gone into a bucket since stand at the bucket.
+        """
+        query = select(func.min(UPDATES.c.update)).where(UPDATES.c.update >= update)
+        with self._engine.connect() as connection:
+            update = connection.execute(query).scalar() or update
         finite = [
             {"name": name, "update": update, "value": value}
             for name, value in values.items()
@@ -197,14 +231,18 @@ class MetricsStore:
         with self._engine.begin() as connection:
             connection.execute(delete(METRICS).where(METRICS.c.update > update))
             connection.execute(delete(UPDATES).where(UPDATES.c.update > update))
+            connection.execute(delete(SPREADS).where(SPREADS.c.update > update))
+            connection.execute(delete(BUCKETS).where(BUCKETS.c.update > update))
 
     def rows(self) -> list[tuple[int, int, dict[str, float]]]:
-        """Update, agent steps and metrics of every row that has any, in order."""
-        query = (
-            select(UPDATES.c.update, UPDATES.c.agent_steps, METRICS.c.name, METRICS.c.value)
-            .join(METRICS, UPDATES.c.update == METRICS.c.update)
-            .order_by(UPDATES.c.update)
+        """Update, agent steps and metrics of every row that has any, in order; of a bucket its means."""
+        whole = select(UPDATES.c.update, UPDATES.c.agent_steps, METRICS.c.name, METRICS.c.value).join(
+            METRICS, UPDATES.c.update == METRICS.c.update
         )
+        thinned = select(UPDATES.c.update, UPDATES.c.agent_steps, SPREADS.c.name, SPREADS.c.mean).join(
+            SPREADS, UPDATES.c.update == SPREADS.c.update
+        )
+        query = union_all(thinned, whole).order_by(literal_column("1"))
         found: dict[int, tuple[int, int, dict[str, float]]] = {}
         with self._engine.connect() as connection:
             for update, agent_steps, name, value in connection.execute(query):
@@ -214,9 +252,7 @@ class MetricsStore:
     def names(self) -> list[str]:
         """All metric names, sorted."""
         with self._engine.connect() as connection:
-            return list(
-                connection.execute(select(METRICS.c.name).distinct().order_by(METRICS.c.name)).scalars()
-            )
+            return list(connection.execute(union(select(METRICS.c.name), select(SPREADS.c.name))).scalars())
 
     def query(
         self,
@@ -243,7 +279,9 @@ class MetricsStore:
             rows = connection.execute(query).all()
             buckets = _Buckets([row.update for row in rows], max_points)
             # By name, so that SQLite reads each in the order it lies in: half the time of one query for all.
-            found = [(name, connection.execute(_POINTS, buckets.of(name)).all()) for name in wanted]
+            is_thinned = connection.execute(select(func.count()).select_from(BUCKETS)).scalar()
+            points_of = _ALL_POINTS if is_thinned else _POINTS
+            found = [(name, connection.execute(points_of, buckets.of(name)).all()) for name in wanted]
         # A bucket is on the axis when any series has a value in it.
         used = sorted({point.bucket for _, points in found for point in points})
         place = {bucket: index for index, bucket in enumerate(used)}
@@ -294,6 +332,40 @@ _POINTS = (
     .group_by(literal_column("bucket"))
     .order_by(literal_column("bucket"))
 )
+
+
+_BOTH = union_all(
+    select(
+        _BUCKET.label("bucket"),
+        literal(1).label("number"),
+        METRICS.c.value.label("mean"),
+        METRICS.c.value.label("low"),
+        METRICS.c.value.label("high"),
+    )
+    .where(METRICS.c.name == bindparam("name"))
+    .where(METRICS.c.update.between(bindparam("first"), bindparam("last"))),
+    select(
+        ((SPREADS.c.update - bindparam("first")) * bindparam("most") // bindparam("span")).label("bucket"),
+        SPREADS.c.number,
+        SPREADS.c.mean,
+        SPREADS.c.low,
+        SPREADS.c.high,
+    )
+    .where(SPREADS.c.name == bindparam("name"))
+    .where(SPREADS.c.update.between(bindparam("first"), bindparam("last"))),
+).subquery()
+_ALL_POINTS = (
+    select(
+        _BOTH.c.bucket,
+        func.sum(_BOTH.c.number).label("number"),
+        (func.sum(_BOTH.c.number * _BOTH.c.mean) / func.sum(_BOTH.c.number)).label("mean"),
+        func.min(_BOTH.c.low).label("low"),
+        func.max(_BOTH.c.high).label("high"),
+    )
+    .group_by(_BOTH.c.bucket)
+    .order_by(_BOTH.c.bucket)
+)
+"""As `_POINTS`, of a run that has grown old."""
 
 
 def _series(name: str, points: Sequence[Any], place: Mapping[int, int]) -> MetricSeries:

@@ -97,7 +97,10 @@ def build_app(
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(
-        GuardMiddleware, guard=guard, routes=app.routes, request_seconds=settings.request_seconds
+        GuardMiddleware,
+        guard=guard,
+        routes=app.routes,
+        request_seconds=settings.request_seconds,
     )
     app.state.service = service
     app.state.guard = guard

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.schema.api import Problem
 from attract.server.access_store import AccessStore, KeptSession, Tier
+from attract.server.audit_trail import AuditTrail, Detail
 from attract.server.names import ServerNames
 from attract.server.tokens import check_token
 from attract.settings import ServerSettings
@@ -91,6 +92,8 @@ class _Shown:
     grant: Grant | None
     session: KeptSession | None = None
     by_cookie: bool = False
+    name: str | None = None
+    """What the credential is called in the audit trail, valid or not."""
 
 
 class Guard:
@@ -108,6 +111,8 @@ class Guard:
         self.access = AccessStore(settings.runs_dir)
         self.refused: Counter[int] = Counter()
         """How many requests were turned away before any route, by HTTP status."""
+        self.audit = AuditTrail(settings.runs_dir, clock)
+        """Who came, was turned away, or changed something."""
         self.admin_token = self.issue("admin")
 
     def issue(
@@ -196,6 +201,16 @@ class Guard:
             return None
         return Refusal(403, f"this needs the {required}'s token, yours is a {shown.grant.role}'s")
 
+    def who(self, scope: Scope) -> dict[str, Detail]:
+        """Who asks, for the audit trail: no secret is in it."""
+        shown, client = self._shown(Headers(scope=scope)), scope.get("client")
+        return {
+            "address": client[0] if client else None,
+            "role": None if shown.grant is None else shown.grant.role,
+            "tier": None if shown.grant is None else shown.grant.tier,
+            "credential": shown.name,
+        }
+
     def credential(self, scope: Scope) -> Grant | None:
         """The credential that a request carries, whatever its route asks."""
         return self._shown(Headers(scope=scope)).grant
@@ -203,7 +218,8 @@ class Guard:
     def _shown(self, headers: Headers) -> _Shown:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return _Shown(self.grant_of(token.strip()))
+            token = token.strip()
+            return _Shown(self.grant_of(token), name=token_key(token))
         if "cookie" not in headers:
             return _Shown(None)
         try:
@@ -213,7 +229,8 @@ class Guard:
         morsel = cookies.get(self.access.cookie_name)
         session = None if morsel is None else self.access.session(morsel.value)
         grant = None if session is None else Grant(session.role, "local", entry=session.id)
-        return _Shown(grant, session, by_cookie=True)
+        name = None if morsel is None else token_key(morsel.value)
+        return _Shown(grant, session, by_cookie=True, name=name if session is None else session.id)
 
     def _forget_expired(self) -> None:
         now = self._clock()
@@ -224,11 +241,18 @@ class Guard:
 class GuardMiddleware:
     """Pure ASGI, so that websockets pass through it too; stands before everything else of the app."""
 
-    def __init__(self, app: ASGIApp, guard: Guard, routes: list[BaseRoute], request_seconds: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        guard: Guard,
+        routes: list[BaseRoute],
+        request_seconds: float,
+    ) -> None:
         self._app = app
         self._guard = guard
         self._routes = routes
         self._request_seconds = request_seconds
+        self._audit = guard.audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the security headers added."""
@@ -237,6 +261,7 @@ class GuardMiddleware:
             if names.is_open_to(scope) and names.is_known_host(scope) and names.is_own_origin(scope):
                 await self._app(scope, receive, send)
             else:
+                self._audit.write("refused", code="origin", path=scope["path"], **self._guard.who(scope))
                 await receive()
                 await send({"type": "websocket.close", "code": 4003, "reason": "Host or Origin"})
             return
@@ -247,9 +272,28 @@ class GuardMiddleware:
         refusal = self._refusal(scope)
         if refusal is not None:
             self._guard.refused[refusal.status] += 1
+            self._audit.write("refused", status=refusal.status, **self._what(scope), **self._guard.who(scope))
             await _answer(refusal, answer)
             return
+        if scope["method"] not in SAFE_METHODS:
+            answer = self._noted(scope, answer)
         await self._app(scope, _Body(receive, self._request_seconds).receive, answer)
+
+    def _noted(self, scope: Scope, send: Send) -> Send:
+        """Whoever changes something stands in the audit trail, with what came of it."""
+        # Before it is done: a session that ends itself is gone by then.
+        who = self._guard.who(scope)
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                self._audit.write("requested", status=status, **self._what(scope), **who)
+            await send(message)
+
+        return answer
+
+    def _what(self, scope: Scope) -> dict[str, Detail]:
+        return {"method": scope["method"], "path": scope["path"]}
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         names = self._guard.names

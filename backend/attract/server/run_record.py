@@ -19,6 +19,7 @@ from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
+from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunState, RunView
@@ -43,8 +44,16 @@ class RunRecord:
     the disk refuses, what must be kept waits for room; what only tells of the moment is let go.
     """
 
-    def __init__(self, directory: RunDirectory, events: EventHub, *, track: bool = True) -> None:
-        """`track`: copy the metrics for other tools too; not for a run that is only looked at."""
+    def __init__(
+        self,
+        directory: RunDirectory,
+        events: EventHub,
+        *,
+        track: bool = True,
+        log_format: LogFormat = "text",
+        log_level: LogLevel = "info",
+    ) -> None:
+        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at."""
         self.directory = directory
         self.disk = DiskWatch()
         self._events = events
@@ -53,7 +62,7 @@ class RunRecord:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
         self._uncopied: deque[UpdateRow] = deque()
         """Committed rows that the trackers have not seen."""
-        self._log = RunLog(directory.logs) if track else None
+        self._log = RunLog(directory.logs, log_format, log_level, run=directory.run_id) if track else None
         log.info("run %s begins, Attract %s", directory.run_id, __version__)
 
     async def commit_update(
@@ -90,6 +99,7 @@ class RunRecord:
             tracker.write(row.agent_steps, row.values)
         if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
             self.directory.prune()
+            self._store.thin(frozenset(self.directory.versions()))
 
     async def rewind(self, update: int) -> None:
         """Forget updates after `update`, which a resumed run does anew."""

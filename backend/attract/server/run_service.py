@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attract.errors import AttractError, ConfigurationError, ProtocolError
 from attract.presets import layer_settings
 from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
+from attract.runs.log_lines import bind
 from attract.runs.metrics import Event
 from attract.schema import close_codes
 from attract.schema.api import (
@@ -31,6 +32,7 @@ from attract.schema.messages import (
     WelcomeHost,
 )
 from attract.server.active_run import ActiveRun
+from attract.server.audit_trail import AuditTrail
 from attract.server.events import EventHub, Kind
 from attract.server.game_checker import GameChecker
 from attract.server.games import GameLibrary, GameModule
@@ -94,6 +96,7 @@ class RunService:
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
         self.events = EventHub()
+        self.audit = AuditTrail(settings.runs_dir, clock)
         self.host_restarts = 0
         """Times that the command line had to start its headless browser again."""
 
@@ -402,7 +405,13 @@ class RunService:
             return
         run = self._members.get(connection_id)
         if run is not None and run is self.active:
-            run.browsers.received(connection_id, message)
+            try:
+                run.browsers.received(connection_id, message)
+            except ProtocolError:
+                # For the line that tells of it: which lease was it about?
+                if (lease_id := getattr(message, "lease_id", None)) is not None:
+                    bind(lease=int(lease_id))
+                raise
         elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
             log.debug("a host sent %s without a run", message.type)
 
@@ -440,10 +449,19 @@ class RunService:
     ) -> RunView:
         if self._hub is None:
             raise RuntimeError("expected attach() before a run is started")
+        # Every task of the run is started from here, or from a task that was.
+        bind(run=directory.run_id)
+        record = RunRecord(
+            directory,
+            self.events,
+            track=train,
+            log_format=self._settings.log_format,
+            log_level=self._settings.log_level,
+        )
         run = ActiveRun(
             settings,
             module,
-            RunRecord(directory, self.events, track=train),
+            record,
             hub=self._hub,
             games=self._games,
             start_learner=self._start_learner,
@@ -460,6 +478,9 @@ class RunService:
         except BaseException:
             self._active = None
             raise
+        if train:
+            self.audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
+            run.finished.add_done_callback(self._run_ended)
         for connection_id, (hello, tier, identity) in list(self._hosts.items()):
             # A host that came while the learner was being started is in already.
             if self._members.get(connection_id) is not run:
@@ -498,6 +519,11 @@ class RunService:
             deterministic=own.deterministic if deterministic is None else deterministic,
             seed=own.seed if seed is None else seed,
         )
+
+    def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:
+        if not finished.cancelled() and finished.exception() is None:
+            result = finished.result()
+            self.audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
 
     def _require_active(self, run_id: str) -> ActiveRun:
         if self.active is None or self.active.run_id != run_id:

@@ -13,10 +13,12 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from attract.errors import ProtocolError
 from attract.plain_text import plain
+from attract.runs.log_lines import bind, bound_ids
 from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
+from attract.server.audit_trail import Detail
 from attract.server.guard import Grant, Guard, Tier, token_key
 from attract.server.quiet_log import QuietFilter
 from attract.server.token_bucket import TokenBucket
@@ -150,6 +152,7 @@ class SocketHub:
         build: str | None,
     ) -> None:
         self._settings = settings
+        self._audit = guard.audit
         self._guard = guard
         self._handler = handler
         self._build = build
@@ -220,6 +223,8 @@ class SocketHub:
             await self._talk(websocket, connection)
         except ProtocolError as error:
             self.refused[error.code] += 1
+            address = websocket.client.host if websocket.client is not None else ""
+            self._audit.write("refused", code=error.code, address=address, **bound_ids())
             refusals.warning("a socket of %s is closed: %s", address, error.reason)
             _refuse(connection, error)
         except (WebSocketDisconnect, OSError):
@@ -237,15 +242,24 @@ class SocketHub:
             hello, grant = await self._hello(websocket)
         connection_id = next(self._ids)
         key = grant.entry or token_key(hello.token)
+        bind(connection=connection_id, host=hello.host_id)
+        who: dict[str, Detail] = {
+            "role": hello.role,
+            "tier": grant.tier,
+            "credential": key,
+            "address": websocket.client.host if websocket.client is not None else None,
+        }
         with _counted(self._per_token, key, self._settings.sockets_per_token, "with this token"):
             self._connections[connection_id] = connection
             self._grants[connection_id] = grant
+            self._audit.write("joined", **who, **bound_ids())
             try:
                 self._handler.connected(connection_id, hello, grant.tier, f"{key}@{network}")
                 await self._receive(websocket, connection_id)
             finally:
                 del self._connections[connection_id]
                 del self._grants[connection_id]
+                self._audit.write("left", **who, **bound_ids())
                 self._handler.disconnected(connection_id)
 
     def _close_entry(self, entry_id: str) -> None:

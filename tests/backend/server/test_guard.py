@@ -14,6 +14,12 @@ from attract.settings import ServerSettings
 BASE = "http://127.0.0.1:8000"
 
 
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the audit trail is written: `./runs` by default."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = 0.0

@@ -290,7 +290,7 @@ async def test_what_cannot_be_leaves_no_run_and_starts_no_learner(tmp_path: Path
         for attempt in attempts:
             with pytest.raises(ConfigurationError):
                 await attempt
-        assert [path.name for path in world.runs_dir.iterdir()] == [first.run_id]
+        assert [path.name for path in world.runs_dir.iterdir() if path.is_dir()] == [first.run_id]
         assert world.learner.lives == lives
 
 

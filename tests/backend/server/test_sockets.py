@@ -18,6 +18,12 @@ from attract.settings import ServerSettings
 from running_server import running_server
 
 
+@pytest.fixture(autouse=True)
+def runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the audit trail is written: `./runs` by default."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Handler:
     """Records what it is told; `refuse` makes it raise for a message."""
 

@@ -1,0 +1,204 @@
+"""`attract report`: packs what somebody needs to look into a run's trouble, and no secret, into a zip."""
+
+import contextlib
+import getpass
+import importlib.metadata
+import json
+import os
+import platform
+import socket
+import stat
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attract import __version__
+from attract.doctor import PACKAGE, PACKAGES, examine
+from attract.errors import ConfigurationError
+from attract.runs.directory import LATEST, TRASH, RunDirectory, check_run_id, list_run_ids
+from attract.runs.metrics import MetricsStore
+from attract.runs.scrubbing import Scrubber, own_folders
+
+TAIL_BYTES = 256 << 10
+"""Of each log, its end."""
+POINTS = 200
+"""Of each metric, with the extremes between them."""
+LOGS = ("gateway.log.1", "gateway.log", "learner.log.1", "learner.log")
+LEFT_OUT = (
+    "the game's code and its source map, checkpoints, weights and exported policies",
+    "what the game wrote to its console, and the audit trail: who joined, from where",
+    "tokens, cookies, invitations and passwords, also those in variables of the environment",
+    "names of this machine and its user, paths of home folders, addresses but the loopback ones",
+)
+PARTS = {
+    "settings.yaml": "the run's settings as it was started with them",
+    "game.json": "what the game says of itself: spaces, times, parameters",
+    "run.json": "how the run stood last: counters, state, error, findings, reports of checks and failures",
+    "metrics.json": f"every metric in at most {POINTS} points, with extremes",
+    "files.json": "names and sizes of the run's files",
+    "doctor.json": "what `attract doctor` finds on this machine",
+    "machine.json": "versions, system, cores",
+    **{f"logs/{name}": f"the last {TAIL_BYTES >> 10} KiB" for name in LOGS},
+}
+
+
+def pack_report(
+    run: str, runs_dir: Path, out: Path | None, environment: Mapping[str, str]
+) -> tuple[Path, list[str]]:
+    """Write the zip, readable by its owner alone; where it is, and lines that say what is in it and what not.
+
+    Args:
+        run: id of a run, also of one in the trash, or `latest`: the newest, whether it has a policy or not.
+        runs_dir: where runs are kept.
+        out: the file; None: `<run>-report.zip` here. One that is there is not replaced.
+        environment: of the process; its secrets are looked for in every text.
+
+    Raises: ConfigurationError: no such run, or the file cannot be made.
+    """
+    folder = _folder_of(run, runs_dir)
+    out = Path(f"{folder.name}-report.zip") if out is None else out
+    scrub = _scrubber(runs_dir, environment)
+    packed: dict[str, str] = {}
+    for name, make in _makers(folder).items():
+        try:
+            text = make()
+        except Exception as error:
+            # A report is wanted most where something is damaged.
+            text = f"this could not be read: {type(error).__name__}: {error}\n"
+        if text is not None:
+            packed[name] = scrub.text(text)
+    said = [
+        f"in it: {', '.join(packed)}",
+        *(f"  {name}: {PARTS[name]}" for name in packed),
+        "not in it:",
+        *(f"  {one}" for one in LEFT_OUT),
+        "Look through it before you send it: a game may write anything into its errors.",
+    ]
+    packed["CONTENTS.txt"] = (
+        "\n".join([f"Report of run {folder.name}, made by Attract {__version__}", *said]) + "\n"
+    )
+    _write(out, packed)
+    return out, said
+
+
+def _write(out: Path, packed: Mapping[str, str]) -> None:
+    try:
+        file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise ConfigurationError(
+            f"{out} is there already", setting="out", fix="remove it, or name another with --out"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(f"{out} cannot be written: {error.strerror}", setting="out") from None
+    with os.fdopen(file, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in packed.items():
+            archive.writestr(name, text)
+
+
+def _folder_of(run: str, runs_dir: Path) -> Path:
+    if run == LATEST:
+        known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
+        if not known:
+            raise ConfigurationError(
+                f"there is no run in {runs_dir}", setting="run", fix="name another --runs-dir"
+            )
+        run = known[0]
+    for place in (runs_dir, runs_dir / TRASH):
+        folder = place / check_run_id(run)
+        if folder.is_dir() and not folder.is_symlink():
+            return folder
+    raise ConfigurationError(
+        f"there is no run {run} in {runs_dir}, nor in its trash",
+        setting="run",
+        fix=f"`latest`, or one of: {', '.join(list_run_ids(runs_dir)[:5]) or 'none'}",
+    )
+
+
+def _scrubber(runs_dir: Path, environment: Mapping[str, str]) -> Scrubber:
+    with contextlib.suppress(OSError, KeyError):
+        user = getpass.getuser()
+        names = [socket.gethostname(), *([] if user == "root" else [user])]
+        folders = {"runs": runs_dir, "attract": PACKAGE, "python": Path(sys.prefix), "here": Path.cwd()}
+        return Scrubber(environment, own_folders(Path.home(), folders), names)
+    return Scrubber(environment, {}, [])
+
+
+def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
+    """Each part's text; None where the run has no such thing."""
+    directory = RunDirectory(folder, None)
+
+    def log_tail(name: str) -> Callable[[], str | None]:
+        return lambda: _tail(directory.logs / name)
+
+    return {
+        "settings.yaml": lambda: _tail(folder / "config.yaml"),
+        "game.json": lambda: _tail(folder / "game.json"),
+        "run.json": lambda: _kept_view(directory.metrics_path),
+        "metrics.json": lambda: _metrics(directory.metrics_path),
+        "files.json": lambda: _json(_files(folder)),
+        "doctor.json": lambda: _json([vars(one) for one in examine()]),
+        "machine.json": lambda: _json(_machine()),
+        **{f"logs/{name}": log_tail(name) for name in LOGS},
+    }
+
+
+def _tail(path: Path) -> str | None:
+    """The file's end, as far as it is text; a link is not followed."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(file, "rb") as stream:
+        size = os.fstat(file).st_size
+        stream.seek(max(0, size - TAIL_BYTES))
+        text = stream.read(TAIL_BYTES).decode(errors="replace")
+    # What stands before the first whole line may be the rest of a secret's.
+    return text.partition("\n")[2] if size > TAIL_BYTES else text
+
+
+def _kept_view(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with contextlib.closing(MetricsStore(path)) as store:
+        return _json(store.fact("view"))
+
+
+def _metrics(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    with contextlib.closing(MetricsStore(path)) as store:
+        view = store.query("run", max_points=POINTS)
+        return _json({"updates": store.last_update(), **view.model_dump(mode="json", exclude={"run_id"})})
+
+
+def _files(folder: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for path in sorted(folder.rglob("*"))[:2000]:
+        about = path.lstat()
+        if stat.S_ISREG(about.st_mode):
+            found[str(path.relative_to(folder))] = about.st_size
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    versions: dict[str, str] = {}
+    for name in (*PACKAGES, "numpy", "sqlalchemy", "websockets"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[name] = importlib.metadata.version(name)
+    return {
+        "attract": __version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "packages": versions,
+        # Names only: a value may be a secret.
+        "variables": sorted(name for name in os.environ if name.startswith("ATTRACT_")),
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, sort_keys=True, default=str) + "\n"
