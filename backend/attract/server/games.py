@@ -191,13 +191,14 @@ class GameLibrary:
             out, meta = Path(folder) / "game.js", Path(folder) / "meta.json"
             process = await asyncio.create_subprocess_exec(
                 str(find_esbuild(self._web_dir)),
-                str(path),
+                # As `output=input`: a path may hold an equals sign of its own.
+                f"game={path}",
                 "--bundle",
                 "--format=esm",
                 "--target=es2022",
                 f"--alias:{SDK}={find_sdk(self._web_dir)}",
                 "--sourcemap=linked",
-                f"--outfile={out}",
+                f"--outdir={folder}",
                 f"--metafile={meta}",
                 "--log-level=warning",
                 "--color=false",
