@@ -54,8 +54,8 @@ class Trainer:
 
 
 def newest_version(runs_dir: Path) -> int:
-    kept = [int(path.parent.name) for path in runs_dir.glob("kept/checkpoints/*/checkpoint.json")]
-    return max(kept, default=0)
+    names = [path.parent.name for path in runs_dir.glob("kept/checkpoints/*/checkpoint.json")]
+    return max((int(name) for name in names if name.isdecimal()), default=0)
 
 
 def wait_for_version(runs_dir: Path, version: int) -> None:

@@ -16,6 +16,7 @@ import yaml
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription, GameReference
+from attract.settings_file import read_settings_file
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
@@ -250,7 +251,7 @@ class RunDirectory:
 
     def read_config(self) -> dict[str, Any]:
         """What `write_config` wrote: `game`, `created`, `settings`."""
-        return yaml.safe_load(self.inside(self.path / "config.yaml").read_bytes())
+        return read_settings_file(self.inside(self.path / "config.yaml"))
 
     def write_game(self, reference: GameReference, description: GameDescription | None) -> None:
         """Write `game.json`: which module this run plays, by hash, and once known what it says of itself."""
