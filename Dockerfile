@@ -20,6 +20,8 @@ RUN pip install --no-cache-dir torch==2.13.0 --index-url https://download.pytorc
 COPY --from=build /src/dist/*.whl /tmp/
 RUN pip install --no-cache-dir /tmp/*.whl && rm /tmp/*.whl
 ENV ATTRACT_RUNS_DIR=/runs
+# Loopback names count on loopback alone, and a published port comes over the container's network.
+ENV ATTRACT_ALLOWED_HOSTS=localhost,127.0.0.1
 VOLUME /runs
 EXPOSE 8000
 CMD ["attract", "serve", "--lan"]

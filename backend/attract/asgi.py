@@ -11,10 +11,12 @@ from fastapi import FastAPI
 
 from attract.runs.log_lines import show_logs
 from attract.server.app import build_app
+from attract.server.guard import Guard
 from attract.server.learner_link import spawn_learner
+from attract.server.links import dashboard_url
 from attract.server.listening import Listening, listening_sockets
 from attract.server.memory import settle_memory
-from attract.settings import ServerSettings
+from attract.settings import ServerSettings, is_loopback
 
 LISTENING_SECONDS = 5.0
 """How long a socket of the server's is looked for."""
@@ -29,7 +31,8 @@ def create_app() -> FastAPI:
     behind a proxy `ATTRACT_PUBLIC_URL` is.
 
     Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws websockets-sansio
-    --ws-max-size 4259840 --ws-per-message-deflate false`: the limits that the gateway relies on.
+    --ws-max-size 4259840 --ws-per-message-deflate false --no-proxy-headers`: the limits that the gateway
+    relies on. Behind a proxy `--forwarded-allow-ips` and `ATTRACT_BEHIND_PROXY` name its address instead.
 
     Raises: ConfigurationError: for a variable whose value cannot work.
     """
@@ -44,7 +47,7 @@ def create_app() -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(served: FastAPI) -> AsyncGenerator[Any]:
         # The server opens its socket only after this has begun.
-        telling = asyncio.create_task(_tell_link(settings, app.state.guard.admin_token, earlier))
+        telling = asyncio.create_task(_tell_link(settings, app.state.guard, earlier))
         try:
             async with inner(served) as state:
                 yield state
@@ -55,12 +58,26 @@ def create_app() -> FastAPI:
     return app
 
 
-async def _tell_link(settings: ServerSettings, token: str, earlier: set[Listening]) -> None:
+async def _tell_link(settings: ServerSettings, guard: Guard, earlier: set[Listening]) -> None:
     found = settings.public_url or await _own_url(earlier)
     base = found or f"http://{settings.host}:{settings.port}"
-    print(f"dashboard: {base.rstrip('/')}/#token={token}", file=sys.stderr, flush=True)
+    print(f"dashboard: {dashboard_url(settings, base, guard.admin_token)}", file=sys.stderr, flush=True)
+    if _is_shut(settings, earlier):
+        print(
+            "warning: the server listens to the network; without TLS it answers this machine alone: set"
+            " ATTRACT_LAN=1, or ATTRACT_BEHIND_PROXY to the proxy's address",
+            file=sys.stderr,
+            flush=True,
+        )
     if found is None:
         print("  no port of this process was found: that one is ATTRACT_PORT's", file=sys.stderr, flush=True)
+
+
+def _is_shut(settings: ServerSettings, earlier: set[Listening]) -> bool:
+    """Whether a socket of the server's can be reached from the network, which the guard then refuses."""
+    if settings.lan or settings.behind_proxy:
+        return False
+    return not all(is_loopback(one.host) for one in listening_sockets() - earlier)
 
 
 async def _own_url(earlier: set[Listening]) -> str | None:

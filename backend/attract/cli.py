@@ -32,9 +32,6 @@ app = App(
 
 AtLeastOne = Parameter(validator=cyclopts.validators.Number(gte=1))
 
-WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
-"""Environment: a worker token of one's own choice, for a fleet started apart from its trainer."""
-
 
 @app.command
 def train(
@@ -53,6 +50,10 @@ def train(
     lan: Annotated[bool, Parameter(negative=(), group=SERVER)] = False,
     log_format: Annotated[Literal["text", "json"] | None, Parameter(group=SERVER)] = None,
     log_level: Annotated[Literal["debug", "info", "warning", "error"] | None, Parameter(group=SERVER)] = None,
+    worker_tier: Annotated[Literal["local", "invited"] | None, Parameter(group=SERVER)] = None,
+    behind_proxy: Annotated[str | None, Parameter(group=SERVER)] = None,
+    tls_cert: Annotated[Path | None, Parameter(group=SERVER)] = None,
+    tls_key: Annotated[Path | None, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
@@ -94,6 +95,15 @@ def train(
         Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
     log_level
         The least that is logged; by default info in the run's files, and on stderr warnings alone.
+    worker_tier
+        What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
+        stranger's, or `local`, where you alone run all its machines.
+    behind_proxy
+        Address or network of the proxy before the server, with commas: its forwarded headers are believed.
+    tls_cert
+        Certificate chain in PEM: the server speaks TLS, and may be reached from the network.
+    tls_key
+        The certificate's key in PEM.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
@@ -112,6 +122,10 @@ def train(
         lan=lan or None,
         log_format=log_format,
         log_level=log_level,
+        worker_tier=worker_tier,
+        behind_proxy=_split(behind_proxy),
+        tls_cert=tls_cert,
+        tls_key=tls_key,
         runs_dir=runs_dir,
         project_dir=Path(game).parent if own_game else None,
     )
@@ -173,6 +187,10 @@ def serve(
     lan: Annotated[bool, Parameter(negative=())] = False,
     log_format: Literal["text", "json"] | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
+    worker_tier: Literal["local", "invited"] | None = None,
+    behind_proxy: str | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
     runs_dir: Path | None = None,
     project_dir: Path | None = None,
 ) -> int:
@@ -190,6 +208,15 @@ def serve(
         Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
     log_level
         The least that is logged; by default info in the run's files, and on stderr warnings alone.
+    worker_tier
+        What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
+        stranger's, or `local`, where you alone run all its machines.
+    behind_proxy
+        Address or network of the proxy before the server, with commas: its forwarded headers are believed.
+    tls_cert
+        Certificate chain in PEM: the server speaks TLS, and may be reached from the network.
+    tls_key
+        The certificate's key in PEM.
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     project_dir
@@ -198,19 +225,20 @@ def serve(
     from attract.commands.gateway import run_async
     from attract.commands.serve import serve_dashboard
 
-    return run_async(
-        serve_dashboard(
-            _server_settings(
-                host=host,
-                port=port,
-                lan=lan or None,
-                log_format=log_format,
-                log_level=log_level,
-                runs_dir=runs_dir,
-                project_dir=project_dir,
-            )
-        )
+    server = _server_settings(
+        host=host,
+        port=port,
+        lan=lan or None,
+        log_format=log_format,
+        log_level=log_level,
+        worker_tier=worker_tier,
+        behind_proxy=_split(behind_proxy),
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        runs_dir=runs_dir,
+        project_dir=project_dir,
     )
+    return run_async(serve_dashboard(server))
 
 
 @app.command(name="eval")
@@ -281,16 +309,18 @@ def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | N
     Parameters
     ----------
     url
-        Address of the trainer, or a join link with its token.
+        Address of the trainer, or a join link with its token; `-` reads it from stdin, so that the list of
+        processes does not show the token.
     workers
         How many workers to run.
     token
-        Worker token; by default from the link or $ATTRACT_WORKER_TOKEN.
+        Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN.
     """
     from attract.commands.gateway import run_async
-    from attract.commands.join import join_trainer
+    from attract.commands.join import join_trainer, worker_token
 
-    return run_async(join_trainer(url, workers, token or os.environ.get(WORKER_TOKEN)))
+    link = sys.stdin.readline().strip() if url == "-" else url
+    return run_async(join_trainer(link, workers, token or worker_token(os.environ)))
 
 
 @app.command
@@ -468,6 +498,10 @@ def _flags() -> dict[str, str]:
     return {
         PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names if name.startswith("--")
     }
+
+
+def _split(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _server_settings(**given: Any) -> ServerSettings:

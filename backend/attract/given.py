@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, cast
 
-import yaml
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
 from attract.presets import layer_settings
 from attract.settings import RunSettings
 from attract.settings_errors import Path, Spell, dotted, refusal
+from attract.settings_file import read_settings_file
 from attract.variables import PREFIX, given_by_variables
 
 ALIASES: dict[Path, str] = {
@@ -68,15 +68,7 @@ def from_file(path: FilePath | None) -> Layer:
     """
     if path is None:
         return Layer({}, dotted)
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"is no YAML: {error}", setting=str(path)) from None
-    if not isinstance(data or {}, dict):
-        raise ConfigurationError("must be a mapping of settings", setting=str(path))
-    return from_values(cast("dict[str, Any]", data or {}), str(path))
+    return from_values(read_settings_file(path), str(path))
 
 
 def join_layers(beneath: Layer, *layers: Layer) -> dict[str, Any]:
@@ -127,7 +119,7 @@ def _from_texts(values: Mapping[str, Any], spell: Spell) -> Layer:
     if isinstance(text := found.get("parameters"), str):
         try:
             found["parameters"] = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             where = spell(("parameters",))
             raise ConfigurationError(f"is no JSON: {error}", setting=where, fix=PARAMETERS_FIX) from None
     return Layer(found, spell)

@@ -12,7 +12,7 @@ class PpoSettings(Settings):
 
     section: ClassVar[str] = "ppo"
 
-    horizon: Positive = 32
+    horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
     """Steps per segment."""
     rollout_steps: Positive | None = None
     """Steps of each slot under one lease: a multiple of `horizon`; None: one segment."""
@@ -25,7 +25,7 @@ class PpoSettings(Settings):
     minibatch_unit: Literal["step", "segment"] | None = None
     """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
     for recurrent policies and with `prio_alpha`, else steps."""
-    n_epochs: Positive = 4
+    n_epochs: Annotated[int, Field(ge=1, le=1000)] = 4
     """Passes over each batch."""
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3

@@ -27,12 +27,16 @@ def _sizes(given: Any) -> Any:
     return tuple(part for one in texts for part in re.split(r"[\s,]+", str(one).strip("[]() ")) if part)
 
 
+Units = Annotated[int, Field(ge=1, le=16_384)]
+"""Of one layer: two of the largest hold 268 million weights, a gigabyte."""
+
+
 class PolicySettings(Settings):
     """The network; which kind is used follows from the observation space."""
 
     section: ClassVar[str] = "policy"
 
-    hidden_sizes: Annotated[tuple[Positive, ...], BeforeValidator(_sizes)] = (64, 64)
+    hidden_sizes: Annotated[tuple[Units, ...], BeforeValidator(_sizes), Field(max_length=32)] = (64, 64)
     """Units of each layer of the trunk, the first first; as a flag `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
     """Between the layers of the trunk."""
@@ -42,7 +46,7 @@ class PolicySettings(Settings):
     """What encodes images, that is boxes of [height, width, channels]."""
     recurrent: Literal["none", "lstm", "gru"] = "none"
     """A recurrent core between the encoders and the trunk."""
-    recurrent_size: Positive = 64
+    recurrent_size: Units = 64
     """Outputs of that core."""
     log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = 0.5
     """Of continuous actions at first, in units of half the action's range: how widely it tries."""
@@ -137,7 +141,7 @@ class RunSettings(Settings):
     """Stop once the mean return of the last 100 training episodes is this, confirmed by an evaluation."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the learner computes; `auto` takes a GPU where torch finds one."""
-    learner_threads: Annotated[int, Field(ge=0)] = 0
+    learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Torch threads; 0: one on small machines."""
     preset: (
         Literal[

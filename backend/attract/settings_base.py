@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from attract.settings_errors import dotted, refusal
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=2**53 - 1)]
+"""Up to what every number type of the project holds exactly."""
 ScheduleName = Literal["constant", "linear"]
 
 

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
-from attract.settings import CollectionSettings, PolicySettings, PpoSettings, RunSettings
+from attract.settings import CollectionSettings, PolicySettings, PpoSettings, RunSettings, ServerSettings
 
 
 def refusal(kind, data):
@@ -73,6 +73,47 @@ def test_S3_a_burn_in_leaves_something_to_learn_from_and_needs_a_state():
     assert "carries no state" in refusal(RunSettings, {"ppo": {"burn_in_steps": 4}})
     recurrent = RunSettings.from_mapping({"policy": {"recurrent": "lstm"}, "ppo": {"burn_in_steps": 4}})
     assert recurrent.ppo.burn_in_steps == 4
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"policy": {"hidden_sizes": [1_000_000_000]}},
+        {"policy": {"hidden_sizes": [8] * 33}},
+        {"policy": {"recurrent": "lstm", "recurrent_size": 10**9}},
+        {"learner_threads": 1_000_000},
+        {"ppo": {"n_epochs": 10**12}},
+        {"ppo": {"horizon": 10**9}},
+        {"total_steps": 10**300},
+    ],
+)
+def test_hostile_settings_that_no_machine_could_carry_out_are_refused(given: dict[str, object]):
+    assert "at most" in refusal(RunSettings, given) or "from" in refusal(RunSettings, given)
+
+
+NETWORK = [{}, {"host": "127.0.0.9"}, {"host": "::1"}, {"host": "localhost"}]
+ALLOWED = [{"lan": True}, {"tls_cert": "a", "tls_key": "b"}, {"behind_proxy": "10.0.0.5, 10.1.0.0/16"}]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.9", "box.local"])
+def test_hostile_14_the_network_is_let_in_by_lan_tls_or_a_proxy_and_not_by_an_address(host: str):
+    text = refusal(ServerSettings, {"host": host})
+    assert "--lan" in text and "--tls-cert" in text and "--behind-proxy" in text
+    for allowed in ALLOWED:
+        assert ServerSettings.from_mapping({"host": host, **allowed}).host == host
+
+
+def test_hostile_14_loopback_needs_no_word():
+    assert [ServerSettings.from_mapping(given).lan for given in NETWORK] == [False] * 4
+
+
+@pytest.mark.parametrize("proxy", ["*", "0.0.0.0/0", "::/0", "proxy.local", "10.0.0.5/99"])
+def test_hostile_12_a_proxy_is_an_address(proxy: str):
+    assert "behind_proxy" in refusal(ServerSettings, {"behind_proxy": proxy})
+
+
+def test_a_certificate_needs_its_key():
+    assert "give both" in refusal(ServerSettings, {"tls_cert": "a"})
 
 
 def test_settings_do_not_change():

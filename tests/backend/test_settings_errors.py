@@ -22,7 +22,7 @@ TEXTS = [
     ),
     (
         {"policy": {"hidden_sizes": [8, 0]}},
-        "policy.hidden_sizes.1: must be a whole number, at least 1 (got 0)",
+        "policy.hidden_sizes.1: must be a whole number from 1 to 16384 (got 0)",
     ),
     ({"collection": {"seats": ["a/b"]}}, "collection.seats.0: must look like 'scout' (got 'a/b')"),
     ({"evaluation": 3}, "evaluation: has settings of its own: deterministic, episodes, seed (got 3)"),

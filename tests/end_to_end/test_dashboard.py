@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Page, expect
 
-from attract.server.routes import lan_address
+from attract.server.links import lan_address
 from dashboard_page import (
     PrefixProxy,
     check_accessible,

@@ -19,6 +19,7 @@ from attract.errors import ConfigurationError
 from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.learner_link import StartLearner, spawn_learner
+from attract.server.links import dashboard_url, printed_link
 from attract.server.memory import settle_memory
 from attract.server.run_service import RunService
 from attract.server.serving import uvicorn_options
@@ -35,14 +36,22 @@ class Gateway:
     """A gateway that is up: where it is, and what it offers in process."""
 
     url: str
-    """Loopback address, for browsers on this machine."""
+    """Loopback address in plain text, for browsers that this process starts."""
+    own_url: str
+    """The address of the port that was asked for, as seen from this machine."""
+    settings: ServerSettings
     service: RunService
     guard: Guard
 
-    @property
-    def dashboard_url(self) -> str:
-        """The dashboard with the admin token in its fragment."""
-        return f"{self.url}/#token={self.guard.admin_token}"
+    def addresses(self) -> list[str]:
+        """Lines that say where the dashboard is, and how other devices join where they can."""
+        base = self.settings.public_url or self.own_url
+        lines = [f"dashboard: {dashboard_url(self.settings, base, self.guard.admin_token)}"]
+        link = printed_link(self.settings, self.guard.access, self.settings.port)
+        if link is not None:
+            lines.append(f"join from another device: {link}")
+            lines.append(f"or without a window there: attract join '{link}'")
+        return lines
 
 
 class _Server(uvicorn.Server):
@@ -70,7 +79,7 @@ async def running_gateway(
         start_learner: how a learner is started.
         around: gives the ASGI app that is served, which may stand around the gateway's own.
 
-    Raises: ConfigurationError: when the port cannot be had.
+    Raises: ConfigurationError: when the port cannot be had, or certificate or tokens cannot be used.
     """
     host = "0.0.0.0" if settings.lan and settings.host == "127.0.0.1" else settings.host
     listening = _listen(host, settings.port, port_is_fixed=port_is_fixed)
@@ -81,7 +90,38 @@ async def running_gateway(
     if logging.getLogger().handlers:
         # Shown by us: uvicorn's own lines have the same form.
         options["log_config"] = None
-    server = _Server(uvicorn.Config(around(app), **options))
+    served = around(app)
+    local = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    local = f"[{local}]" if ":" in local else local
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(_serving(served, options, listening))
+        url = own_url = f"http://{local}:{port}"
+        if settings.tls_cert is not None:
+            own_url = f"https://{local}:{port}"
+            # The certificate is not made for this machine's own browsers, and nobody else gets here.
+            inner = _listen("127.0.0.1", 0, port_is_fixed=True)
+            url = f"http://127.0.0.1:{inner.getsockname()[1]}"
+            plain = {**options, "lifespan": "off", "ssl_certfile": None, "ssl_keyfile": None}
+            await stack.enter_async_context(_serving(served, plain, inner))
+        # Before uvicorn waits for open connections: a page that listens to events never closes its own.
+        stack.push_async_callback(app.state.service.close)
+        yield Gateway(url, own_url, settings, app.state.service, app.state.guard)
+
+
+@contextlib.asynccontextmanager
+async def _serving(app: Any, options: dict[str, Any], listening: socket.socket) -> AsyncGenerator[None]:
+    """A server of `app` while the block runs. Raises: ConfigurationError: when it does not start."""
+    try:
+        config = uvicorn.Config(app, **options)
+        config.load()
+    except OSError as error:
+        listening.close()
+        raise ConfigurationError(
+            f"the certificate cannot be used: {error.strerror or error}",
+            setting="--tls-cert, --tls-key",
+            fix="both are files in PEM, and the key is the certificate's",
+        ) from None
+    server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         while not server.started:
@@ -89,11 +129,8 @@ async def running_gateway(
                 await serving
                 raise ConfigurationError("the server did not start", setting="server")
             await asyncio.sleep(STARTED_POLL_SECONDS)
-        local = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-        yield Gateway(f"http://{local}:{port}", app.state.service, app.state.guard)
+        yield
     finally:
-        # Before uvicorn waits for open connections: a page that listens to events never closes its own.
-        await app.state.service.close()
         server.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await serving

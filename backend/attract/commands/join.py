@@ -4,6 +4,8 @@ import asyncio
 import http.client
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urldefrag, urlsplit
 
@@ -14,7 +16,10 @@ from attract.browser.process import HostProcess
 from attract.commands.exit_codes import DONE, FAILED
 from attract.commands.interrupt import Interrupts
 from attract.errors import ConfigurationError
+from attract.server.tokens import read_token
 
+WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
+WORKER_TOKEN_FILE = "ATTRACT_WORKER_TOKEN_FILE"
 HEALTH_SECONDS = 3.0
 POLL_SECONDS = 1.0
 SILENT_POLLS = 10
@@ -54,9 +59,22 @@ def split_link(link: str, token: str | None) -> tuple[str, str]:
     token = token or next(iter(parse_qs(fragment).get("token", [])), None)
     if not token:
         raise ConfigurationError(
-            "no worker token", setting="token", fix="use a join link, --token, or ATTRACT_WORKER_TOKEN"
+            "no worker token",
+            setting="token",
+            fix="use a join link, --token, ATTRACT_WORKER_TOKEN_FILE or ATTRACT_WORKER_TOKEN",
         )
     return address.removesuffix("join.html"), token
+
+
+def worker_token(environment: Mapping[str, str]) -> str | None:
+    """The fleet's token as the variables give it, by a file before a text; None without either.
+
+    Raises: ConfigurationError: when the file cannot be read, or others may read it.
+    """
+    file = environment.get(WORKER_TOKEN_FILE, "").strip()
+    if file:
+        return read_token(Path(file), WORKER_TOKEN_FILE)
+    return environment.get(WORKER_TOKEN, "").strip() or None
 
 
 async def join_trainer(link: str, num_workers: int, token: str | None) -> int:

@@ -14,7 +14,8 @@ async def serve_dashboard(settings: ServerSettings) -> int:
     """
     console = CommandConsole(stderr=True)
     async with running_gateway(settings, port_is_fixed=True) as gateway:
-        console.print(f"dashboard: {gateway.dashboard_url}", markup=False, highlight=False, soft_wrap=True)
+        for line in gateway.addresses():
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         console.print("Ctrl-C ends it", markup=False, highlight=False)
         with Interrupts().listening() as interrupts:
             await interrupts.first.wait()

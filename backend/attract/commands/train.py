@@ -100,7 +100,8 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
             )
             host: HostProcess | None = None
             with create_display(console, gateway.url) as display:
-                display.say(f"dashboard: {gateway.dashboard_url}")
+                for line in gateway.addresses():
+                    display.say(line)
                 try:
                     if order.headless:
                         workers = int(started.settings["collection"]["num_workers"])

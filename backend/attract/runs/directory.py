@@ -16,6 +16,7 @@ import yaml
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription, GameReference
+from attract.settings_file import read_settings_file
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
@@ -53,9 +54,9 @@ def create_run_id(game: str, now: datetime | None = None) -> str:
 
 def list_run_ids(runs_dir: Path) -> list[str]:
     """Ids of all runs under `runs_dir`, the newest directory first."""
-    found = [path.parent for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
-    found.sort(key=lambda path: (path / "config.yaml").stat().st_mtime, reverse=True)
-    return [path.name for path in found]
+    found = [path for path in runs_dir.glob("*/config.yaml") if RUN_ID.fullmatch(path.parent.name)]
+    found.sort(key=lambda path: path.lstat().st_mtime, reverse=True)
+    return [path.parent.name for path in found]
 
 
 def find_run(runs_dir: Path, run_id: str) -> str:
@@ -169,10 +170,12 @@ class RunDirectory:
     def open_locked(cls, runs_dir: Path, run_id: str) -> Self:
         """An existing run, locked for writing: to resume, evaluate or export it.
 
-        Raises: ConfigurationError: when there is no such run, or another process writes it.
+        Raises: ConfigurationError: when there is no such run, another process writes it, or a link leads out
+            of its folder.
         """
-        path = cls.view(runs_dir, run_id).path
-        return cls(path, _lock(path))
+        directory = cls.view(runs_dir, run_id)
+        directory.check_links()
+        return cls(directory.path, _lock(directory.path))
 
     @classmethod
     def view(cls, runs_dir: Path, run_id: str) -> Self:
@@ -193,6 +196,29 @@ class RunDirectory:
             os.close(self._lock_fd)
             self._lock_fd = None
 
+    def inside(self, path: Path) -> Path:
+        """`path` itself, a file of this run, when no link makes it another: a run may come from elsewhere.
+
+        Raises: ConfigurationError: when a link leads out of the run's folder.
+        """
+        if not path.resolve().is_relative_to(self.path.resolve()):
+            raise ConfigurationError(
+                f"{path} is a link that leads out of the run's folder",
+                fix="put the file itself there; links of run folders are not followed",
+            )
+        return path
+
+    def check_links(self) -> None:
+        """Nothing in the folder is a link out of it: not a file to be read, nor one to be written.
+
+        Raises: ConfigurationError: naming the first that is.
+        """
+        for folder, folders, files in os.walk(self.path):
+            for name in (*folders, *files):
+                path = Path(folder) / name
+                if path.is_symlink():
+                    self.inside(path)
+
     @property
     def checkpoints(self) -> Path:
         """Folder of the learner's checkpoints, one folder per version."""
@@ -210,8 +236,8 @@ class RunDirectory:
 
     @property
     def metrics_path(self) -> Path:
-        """The metrics database."""
-        return self.path / "metrics.db"
+        """The metrics database. Raises: ConfigurationError: as `inside`."""
+        return self.inside(self.path / "metrics.db")
 
     def write_config(self, game: str, settings: dict[str, Any]) -> None:
         """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label.
@@ -225,7 +251,7 @@ class RunDirectory:
 
     def read_config(self) -> dict[str, Any]:
         """What `write_config` wrote: `game`, `created`, `settings`."""
-        return yaml.safe_load((self.path / "config.yaml").read_bytes())
+        return read_settings_file(self.inside(self.path / "config.yaml"))
 
     def write_game(self, reference: GameReference, description: GameDescription | None) -> None:
         """Write `game.json`: which module this run plays, by hash, and once known what it says of itself."""
@@ -237,7 +263,7 @@ class RunDirectory:
 
     def read_game(self) -> tuple[GameReference | None, GameDescription | None]:
         """What `write_game` wrote; (None, None) before."""
-        path = self.path / "game.json"
+        path = self.inside(self.path / "game.json")
         if not path.is_file():
             return None, None
         data = json.loads(path.read_bytes())
@@ -256,7 +282,9 @@ class RunDirectory:
     def marked(self, mark: Mark) -> int | None:
         """The version that `latest` or `best` points at, or None."""
         link = self.path / mark
-        return int(link.readlink().name) if link.is_symlink() else None
+        name = link.readlink().name if link.is_symlink() else ""
+        # A folder from elsewhere may hold any link of this name.
+        return int(name) if name.isascii() and name.isdecimal() and len(name) < 16 else None
 
     def keep(self, version: int) -> None:
         """Never prune this version's checkpoint: a relative link in `kept/`."""
@@ -269,7 +297,8 @@ class RunDirectory:
     def kept(self) -> list[int]:
         """Versions that `keep` named, ascending."""
         kept = self.path / "kept"
-        return sorted(int(link.name) for link in kept.iterdir()) if kept.is_dir() else []
+        names = [link.name for link in kept.iterdir()] if kept.is_dir() else []
+        return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
     def versions(self) -> list[int]:
         """Versions with a checkpoint folder, ascending."""

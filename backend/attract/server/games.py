@@ -11,9 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
-
-import yaml
+from typing import Any
 
 from attract.errors import ConfigurationError, GameError, nearest_name
 from attract.schema.api import GameEntry
@@ -21,6 +19,7 @@ from attract.schema.game import GameReference
 from attract.schema.game_messages import MethodSource
 from attract.server.places import PACKAGES, method_stack, own_stack
 from attract.server.source_maps import SourceMap
+from attract.settings_file import read_settings_file
 
 SDK = "attract"
 """What a game imports the SDK as."""
@@ -92,13 +91,7 @@ class GameLibrary:
             path = self._module_path(game).with_suffix(".train.yaml")
         if not path.is_file():
             return {}
-        try:
-            found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except yaml.YAMLError as error:
-            raise ConfigurationError(f"is no YAML: {error}", setting=str(path)) from None
-        if not isinstance(found, dict):
-            raise ConfigurationError("must be a mapping of run settings", setting=str(path))
-        return cast("dict[str, Any]", found)
+        return read_settings_file(path)
 
     def keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
         """Serve a module that a run directory kept, under its content hash."""
@@ -191,13 +184,14 @@ class GameLibrary:
             out, meta = Path(folder) / "game.js", Path(folder) / "meta.json"
             process = await asyncio.create_subprocess_exec(
                 str(find_esbuild(self._web_dir)),
-                str(path),
+                # As `output=input`: a path may hold an equals sign of its own.
+                f"game={path}",
                 "--bundle",
                 "--format=esm",
                 "--target=es2022",
                 f"--alias:{SDK}={find_sdk(self._web_dir)}",
                 "--sourcemap=linked",
-                f"--outfile={out}",
+                f"--outdir={folder}",
                 f"--metafile={meta}",
                 "--log-level=warning",
                 "--color=false",

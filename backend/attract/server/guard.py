@@ -38,8 +38,10 @@ HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
 ]
+
+OPENER_POLICY: Final = (b"cross-origin-opener-policy", b"same-origin")
+"""Browsers complain of it in plain text over a network, and heed it nowhere there."""
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -268,7 +270,8 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _with_headers(send)
+        headers = [*HEADERS, OPENER_POLICY] if self._guard.names.is_trustworthy(scope) else HEADERS
+        answer = _with_headers(send, headers)
         refusal = self._refusal(scope)
         if refusal is not None:
             self._guard.refused[refusal.status] += 1
@@ -359,10 +362,10 @@ def _length(headers: Headers) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else MAX_BODY_BYTES + 1
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+            message = {**message, "headers": [*message.get("headers", []), *headers]}
         await send(message)
 
     return answer

@@ -21,13 +21,13 @@ def write_start(directory: RunDirectory, game: str, settings: RunSettings, modul
 def serve_kept_game(games: GameLibrary, directory: RunDirectory) -> GameModule | None:
     """The module that a run was trained on, served from now on; None when its folder has none."""
     reference, _ = directory.read_game()
-    code = directory.path / CODE
+    code = directory.inside(directory.path / CODE)
     if reference is None or not code.is_file():
         return None
     known = games.by_hash(reference.sha256)
     if known is not None:
         return known
-    source_map = directory.path / CODE_MAP
+    source_map = directory.inside(directory.path / CODE_MAP)
     return games.keep(
         reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
     )

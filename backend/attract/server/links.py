@@ -53,6 +53,14 @@ def printed_link(settings: ServerSettings, access: AccessStore, port: int) -> st
     return f"{base}/join.html#token={token}"
 
 
+def dashboard_url(settings: ServerSettings, base: str, admin_token: str) -> str:
+    """The dashboard with the admin's token in its fragment, unless the operator has that token already."""
+    base = base.rstrip("/")
+    if settings.admin_token is not None or settings.admin_token_file is not None:
+        return f"{base}/ (its key is the admin token that you gave)"
+    return f"{base}/#token={admin_token}"
+
+
 def tab_token(access: AccessStore, session: str | None) -> str:
     """The worker token of a session's tabs, which ends with the session; the same at each call."""
     if session is not None:

@@ -20,11 +20,14 @@ class ServerNames:
         self._settings = settings
         self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
         self._hosts = {host.lower() for host in settings.allowed_hosts}
+        self._secure_hosts: set[str] = set()
         self._proxies = [ip_network(one, strict=False) for one in settings.behind_proxy]
         if settings.public_url is not None:
             parts = urlsplit(settings.public_url)
             self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())
             self._hosts.add((parts.hostname or "").lower())
+            if parts.scheme == "https":
+                self._secure_hosts.add((parts.hostname or "").lower())
 
     def is_open_to(self, scope: Scope) -> bool:
         """Whether a connection may come over its interface: one that is no loopback needs the admin's word.
@@ -66,6 +69,11 @@ class ServerNames:
         server = scope.get("server")
         # The address this very connection came in on; never a name, which others may resolve.
         return _address(name) is not None and server is not None and name == server[0]
+
+    def is_trustworthy(self, scope: Scope) -> bool:
+        """Whether browsers take the page's origin for one that nobody in between can have changed."""
+        host = _host_name(Headers(scope=scope).get("host", ""))
+        return scope.get("scheme") in SECURE or host in LOOPBACK or host in self._secure_hosts
 
     def is_own_origin(self, scope: Scope) -> bool:
         """True without an `Origin` (not a page), or when it is exactly that of this server's pages."""

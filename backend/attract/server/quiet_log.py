@@ -1,5 +1,6 @@
 """A log that strangers can write to as often as they like, and that tells only so much of it."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -13,13 +14,15 @@ from attract.server.token_bucket import TokenBucket
 LINES_AT_ONCE: Final = 10
 LINES_PER_SECOND: Final = 0.1
 MAX_CHARACTERS: Final = 300
+CUT_OFF: Final = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
+"""How a traceback ends that starlette hands uvicorn as a text."""
 
 
 class QuietFilter(logging.Filter):
     """Lets some lines through at once and then a few a minute, each with how many were left out before it.
 
-    What a line says is made plain and short. Errors, which only faults of our own are, always pass. One
-    filter belongs to one logger.
+    What a line says is made plain and short. Errors, which only faults of our own are, pass, unless
+    they tell of the second Ctrl-C. One filter belongs to one logger.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +35,7 @@ class QuietFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is to be seen."""
         if record.levelno >= logging.ERROR:
-            return True
+            return not _is_cut_off(record)
         if not self._bucket.take(1, self._clock()):
             self._left_out += 1
             return False
@@ -42,6 +45,13 @@ class QuietFilter(logging.Filter):
             self._left_out = 0
         record.msg, record.args = text, ()
         return True
+
+
+def _is_cut_off(record: logging.LogRecord) -> bool:
+    """Whether it tells of a task that was ended at once, as by a second Ctrl-C: that is no fault."""
+    kind = record.exc_info[0] if record.exc_info else None
+    is_cancelled = kind is not None and issubclass(kind, (asyncio.CancelledError, KeyboardInterrupt))
+    return is_cancelled or record.getMessage().rstrip().endswith(CUT_OFF)
 
 
 def quieten(*names: str) -> None:

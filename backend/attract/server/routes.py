@@ -28,6 +28,7 @@ from attract.schema.api import (
     StartRun,
 )
 from attract.server.access_routes import add_access_routes
+from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
 from attract.server.events import event_of, stream_events
 from attract.server.exposition import Exposition
@@ -42,6 +43,8 @@ from attract.settings import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
+MAX_SHOWN = 100
+"""Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
 
 
@@ -183,8 +186,8 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     def get_metrics(
         run_id: str,
         names: Annotated[str | None, Query(max_length=10_000)] = None,
-        from_steps: Annotated[float | None, Query(alias="from")] = None,
-        to_steps: Annotated[float | None, Query(alias="to")] = None,
+        from_steps: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
+        to_steps: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
         max_points: Annotated[int, Query(ge=1, le=10_000)] = 500,
     ) -> MetricsView:
         wanted = [name for name in names.split(",") if name] if names else None
@@ -198,7 +201,9 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
         run_id: str, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
         service.view(run_id)
-        after = int(last_event_id) if last_event_id and last_event_id.isdecimal() else None
+        after = None if last_event_id is None else _number(last_event_id)
+        if last_event_id is not None and after is None:
+            raise HTTPException(400, Problem(error=f"{last_event_id[:40]!r} is no event's id").model_dump())
 
         def first() -> Event:
             return event_of("status", service.view(run_id), service.last_event_id(run_id))
@@ -222,9 +227,10 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
             query = "" if policy is None else f"?policy={quote(policy)}"
             # Relative, so that it holds under any prefix.
             return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})
-        if not version.isdecimal():
-            raise HTTPException(404, Problem(error=f"no policy version {version!r}").model_dump())
-        onnx = service.policy(run_id, int(version), policy)
+        number = _number(version)
+        if number is None:
+            raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
+        onnx = service.policy(run_id, number, policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
     @app.get("/api/runs/{run_id}/policy.json")
@@ -238,23 +244,26 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
 
 
 def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
-    folder = (settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard"
+    pages = BuiltPages((settings.web_dir or Path(__file__).resolve().parent.parent / "web") / "dashboard")
 
     @app.get("/{path:path}", include_in_schema=False)
     @role("public")
     def get_page(path: str, request: Request) -> Response:
-        top = folder.resolve()
-        file = (top / (path or "index.html")).resolve()
-        if not file.is_relative_to(top) or not file.is_file():
-            fix = None if (top / "index.html").is_file() else "the web side is not built: npm run build"
-            raise HTTPException(
-                404, Problem(error=f"there is no {path or 'dashboard'}", fix=fix).model_dump()
-            )
+        file = pages.find(path or "index.html")
+        if file is None:
+            fix = None if pages.find("index.html") else "the web side is not built: npm run build"
+            problem = Problem(error=f"there is no {path[:MAX_SHOWN] or 'dashboard'}", fix=fix)
+            raise HTTPException(404, problem.model_dump())
         hashed = path.startswith("assets/")
         kind, _ = guess_type(file.name)
         sent, encoding = smallest(file, request.headers)
         headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
         return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
+
+
+def _number(text: str) -> int | None:
+    """A version or an event's id, None for what cannot be one: no more digits than JavaScript can count."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
 
 
 def _add_problems(app: FastAPI) -> None:

@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.schema.api import RunSummary, RunView
-from attract.server.run_record import RunArchive, state_now
+from attract.server.run_record import DamagedRunError, RunArchive, damage_named, state_now
 
 log = logging.getLogger(__name__)
 Run = TypeVar("Run", bound=RunSummary)
@@ -53,16 +54,20 @@ class RunIndex:
 
     def _look_at(self, run_id: str, before: _Known | None) -> _Known:
         directory = self._directory(run_id)
-        path = directory.metrics_path
+        path = directory.path / "metrics.db"
         # Taken before the reading: what is written meanwhile changes it.
         stamp = (*_stamp(path), *_stamp(path.with_name(f"{path.name}-wal")))
         if before is not None and before.stamp == stamp:
             return before
         try:
-            data = {**self._archive.kept_view(directory), "run_id": run_id}
-            names = RunSummary.model_fields
-            summary = RunSummary.model_validate({name: data[name] for name in names if name in data})
-        except (ConfigurationError, ValueError) as error:
+            with damage_named(run_id):
+                data = {**self._archive.kept_view(directory), "run_id": run_id}
+                names = RunSummary.model_fields
+                summary = RunSummary.model_validate({name: data[name] for name in names if name in data})
+        except DamagedRunError as error:
+            # Looked at again each time: another process may only have held it up.
+            return _Known((), _damaged(run_id, error, stamp[0]))
+        except ConfigurationError as error:
             log.debug("run %s cannot be read: %s", run_id, error)
             summary = None
         return _Known(stamp, summary)
@@ -70,6 +75,30 @@ class RunIndex:
     def _directory(self, run_id: str) -> RunDirectory:
         # Not looked up: a run may be moved away while the list is made.
         return RunDirectory(self._archive.runs_dir / run_id, None)
+
+
+def _damaged(run_id: str, error: DamagedRunError, changed_ns: int) -> RunSummary:
+    """A row of the list for a run of which only its folder's name is known."""
+    created = datetime.fromtimestamp(changed_ns / 1e9, UTC).isoformat(timespec="seconds")
+    return RunSummary(
+        run_id=run_id,
+        game="unknown",
+        title=run_id,
+        state="damaged",
+        created=created,
+        seed=0,
+        policy_version=0,
+        agent_steps=0,
+        collected_steps=0,
+        updates=0,
+        episodes=0,
+        elapsed_seconds=0.0,
+        steps_per_second=0.0,
+        episode_return_mean=None,
+        goal=None,
+        total_steps=None,
+        error=error.reason,
+    )
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.errors import CheckpointError, ConfigurationError
+from attract.errors import AttractError, CheckpointError, ConfigurationError
+from attract.plain_text import plain
 from attract.runs.checkpoint_document import read_document
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
@@ -32,9 +33,34 @@ from attract.server.run_plan import policy_ids
 VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
 PRUNE_EVERY_UPDATES = 20
+MAX_REASON_CHARACTERS = 300
 COPY_SECONDS = 0.1
 """A version is out by then."""
 log = logging.getLogger(__name__)
+
+
+class DamagedRunError(AttractError):
+    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
+
+    def __init__(self, run_id: str, error: Exception) -> None:
+        self.run_id = run_id
+        reason = plain(str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS)
+        self.reason = f"{type(error).__name__}: {reason}"
+        super().__init__(f"run {run_id} is damaged: {self.reason}")
+
+
+@contextlib.contextmanager
+def damage_named(run_id: str) -> Generator[None]:
+    """Name the run whose files make the block fail, whatever they hold.
+
+    Raises: DamagedRunError: in place of any other error than those that say what to do.
+    """
+    try:
+        yield
+    except AttractError:
+        raise
+    except Exception as error:
+        raise DamagedRunError(run_id, error) from None
 
 
 class RunRecord:
@@ -257,7 +283,8 @@ class RunArchive:
         models = export_models(folder, self.policy_ids(run_id))
         if not all(file.is_file() for file in (*models, folder / DOCUMENT_FILE)):
             return None
-        return int(json.loads((folder / DOCUMENT_FILE).read_bytes())["policy_version"])
+        document = self.directory(run_id).inside(folder / DOCUMENT_FILE)
+        return int(json.loads(document.read_bytes())["policy_version"])
 
     def exported_model(self, run_id: str, policy_id: str) -> bytes:
         """ONNX bytes of one of the run's policies; `exported_version` says of which version.
@@ -265,7 +292,8 @@ class RunArchive:
         Raises: ConfigurationError: when there is no such run.
         """
         name = model_file(policy_id, self.policy_ids(run_id))
-        return (self.directory(run_id).export / name).read_bytes()
+        directory = self.directory(run_id)
+        return directory.inside(directory.export / name).read_bytes()
 
     def exported_document(self, run_id: str) -> bytes | None:
         """The export's `policy.json`, which says what the models need; None unless all of them are there.
@@ -274,7 +302,8 @@ class RunArchive:
         """
         if self.exported_version(run_id) is None:
             return None
-        return (self.directory(run_id).export / DOCUMENT_FILE).read_bytes()
+        directory = self.directory(run_id)
+        return directory.inside(directory.export / DOCUMENT_FILE).read_bytes()
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.

@@ -44,7 +44,7 @@ from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
-from attract.server.run_record import RunArchive, RunRecord
+from attract.server.run_record import RunArchive, RunRecord, damage_named
 from attract.server.settings_view import settings_of
 from attract.server.sockets import SocketHub
 from attract.server.start_checks import check_device, check_resumed, check_source
@@ -272,11 +272,9 @@ class RunService:
         """One run, by its id or as `latest`. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
             return self.active.view()
-        try:
+        with _known_run(run_id):
             view = self._archive.view(find_run(self._archive.runs_dir, run_id))
-        except ConfigurationError as error:
-            raise UnknownRunError(str(error)) from None
-        serve_kept_game(self._games, self._archive.directory(view.run_id))
+            serve_kept_game(self._games, self._archive.directory(view.run_id))
         return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
@@ -303,26 +301,26 @@ class RunService:
         max_points: int = 500,
     ) -> MetricsView:
         """A run's metrics, downsampled. Raises: UnknownRunError."""
-        with _known_run():
+        with _known_run(run_id):
             return self._archive.metrics(
                 run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
             )
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """A run's kept events after `event_id`. Raises: UnknownRunError."""
-        with _known_run():
+        with _known_run(run_id):
             return self._archive.events_after(run_id, event_id)
 
     def last_event_id(self, run_id: str) -> int:
         """Id of a run's newest kept event. Raises: UnknownRunError."""
-        with _known_run():
+        with _known_run(run_id):
             return self._archive.last_event_id(run_id)
 
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
         """A run's policies. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
             return policy_ids(self.active.settings.collection.seats)
-        with _known_run():
+        with _known_run(run_id):
             return self._archive.policy_ids(run_id)
 
     def latest_policy_version(self, run_id: str) -> int:
@@ -332,7 +330,7 @@ class RunService:
             if self.active.policy(self.active.policy_version, name) is None:
                 raise UnknownRunError(f"run {run_id} has no policy yet")
             return self.active.policy_version
-        with _known_run():
+        with _known_run(run_id):
             version = self._archive.exported_version(run_id)
         if version is None:
             raise UnknownRunError(f"run {run_id} has exported no policy")
@@ -356,14 +354,14 @@ class RunService:
             onnx = self.active.policy(version, policy_id)
             if onnx is not None:
                 return onnx
-        with _known_run():
+        with _known_run(run_id):
             if self._archive.exported_version(run_id) == version:
                 return self._archive.exported_model(run_id, policy_id)
         raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
 
     def policy_document(self, run_id: str) -> bytes:
         """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
-        with _known_run():
+        with _known_run(run_id):
             document = self._archive.exported_document(run_id)
         if document is None:
             raise UnknownRunError(f"run {run_id} has exported no policy")
@@ -556,8 +554,9 @@ def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Gener
 
 
 @contextlib.contextmanager
-def _known_run() -> Generator[None]:
+def _known_run(run_id: str) -> Generator[None]:
     try:
-        yield
+        with damage_named(run_id):
+            yield
     except ConfigurationError as error:
         raise UnknownRunError(str(error)) from None

@@ -184,6 +184,27 @@ def test_without_a_policy_there_is_no_latest_run(tmp_path: Path):
         find_run(tmp_path, "latest")
 
 
+def test_a_run_with_a_link_out_of_its_folder_is_not_opened_for_writing(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "a")
+    directory.write_config("g", {})
+    (directory.checkpoints / "3").mkdir()
+    directory.mark("latest", 3)
+    directory.keep(3)
+    directory.close()
+    RunDirectory.open_locked(tmp_path / "runs", "a").close()
+    (tmp_path / "theirs").write_text("")
+    (directory.logs / "gateway.log").symlink_to(tmp_path / "theirs")
+    with pytest.raises(ConfigurationError, match=r"gateway\.log is a link"):
+        RunDirectory.open_locked(tmp_path / "runs", "a")
+
+
+def test_a_mark_that_is_no_versions_counts_as_none(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "a")
+    (directory.path / "latest").symlink_to("/etc/passwd")
+    assert directory.marked("latest") is None
+    directory.close()
+
+
 def test_no_run_may_be_called_latest(tmp_path: Path):
     with pytest.raises(ConfigurationError, match="choose another name"):
         RunDirectory.create(tmp_path, "latest")

@@ -71,6 +71,14 @@ async def test_a_typescript_module_of_the_project_is_bundled_with_the_sdk(projec
     assert library.own_stack(sha256, None, None) is None
 
 
+async def test_a_path_may_hold_an_equals_sign(project: Path, web: Path):
+    (project / "games" / "speed=2").mkdir()
+    (project / "games" / "speed=2" / "boom=1.ts").write_text(GAME)
+    module = await GameLibrary(project, web).resolve("games/speed=2/boom=1.ts")
+    assert b"Boom-v1" in module.code
+    assert module.source_map is not None
+
+
 async def test_the_same_source_gives_the_same_hash(project: Path, web: Path):
     first = await GameLibrary(project, web).resolve("games/boom.ts")
     second = await GameLibrary(project, web).resolve(str(project / "games" / "boom.ts"))

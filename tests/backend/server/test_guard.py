@@ -280,6 +280,73 @@ async def test_every_answer_carries_the_content_security_policy(world: World):
         assert response.headers["x-content-type-options"] == "nosniff"
 
 
+async def test_hostile_14_loopback_names_are_good_on_loopback_alone(tmp_path: Path):
+    for name in ("127.0.0.1", "localhost", "[::1]:8000"):
+        world = World(tmp_path, lan=True)
+        assert await world.websocket({"host": name}, server="192.168.0.9") == "websocket.close"
+        assert await world.websocket({"host": name}, server="127.0.0.2") == "websocket.accept"
+        assert await world.websocket({"host": name}, server="::1") == "websocket.accept"
+        assert await world.websocket({"host": name}, server="::ffff:127.0.0.1") == "websocket.accept"
+        await world.client.aclose()
+        # As a container with a published port has it: the operator says so.
+        world = World(tmp_path, lan=True, allowed_hosts=(name.strip("[]").split("]")[0],))
+        assert await world.websocket({"host": name}, server="192.168.0.9") == "websocket.accept"
+        await world.client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("settings", "client", "is_open"),
+    [
+        ({}, ("10.0.0.7", 40000), False),
+        ({"allowed_hosts": ("box",)}, ("10.0.0.7", 40000), False),
+        ({"lan": True}, ("10.0.0.7", 40000), True),
+        ({"behind_proxy": "10.0.0.5"}, ("10.0.0.7", 40000), False),
+        ({"behind_proxy": "10.0.0.5"}, ("10.0.0.5", 40000), True),
+        # An address that uvicorn took from the proxy's header has no port.
+        ({"behind_proxy": "10.0.0.5"}, ("203.0.113.9", 0), True),
+        ({}, ("203.0.113.9", 0), False),
+    ],
+)
+def test_hostile_14_a_connection_over_the_network_needs_the_operators_word(
+    tmp_path: Path, settings: dict[str, Any], client: tuple[str, int], is_open: bool
+):
+    names = World(tmp_path, **settings).guard.names
+    scope = {"type": "http", "scheme": "http", "server": ("10.0.0.1", 8000), "client": client, "headers": []}
+    assert names.is_open_to(scope) is is_open
+    assert names.is_open_to({**scope, "scheme": "https"})
+    assert names.is_open_to({**scope, "server": ("127.0.0.1", 8000)})
+    assert names.is_open_to({**scope, "server": None})
+
+
+async def test_two_host_headers_are_refused(world: World):
+    response = await world.client.get("/public", headers=[("host", "127.0.0.1"), ("host", "127.0.0.1")])
+    assert response.status_code == 421
+
+
+async def test_hostile_14_who_opened_a_page_gets_no_handle_on_it(tmp_path: Path):
+    for settings, host, has in (
+        ({}, "127.0.0.1:8000", True),
+        ({"public_url": "https://hub.example/a/"}, "hub.example", True),
+        # In plain text over a network browsers ignore it, and complain.
+        ({"allowed_hosts": ("box",)}, "box", False),
+    ):
+        world = World(tmp_path, **settings)
+        response = await world.client.get("/public", headers={"host": host})
+        assert (response.headers.get("cross-origin-opener-policy") == "same-origin") is has
+        await world.client.aclose()
+
+
+def test_hostile_09_a_chosen_token_is_an_invited_workers_unless_the_operator_says_otherwise(tmp_path: Path):
+    from attract.server.app import build_app
+    from fake_learner import FakeLearner
+
+    token = "a-token-of-ones-own-choice"
+    for given, tier in (({}, "invited"), ({"worker_tier": "local"}, "local")):
+        settings = ServerSettings.from_mapping({"runs_dir": tmp_path, "worker_token": token, **given})
+        grant = build_app(settings, FakeLearner().start).state.guard.grant_of(token)
+        assert (grant.role, grant.tier) == ("worker", tier)
+
+
 def test_an_app_with_a_route_without_a_role_is_not_built():
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 

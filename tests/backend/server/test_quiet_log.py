@@ -1,3 +1,4 @@
+import asyncio
 import logging
 
 from attract.server.quiet_log import QuietFilter, quieten
@@ -36,6 +37,18 @@ def test_lines_are_short_and_errors_of_our_own_always_pass():
     assert quiet.filter(long)
     assert len(long.getMessage()) == 303
     assert all(quiet.filter(record(logging.ERROR, "fault")) for _ in range(100))
+
+
+def test_hostile_a_second_ctrl_c_leaves_no_traceback():
+    quiet = QuietFilter(Clock())
+    text = "Traceback (most recent call last):\n  ...\nasyncio.exceptions.CancelledError\n"
+    assert not quiet.filter(record(logging.ERROR, text))
+    cancelled = record(logging.ERROR, "Exception in 'lifespan' protocol")
+    cancelled.exc_info = (asyncio.CancelledError, asyncio.CancelledError(), None)
+    assert not quiet.filter(cancelled)
+    broken = record(logging.ERROR, "Exception in 'lifespan' protocol")
+    broken.exc_info = (ValueError, ValueError("x"), None)
+    assert quiet.filter(broken)
 
 
 def test_a_logger_is_made_quiet_once():

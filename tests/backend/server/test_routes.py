@@ -147,6 +147,109 @@ async def test_run_ids_that_are_no_runs_are_404_on_every_route(world: GatewayWor
         assert (await world.client.get(f"/api/runs/{run_id}{rest}")).status_code == 404
 
 
+def break_database(path: Path) -> None:
+    (path / "metrics.db").write_bytes(b"garbage" * 1000)
+    for beside in path.glob("metrics.db-*"):
+        beside.unlink()
+
+
+BREAKS = {
+    "metrics.db": break_database,
+    "game.json": lambda path: (path / "game.json").write_text("[]"),
+    "config.yaml": lambda path: (path / "config.yaml").write_bytes(b"\xff: ["),
+    "settings": lambda path: (path / "config.yaml").write_text("settings: 1"),
+    "policy.json": lambda path: (path / "export" / "policy.json").write_text("{}"),
+    "latest": lambda path: ((path / "latest").unlink(), (path / "latest").symlink_to("/etc/passwd")),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+async def test_hostile_10_a_damaged_run_answers_with_the_reason_and_hides_no_other(
+    world: GatewayWorld, name: str
+):
+    good, bad = await trained(world, 64), await trained(world, 64)
+    BREAKS[name](world.runs_dir / bad)
+    listed = await world.client.get("/api/runs")
+    assert listed.status_code == 200
+    assert {one["run_id"] for one in listed.json()} == {good, bad}
+    assert (await world.client.get(f"/api/runs/{good}")).status_code == 200
+    paths = (
+        "",
+        "/metrics",
+        "/events",
+        "/fleet",
+        "/log",
+        "/policy/latest.onnx",
+        "/policy/1.onnx",
+        "/policy.json",
+    )
+    if name == "latest":
+        assert (await world.client.get("/api/runs/latest")).status_code == 200
+        return
+    for path in paths:
+        if name in ("metrics.db", "game.json") and path.startswith("/policy"):
+            continue
+        if name == "policy.json" and path in ("/metrics",):
+            continue
+        if path == "/metrics" and name != "metrics.db":
+            continue
+        answer = await world.client.get(f"/api/runs/{bad}{path}")
+        assert answer.status_code == 422, (path, answer.text)
+        assert f"run {bad} is damaged" in answer.json()["error"]
+
+
+async def test_links_in_a_run_folder_are_not_followed(world: GatewayWorld, tmp_path: Path):
+    run_id = await trained(world, 64)
+    secret = tmp_path / "secret"
+    secret.write_text("secret of this machine")
+    for name in ("policy.onnx", "policy.json"):
+        model = world.runs_dir / run_id / "export" / name
+        version = (await world.client.get(f"/api/runs/{run_id}")).json()["newest_model"]
+        kept = model.read_bytes()
+        model.unlink()
+        model.symlink_to(secret)
+        for path in (f"/policy/{version}.onnx", "/policy.json"):
+            answer = await world.client.get(f"/api/runs/{run_id}{path}")
+            assert "secret" not in answer.text.replace(str(secret), "")
+            assert answer.status_code == 404 or (name == "policy.onnx" and path == "/policy.json")
+        model.unlink()
+        model.write_bytes(kept)
+
+
+ODD_PATHS = [
+    "/%00",
+    "/" + "a" * 256,
+    "/" + "a/" * 500,
+    "/a" + "/a/.." * 1500,
+    "/index.html/",
+    "/%ff%fe",
+    "/index.html%00.js",
+]
+
+
+@pytest.mark.parametrize("path", ODD_PATHS, ids=range(len(ODD_PATHS)))
+async def test_hostile_11_no_address_makes_the_server_fail(world: GatewayWorld, path: str):
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.port)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+    assert answer.split(b" ", 2)[1] == b"404"
+    assert len(answer) < 2000
+
+
+async def test_hostile_11_versions_and_event_ids_have_few_digits(world: GatewayWorld):
+    run_id = await trained(world, 64)
+    for version in ("9" * 16, "9" * 5000, "-1", "1e3", "\u0661", "%00", "x" * 300):
+        response = await world.client.get(f"/api/runs/{run_id}/policy/{version}.onnx")
+        assert response.status_code == 404, version
+        assert len(response.text) < 500
+    for event_id in ("9" * 23, "9" * 5000, "-1", "x"):
+        response = await world.client.get(f"/api/runs/{run_id}/events", headers={"last-event-id": event_id})
+        assert response.status_code == 400, event_id
+    for query in ("from=nan", "to=inf", "from=1e999", "max_points=99999999999999999999"):
+        assert (await world.client.get(f"/api/runs/{run_id}/metrics?{query}")).status_code == 422
+
+
 async def test_a_run_is_started_shown_paused_and_stopped_over_http(world: GatewayWorld):
     async with world.fleet().joined():
         started = await world.client.post("/api/runs", json={"game": "counting", "settings": SMALL})

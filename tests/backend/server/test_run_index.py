@@ -89,6 +89,41 @@ def test_runs_come_and_go(runs_dir: Path):
     assert {one.run_id for one in index.summaries()} == {"b", "d"}
 
 
+DAMAGE = {
+    "garbage": lambda path: (path / "metrics.db").write_bytes(b"garbage" * 1000),
+    "cut": lambda path: (path / "metrics.db").write_bytes((path / "metrics.db").read_bytes()[:5000]),
+    "a fact that is a list": lambda path: put(path, [1, 2]),
+    "a count that is a text": lambda path: put(path, {"agent_steps": "many"}),
+    "a link out": lambda path: (
+        (path / "metrics.db").rename(path.parent / "moved.db"),
+        (path / "metrics.db").symlink_to(path.parent / "moved.db"),
+    ),
+}
+
+
+def put(path: Path, fact: object) -> None:
+    store = MetricsStore(path / "metrics.db")
+    store.put_fact(VIEW, fact)  # type: ignore[arg-type]
+    store.close()
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_hostile_10_a_damaged_run_is_listed_with_the_reason_and_hides_no_other(runs_dir: Path, kind: str):
+    for path in runs_dir.glob("b/metrics.db-*"):
+        path.unlink()
+    DAMAGE[kind](runs_dir / "b")
+    index = RunIndex(RunArchive(runs_dir), str.title)
+    for _ in range(2):
+        listed = {one.run_id: one for one in index.summaries()}
+        assert (listed["a"].agent_steps, listed["c"].agent_steps) == (100, 300)
+        if kind == "a link out":
+            # Links are no damage: the run is not listed, as one that has not begun.
+            assert "b" not in listed
+        else:
+            assert listed["b"].state == "damaged"
+            assert listed["b"].error
+
+
 def test_a_run_whose_process_died_is_stopped_however_often_it_is_listed(runs_dir: Path):
     write(runs_dir / "a", 1, state="running")
     index = RunIndex(RunArchive(runs_dir), str.title)

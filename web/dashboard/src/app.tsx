@@ -87,7 +87,7 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
             </a>
           )}
         </nav>
-        <Button variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
+        <Button className="log-out" variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
           Log out
         </Button>
         <SchemeToggle />

@@ -15,7 +15,9 @@ export function AccessView() {
   const [failure, setFailure] = useState<unknown>(null);
   const end = (entryId: string) => {
     setFailure(null);
-    api.revoke(entryId).catch(setFailure).finally(reload);
+    const isOwn = value?.sessions.some((one) => one.is_own && one.entry_id === entryId);
+    const ended: Promise<unknown> = isOwn ? api.logOut() : api.revoke(entryId);
+    ended.catch(setFailure).finally(reload);
   };
   return (
     <main id="content">
