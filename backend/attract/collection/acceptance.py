@@ -90,8 +90,11 @@ class Acceptance:
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 
-    def commit(self, worker: Worker, block: Block, verdict: Verdict, fresh: Fresh) -> AcceptedBlock | None:
-        """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile."""
+    def commit(self, block: Block, verdict: Verdict, fresh: Fresh, *, local: bool) -> AcceptedBlock | None:
+        """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile.
+
+        `local`: whether one segment of each lease is enough to look at (rule C7).
+        """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
         accepted = AcceptedBlock(
@@ -101,7 +104,7 @@ class Acceptance:
             lease_id=block.lease_id,
             policy_version=block.policy_version,
             worker_id=verdict.worker_id,
-            local=worker.tier == "local",
+            local=local,
             valid_steps=num_valid(block),
             episodes=Episodes(block.episodes, self._num_agents),
         )

@@ -2,15 +2,13 @@
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
-from attract.collection.conduct import Conduct
+from attract.collection.conduct import Conduct, Tier
 from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.rates import DecayedRate
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
 from attract.schema.messages import Hello
-
-Tier = Literal["local", "invited", "public"]
 
 GONE_SHOWN_SECONDS: Final = 30.0
 """How long a worker that left is still shown."""

@@ -18,7 +18,7 @@ SILENCE_SEGMENTS: Final = 3.0
 GRACE_SECONDS: Final = 2.0
 """Rule C3: how long a closed socket's leases wait for a reconnect."""
 START_SECONDS: Final = 60.0
-"""Rule C3: how long a worker that has never played is believed without a step: it makes its games."""
+"""Rule C3: so long is a worker that has never played believed without a step: it may still be loading."""
 BLOCK_SECONDS: Final = 60.0
 """Rule C3: shortest time in which the next block must come, however many steps are told of ..."""
 BLOCK_SEGMENTS: Final = 30.0

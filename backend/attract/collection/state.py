@@ -55,6 +55,10 @@ class CollectionState:
         self.described: Described | None = None
         self.describing: int | None = None
         """Connection of the host that was asked to describe the game."""
+        self.strangers_since: float | None = None
+        """Since when there are hosts, and none of the admin's own, and the game is not known."""
+        self.failed_to_describe: set[str] = set()
+        """Identities of strangers that could not load it, as they say."""
         self.paused = False
         self.stopped = False
         self.lesson = Lesson()
@@ -74,6 +78,8 @@ class CollectionState:
         """Workers that may want it: something was heard of them, or changed about them, since."""
         self.takers: set[int] = set()
         """Workers that have room for one lease more, present or not."""
+        self.updates_of_nobody = 0
+        """In a row, in which every segment that was looked at was refused."""
         self._failures = FailureCount(config.num_workers)
         self._effects: list[Effect] = []
 
@@ -146,7 +152,7 @@ class CollectionState:
             first_slot=worker.instance_ids.start * agents,
             num_slots=len(worker.instance_ids) * agents,
             num_segments=num_segments,
-            local=worker.tier == "local",
+            local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
             now=now,
             most_steps=num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not (self.config.num_groups and purpose == "train"),
@@ -182,7 +188,7 @@ class CollectionState:
         return self.config.num_groups > 0 and lease.purpose == "train"
 
     def deadline(self, worker: Worker) -> float | None:
-        """When the lease that a worker plays lapses; None without one, or while it waits for us."""
+        """When the lease that a worker plays lapses; None without one, or while an act of ours is due."""
         if not worker.leases or (self.is_central(worker.leases[0]) and not worker.owed):
             return None
         return self.book.deadline(worker.leases[0])
@@ -223,14 +229,29 @@ class CollectionState:
             self.lapse(lease, reason, now)
 
     def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
-        """A worker is of no use any more, its host will end it; too many that the game ended end the run."""
+        """A worker is of no use any more, its host will end it.
+
+        Too many workers of the admin's own that the game ended end the run. Of a stranger they count for its
+        identity alone; only where it failed for several and nobody ever played is it believed.
+        """
         if worker.broken:
             return
         self.fleet.set_broken(worker)
         if worker.seated:
             self.lapse_all(worker, "the worker ends", now)
-        if report is not None and self._failures.add(self.learner.counters.agent_steps):
-            self.emit(GameBroken(report, fatal=True))
+        if report is None:
+            return
+        agent_steps = self.learner.counters.agent_steps
+        if worker.tier == "local":
+            if self._failures.add(agent_steps):
+                self.emit(GameBroken(report, fatal=True))
+            return
+        reason = self.conduct.game_failed(worker.identity, agent_steps, now)
+        if reason is not None:
+            self.fleet.look_at_conduct(self.conduct, now)
+            self.note("quarantine", f"{worker.identity} gets no leases any more: {reason}")
+            if self.conduct.game_fails_for_all:
+                self.emit(GameBroken(report, fatal=True))
 
     def _is_full(self, described: Described) -> bool:
         return described.acceptance.pool.num_segments >= described.target

@@ -251,13 +251,13 @@ def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(sched
 
 @cache
 def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
-    """Updates of ten minutes of three honest workers and, unless `lies` is empty, one that only talks."""
+    """Updates of seven minutes of three honest workers and, unless `lies` is empty, one that only talks."""
     config = small_config(schedule=schedule, num_workers=3 + bool(lies), instances_per_worker=2)
-    simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(3.0,), local=local)
+    simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(4.0,), local=local)
     simulation.start()
     if lies:
         simulation.peers[0].lies = lies
-    simulation.run(600.0)
+    simulation.run(400.0)
     return len(simulation.updates)
 
 
@@ -273,4 +273,4 @@ def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
 )
 def test_hostile_03_progress_alone_renews_nothing(schedule: str, lies: str, local: bool) -> None:
     beside, alone = updates_beside(schedule, lies, local=local), updates_beside(schedule, "", local=local)
-    assert beside >= 0.5 * alone > 30, f"{beside} of {alone}"
+    assert beside >= 0.5 * alone > 15, f"{beside} of {alone}"

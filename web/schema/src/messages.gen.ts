@@ -790,7 +790,8 @@ export interface Refused {
     | "malformed"
     | "too_large"
     | "timeout"
-    | "stopped";
+    | "stopped"
+    | "internal";
   reason: string;
   fix: string;
   close_code: number;
