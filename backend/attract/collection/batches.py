@@ -1,7 +1,7 @@
 """Accepted segments on their way into a batch, and the order in which a batch holds them (rules S1, C8)."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,6 +93,16 @@ class Pool:
             kept.insert(0, [one for one in blocks if one.policy_version in fresh])
         self._blocks = kept.pop()
         self._sealed = deque(one for one in kept if one)
+        self.num_segments = sum(len(one.rows) for one in self._blocks)
+        return gone
+
+    def drop_workers(self, worker_ids: Collection[int]) -> list[AcceptedBlock]:
+        """Take out the blocks of these workers."""
+        gone: list[AcceptedBlock] = []
+        for blocks in [self._blocks, *self._sealed]:
+            gone += [one for one in blocks if one.worker_id in worker_ids]
+            blocks[:] = [one for one in blocks if one.worker_id not in worker_ids]
+        self._sealed = deque(one for one in self._sealed if one)
         self.num_segments = sum(len(one.rows) for one in self._blocks)
         return gone
 

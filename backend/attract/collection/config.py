@@ -77,6 +77,8 @@ class CollectionConfig:
     num_groups: int = 0
     """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
+    secret: int = 0
+    """What audits are drawn with (rule C10): no worker may know it."""
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
+from attract.collection.auditing import follow, must_wait, seated, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
@@ -137,6 +138,7 @@ class CollectionCore:
         self._check_run(hello.run_id)
         worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
         self._replace(replaced)
+        seated(state, worker, now)
         state.gate.changed(state.fleet, now)
         state.touch(worker)
         if worker.seated and state.described is not None:
@@ -194,6 +196,8 @@ class CollectionCore:
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None:
             lease.heard_at = now
+            if lease.purpose == "replay":
+                return Verdict(False, None, worker.worker_id)
         acceptance = described.acceptance
         verdict = acceptance.offer(worker, block, self._state.fresh(described))
         if verdict.reason != "duplicate" and not acceptance.is_record(block.lease_id):
@@ -210,11 +214,16 @@ class CollectionCore:
         acceptance, reason = described.acceptance, verdict.reason
         if verdict.accepted:
             worker = state.fleet.by_id(verdict.worker_id)
-            accepted = acceptance.commit(worker, block, verdict, state.fresh(described))
+            waits = must_wait(described, worker, block)
+            accepted = acceptance.commit(worker, block, verdict, state.fresh(described), waits=waits)
             if accepted is None:
                 reason = "too old: an update began while it was written"
-            elif described.counts_at_arrival and not acceptance.is_record(block.lease_id):
+            elif described.counts_at_arrival and not waits and not acceptance.is_record(block.lease_id):
                 state.count_episodes([accepted], accepted.episodes)
+            follow(state, described, worker, block, accepted if waits else None)
+        elif reason is None:
+            described.audit.answer(block)
+        settle(state, described, now)
         if reason is not None:
             acceptance.num_refused += 1
         state.send(
@@ -227,6 +236,8 @@ class CollectionCore:
                 reason=reason,
             ),
         )
+        if verdict.rows is None and reason is None:
+            plan(state, now)
         return state.take_effects()
 
     def withdraw_block(self, block: Block, verdict: Verdict) -> None:
@@ -358,6 +369,8 @@ class CollectionCore:
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
                 state.fleet.leave(worker)
                 if worker.seated:
+                    if state.described is not None:
+                        state.described.audit.worker_gone(worker.instance_ids)
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
                 silence(state, worker, now)

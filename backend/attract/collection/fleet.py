@@ -52,6 +52,8 @@ class Worker:
     """A lease of it lapsed in silence: nothing more is asked of it until it is heard. Set by the fleet."""
     broken: bool = False
     """Its game or its session failed: its host will end it. Set by the fleet."""
+    caught: bool = False
+    """Its identity told otherwise than its games had it (rule C10): it gets no leases. Set by the fleet."""
     sent_version: int | None = None
     """The newest version of which every policy was sent: a lease may name it."""
     sending_version: int | None = None
@@ -78,7 +80,7 @@ class Worker:
 
     @property
     def identity(self) -> str:
-        """What its conduct is counted for: the identity, of a host of the admin's own each worker by itself."""
+        """What its conduct is counted for; of a host of the admin's own each worker stands for itself."""
         if self.tier == "local":
             return f"{self.host_identity}/{self.worker_index}"
         return self.host_identity
@@ -96,7 +98,7 @@ class Worker:
     @property
     def present(self) -> bool:
         """Whether something can be asked of it now."""
-        return self.is_connected and not self.silent
+        return self.is_connected and not self.silent and not self.caught
 
     def forget_sent(self) -> None:
         """What it was sent last may not have arrived: it is to be sent anew."""
@@ -126,6 +128,7 @@ class Fleet:
         self._unseated: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
+        self._has_guests = False
         self._connected: list[Worker] | None = None
         self._present: list[Worker] | None = None
         """What `connected` and `present` say, until it changes."""
@@ -169,6 +172,7 @@ class Fleet:
                 del self._by_connection[replaced]
         worker.connection_id = connection_id
         worker.tier = tier
+        self._has_guests = self._has_guests or tier != "local"
         worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
         worker.away = False
@@ -200,6 +204,11 @@ class Fleet:
         if worker.silent != is_silent:
             worker.silent = is_silent
             self._changed()
+
+    def set_caught(self, worker: Worker) -> None:
+        """Nothing is asked of it, whatever socket it comes on."""
+        worker.caught = True
+        self._changed()
 
     def set_broken(self, worker: Worker) -> None:
         """Nothing is asked of it ever again."""
@@ -243,6 +252,11 @@ class Fleet:
         if self._present is None:
             self._present = [one for one in self._by_id if one.present]
         return self._present
+
+    @property
+    def has_guests(self) -> bool:
+        """Whether a worker that is not of a host of the admin's own ever came."""
+        return self._has_guests
 
     def hosts_of_several(self) -> set[str]:
         """Ids of the hosts with more than one connected worker: those share its cores."""

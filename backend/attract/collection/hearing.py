@@ -83,6 +83,9 @@ def _game_described(state: CollectionState, description: GameDescription) -> Non
 
 
 def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    if lease.purpose == "replay":
+        state.end_lease(lease, now)
+        return
     state.book.played(lease, now)
     if lease.purpose == "train" and lease.front_since is not None:
         steps = lease.num_segments * lease.num_slots * state.config.horizon

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import ParameterDistribution, Purpose
+from attract.schema.messages import ParameterDistribution, Purpose, ReplayOrder
 
 SILENCE_SECONDS: Final = 15.0
 """Rule C3: shortest time without progress after which a lease lapses."""
@@ -47,6 +47,8 @@ class Lease:
     """Indices of the evaluation episodes; `evaluate` only."""
     lesson: Lesson = field(default_factory=Lesson)
     """Taken over at each of its games' next `start()`."""
+    replays: tuple[ReplayOrder, ...] = ()
+    """`replay` only: what is to be played again (rule C10)."""
     issued_at: float = 0.0
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
@@ -115,6 +117,7 @@ class LeaseBook:
         now: float,
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
+        replays: tuple[ReplayOrder, ...] = (),
     ) -> Lease:
         """A new open lease with an id no lease had before."""
         lease = Lease(
@@ -129,6 +132,7 @@ class LeaseBook:
             heard_at=now,
             episodes=episodes,
             lesson=lesson or Lesson(),
+            replays=replays,
             issued_at=now,
         )
         self._next_id += 1

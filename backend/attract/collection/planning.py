@@ -1,5 +1,6 @@
 """What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
 
+from attract.collection.auditing import order_replays, trained_on
 from attract.collection.batches import (
     AcceptedBlock,
     close_batch,
@@ -31,6 +32,7 @@ def plan(state: CollectionState, now: float) -> None:
         _seal_batch(state, described, now)
         _publish(state, described, now)
         _evaluate(state, described, now)
+        order_replays(state, described, now)
         _issue_leases(state, described, now)
 
 
@@ -88,6 +90,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
     state.boundary = state.boundary and pool.num_sealed > 0
     blocks = pool.take()
+    trained_on(state, blocks)
     batch = close_batch(
         blocks,
         batch_id=state.next_batch,
@@ -135,7 +138,8 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
     for worker in touched:
         if worker.sent_version == version or not (worker.is_connected and worker.acknowledged):
             continue
-        held = {lease.version for lease in worker.leases if lease.purpose != "record"} - {version}
+        plays = [lease for lease in worker.leases if lease.purpose not in ("record", "replay")]
+        held = {lease.version for lease in plays} - {version}
         if len(held) < MAX_VERSIONS_HELD:
             state.send_policy(worker, version, now)
 

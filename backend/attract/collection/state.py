@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
+from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
@@ -25,7 +26,7 @@ from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
-from attract.schema.messages import LeaseVoid, Purpose, ToBrowser
+from attract.schema.messages import LeaseVoid, Purpose, ReplayOrder, ToBrowser
 
 
 class Described:
@@ -36,6 +37,9 @@ class Described:
         self.target = config.batch_target(description)
         self.seating = config.seating(description)
         self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
+        self.audit = Audit(description.num_agents, config.secret)
+        if config.num_groups:
+            self.audit.off = "the server decides for its games"
         self.counts_at_arrival = config.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.slots_per_worker(description))
@@ -113,6 +117,7 @@ class CollectionState:
             target=described.target,
             boundary=self.boundary,
             sealed=described.acceptance.pool.num_sealed,
+            held=described.audit.num_held,
         )
 
     def fresh(self, described: Described) -> Fresh:
@@ -133,20 +138,22 @@ class CollectionState:
         num_segments: int = 0,
         evaluation: Evaluation | None = None,
         episodes: tuple[int, ...] = (),
+        replays: tuple[ReplayOrder, ...] = (),
     ) -> Lease:
-        """Give a worker a lease, with a row kept for each of its segments."""
+        """Give a worker a lease, with a row kept for each of its segments; a replay writes none."""
         agents = described.description.num_agents
         lease = self.book.issue(
             worker_id=worker.worker_id,
             purpose=purpose,
             version=worker.sent_version or 0,
             first_slot=worker.instance_ids.start * agents,
-            num_slots=len(worker.instance_ids) * agents,
+            num_slots=0 if replays else len(worker.instance_ids) * agents,
             num_segments=num_segments,
             local=worker.tier == "local",
             now=now,
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
+            replays=replays,
         )
         described.acceptance.reserve(lease)
         if evaluation is not None:
@@ -176,8 +183,12 @@ class CollectionState:
         """Spend a lease: no more of it counts, its unused rows are free, its worker's next one begins."""
         if self.described is not None:
             self.described.acceptance.release(lease)
-            if lease.purpose == "train" and self._is_full(self.described):
+            if lease.purpose == "train" and self.is_full(self.described):
                 self.boundary = True
+            if lease.purpose == "replay":
+                self.described.audit.answered(lease.lease_id)
+            else:
+                self.described.audit.lease_over(lease.lease_id)
         self.book.spend(lease)
         worker = self.fleet.by_id(lease.worker_id)
         worker.leases.remove(lease)
@@ -216,7 +227,8 @@ class CollectionState:
         if report is not None and self._failures.add(self.learner.counters.agent_steps):
             self.emit(GameBroken(report, fatal=True))
 
-    def _is_full(self, described: Described) -> bool:
+    def is_full(self, described: Described) -> bool:
+        """Whether the pool is a batch."""
         return described.acceptance.pool.num_segments >= described.target
 
     # --- workers and policies ---

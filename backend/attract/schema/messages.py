@@ -351,7 +351,7 @@ class EpisodeTerms(FiniteModel):
 
 
 class ReplayOrder(FiniteModel):
-    """One segment of one instance that another worker says it played: play it again from its actions (C10)."""
+    """One segment of one instance that another worker says it played: play it again (rule C10)."""
 
     instance_id: Count
     episode: Count

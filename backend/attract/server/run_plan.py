@@ -1,5 +1,6 @@
 """What a run's settings mean for the collection core and for the learner."""
 
+import secrets
 from collections.abc import Sequence
 from typing import Literal
 
@@ -43,6 +44,7 @@ def collection_config(
         state_size=settings.policy.state_size,
         seats=collection.seats,
         num_groups=collection.async_factor if collection.inference == "server" else 0,
+        secret=secrets.randbits(63),
     )
 
 

@@ -1,0 +1,136 @@
+"""What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
+
+from attract.collection.acceptance import Acceptance
+from attract.collection.audit import Caught
+from attract.collection.batches import AcceptedBlock
+from attract.collection.effects import ForgerCaught
+from attract.collection.fleet import Worker
+from attract.collection.state import CollectionState, Described
+from attract.schema.messages import Block
+
+
+def must_wait(described: Described, worker: Worker, block: Block) -> bool:
+    """Whether a block may not train before it was audited: those of guests that are not proven yet."""
+    if worker.tier == "local" or described.acceptance.is_record(block.lease_id):
+        return False
+    return described.audit.must_wait(worker.identity)
+
+
+def follow(
+    state: CollectionState,
+    described: Described,
+    worker: Worker,
+    block: Block,
+    waiting: AcceptedBlock | None,
+) -> None:
+    """Let the audit see an accepted block of a training lease; `waiting`: it waits for its verdict."""
+    audit, lease = described.audit, state.book.get(block.lease_id)
+    if lease is None or lease.purpose != "train" or audit.off is not None:
+        return
+    if worker.tier != "local":
+        audit.take(worker.identity, worker.worker_id, block, waiting, lease.lesson)
+    elif audit.wants_control and state.fleet.has_guests:
+        only = worker.instance_ids.start
+        audit.take(worker.identity, worker.worker_id, block, None, lease.lesson, only=only)
+
+
+def order_replays(state: CollectionState, described: Described, now: float) -> None:
+    """What waits is played again by workers of the admin's own; without one nothing is audited."""
+    audit = described.audit
+    if audit.off is not None or not state.fleet.has_guests:
+        return
+    able = [one for one in state.fleet.connected() if one.tier == "local"]
+    if audit.is_able != bool(able):
+        audit.is_able = bool(able)
+        if not able:
+            state.note("audit", "what guests play is not audited while no host of the admin's own is here")
+            audit.give_up()
+    settle(state, described, now)
+    for worker in sorted(able, key=lambda one: (len(one.leases), one.worker_id)):
+        if not audit.waiting:
+            return
+        if not worker.present or any(one.purpose == "replay" for one in worker.leases):
+            continue
+        items = audit.next_orders()
+        if items:
+            replays = tuple(item.order for item in items)
+            lease = state.issue(described, worker, "replay", now, num_segments=len(items), replays=replays)
+            audit.leased(lease.lease_id, items)
+    settle(state, described, now)
+
+
+def settle(state: CollectionState, described: Described, now: float) -> None:
+    """Do what the audit's verdicts since the last call mean."""
+    audit = described.audit
+    if not (audit.passed or audit.lost or audit.caught or audit.notes):
+        return
+    passed, audit.passed = audit.passed, []
+    lost, audit.lost = audit.lost, []
+    caught, audit.caught = audit.caught, []
+    notes, audit.notes = audit.notes, []
+    described.acceptance.num_refused += len(lost)
+    for block in lost:
+        described.acceptance.refuse(block)
+    for block in passed:
+        _admit(state, described, described.acceptance, block)
+    for one in caught:
+        out = [worker for worker in state.fleet.workers.values() if worker.identity == one.identity]
+        for worker in out:
+            leave_out(state, worker, now)
+        gone = described.acceptance.pool.drop_workers({worker.worker_id for worker in out})
+        state.free_blocks(gone)
+        described.acceptance.num_refused += len(gone)
+        state.emit(ForgerCaught(one.identity, one.worker_id, one.what, one.first_version))
+        state.note("audit", _told(state, one))
+    for text in notes:
+        state.note("audit", text)
+
+
+def leave_out(state: CollectionState, worker: Worker, now: float) -> None:
+    """A worker of an identity that was caught: what it holds lapses, and it gets nothing more."""
+    state.fleet.set_caught(worker)
+    if worker.seated:
+        state.lapse_all(worker, "what it said it played was found to be otherwise", now)
+
+
+def seated(state: CollectionState, worker: Worker, now: float) -> None:
+    """A worker came: one of an identity that was caught is left out at once."""
+    described = state.described
+    if described is not None and worker.tier != "local":
+        standing = described.audit.standings.get(worker.identity)
+        if standing is not None and standing.caught is not None:
+            leave_out(state, worker, now)
+
+
+def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
+    """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
+    audit = state.require_described().audit
+    for block in blocks:
+        if not block.local:
+            standing = audit.of(state.fleet.by_id(block.worker_id).identity)
+            if standing.first_version is None:
+                standing.first_version = state.learner.version + 1
+
+
+def _told(state: CollectionState, caught: Caught) -> str:
+    text = f"C10: the guest {caught.identity} (worker {caught.worker_id}) is left out: {caught.what}"
+    if caught.first_version is None:
+        return f"{text}; nothing of it was trained"
+    before, run_id = max(0, caught.first_version - 1), state.config.run_id
+    return (
+        f"{text}; segments of it were trained from version {caught.first_version} on: stop the run, and "
+        f"`attract rollback {run_id} --version {before}` goes back before them"
+    )
+
+
+def _admit(
+    state: CollectionState, described: Described, acceptance: Acceptance, block: AcceptedBlock
+) -> None:
+    if not acceptance.admit(block, state.fresh(described)):
+        acceptance.num_refused += 1
+        return
+    if described.counts_at_arrival:
+        state.count_episodes([block], block.episodes)
+    # Its lease may be over: then this is the boundary that it would have been.
+    if state.book.get(block.lease_id) is None and state.is_full(described):
+        state.boundary = True
