@@ -48,6 +48,8 @@ class Peer:
     """What becomes of the blocks that it sends."""
     told: int = 0
     """Segments that it has sent."""
+    untrue: set[Key] = field(default_factory=set[Key])
+    """Segments of it that are not what was played."""
     left_out_after: int | None = None
     """Those that it had sent when it was left out."""
 
@@ -369,7 +371,7 @@ class Simulation:
                 self.kill(peer)
                 return
             said = peer.worker.play()
-            self._answer(peer, said if peer.lie is None else peer.lie(peer, said))
+            self._answer(peer, said if peer.lie is None else self._lied(peer, said, peer.lie))
             self._play(peer)
             if self.random.random() < self.faults.disconnect:
                 self.disconnect(peer)
@@ -378,6 +380,16 @@ class Simulation:
                 self.freeze(peer, 25.0)
 
         self.after(seconds, finish)
+
+    def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
+        """What a liar says instead; the segments that are not true are remembered."""
+        told = lie(peer, said)
+        truth = [one for one in said if isinstance(one, Block)]
+        for block in told:
+            if isinstance(block, Block) and block not in truth:
+                slots = _int32(block.slot_id.data)
+                peer.untrue |= {(block.lease_id, slot, block.segment_index) for slot in slots}
+        return told
 
     def freeze(self, peer: Peer, seconds: float) -> None:
         """It does nothing for a while; its socket stays open."""

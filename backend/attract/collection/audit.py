@@ -25,6 +25,8 @@ CONTROLS: Final = 4
 MOST_OWED: Final = 10
 """So many audits that could not be done, and an identity is as one that nobody knows."""
 MOST_TRIES: Final = 3
+MOST_SHORT: Final = 3
+"""So many leases closed with segments missing, and an identity is left out."""
 MOST_WAITING: Final = 512
 """Segments that may wait for their replay; what would be drawn beyond that is owed."""
 ORDERS_PER_LEASE: Final = 16
@@ -41,10 +43,14 @@ class Standing:
 
     valid: int = 0
     """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
     ordered: int = 0
     """Audits under way."""
     owed: int = 0
     """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
     caught: str | None = None
     """What it told otherwise than its game had it."""
     first_version: int | None = None
@@ -227,6 +233,14 @@ class Audit:
                 whole.append((instance, gathering))
         if whole:
             self._draw(identity, worker_id, whole, lesson, told, is_control=only is not None)
+
+    def withheld(self, identity: str, worker_id: int) -> None:
+        """A lease of it was closed with segments missing."""
+        standing = self.of(identity)
+        standing.short += 1
+        if standing.short >= MOST_SHORT:
+            what = f"{standing.short} of its leases were closed with segments missing"
+            self._leave_out(identity, worker_id, what)
 
     def worker_gone(self, instance_ids: Iterable[int]) -> None:
         """A worker is away: its games are too, or will be unknown when it comes back."""
@@ -429,12 +443,16 @@ class Audit:
         return self._controls >= 1 and (self._late_controls >= 1 or not item.is_late)
 
     def _accuse(self, item: Item, what: str) -> None:
-        standing = self.of(item.identity)
+        # First: when its last audit is finished, what waits for it must not be clear.
+        self._leave_out(item.identity, item.worker_id, what)
+        self._finish(item, "forged")
+
+    def _leave_out(self, identity: str, worker_id: int, what: str) -> None:
+        standing = self.of(identity)
         if standing.caught is None:
             standing.caught = what
-            self.caught.append(Caught(item.identity, item.worker_id, what, standing.first_version))
-        self._finish(item, "forged")
-        for held in [one for one in self._held.values() if one.identity == item.identity]:
+            self.caught.append(Caught(identity, worker_id, what, standing.first_version))
+        for held in [one for one in self._held.values() if one.identity == identity]:
             held.is_lost = True
             self._release(held)
 
@@ -448,12 +466,15 @@ class Audit:
                 self._look_at_suspects()
             return
         standing.ordered -= 1
+        standing.judged += int(outcome != "unknown")
         if outcome == "valid":
             standing.valid += 1
         elif outcome == "forged":
             standing.valid = 0
         for held in item.held:
             self._judged(held, is_good=outcome == "valid" or is_let_go)
+        for held in [one for one in self._held.values() if one.identity == item.identity]:
+            self._release_if_clear(held)
 
     def _look_at_suspects(self) -> None:
         for item, what in list(self._suspects):
@@ -467,7 +488,12 @@ class Audit:
 
     def _looked_at(self, held: Held) -> None:
         held.waiting -= 1
-        if held.waiting <= 0:
+        self._release_if_clear(held)
+
+    def _release_if_clear(self, held: Held) -> None:
+        """What was not drawn waits too while others of an unproven identity are judged: they speak for it."""
+        standing = self.of(held.identity)
+        if held.waiting <= 0 and (held.is_lost or standing.is_proven or not standing.ordered):
             self._release(held)
 
     def _release(self, held: Held) -> None:

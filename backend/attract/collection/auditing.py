@@ -5,6 +5,7 @@ from attract.collection.audit import Caught
 from attract.collection.batches import AcceptedBlock
 from attract.collection.effects import ForgerCaught
 from attract.collection.fleet import Worker
+from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
 from attract.schema.messages import Block
 
@@ -32,6 +33,18 @@ def follow(
     elif audit.wants_control and state.fleet.has_guests:
         only = worker.instance_ids.start
         audit.take(worker.identity, worker.worker_id, block, None, lease.lesson, only=only)
+
+
+def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
+    """A guest says that all of a training lease was sent: what is missing was withheld.
+
+    Blocks come in order and are sent again after a broken socket: of an honest guest only refused ones are
+    missing. Whoever sends what suits him chooses what is learned from, though each segment may be true.
+    """
+    if worker.tier == "local" or lease.purpose != "train" or not lease.remaining or lease.had_refusals:
+        return
+    described = state.require_described()
+    described.audit.withheld(worker.identity, worker.worker_id)
 
 
 def order_replays(state: CollectionState, described: Described, now: float) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
+from attract.collection.audit import Standing
 from attract.collection.auditing import follow, must_wait, seated, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
@@ -77,6 +78,11 @@ class CollectionCore:
     def paused(self) -> bool:
         """Whether the run is paused, by `pause` or by rule P8."""
         return self._state.paused
+
+    def standing(self, identity: str) -> Standing:
+        """What audits have shown of an identity so far (rule C10)."""
+        described = self._state.described
+        return Standing() if described is None else described.audit.standings.get(identity, Standing())
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""
@@ -226,6 +232,9 @@ class CollectionCore:
         settle(state, described, now)
         if reason is not None:
             acceptance.num_refused += 1
+            lease = state.book.get(block.lease_id)
+            if lease is not None:
+                lease.had_refusals = True
         state.send(
             connection_id,
             BlockAck(

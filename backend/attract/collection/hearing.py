@@ -1,5 +1,6 @@
 """What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
 
+from attract.collection.auditing import closed
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import GameBroken, GameKnown, GameLogged, LeaseFinished
 from attract.collection.fleet import Host, Worker
@@ -86,6 +87,7 @@ def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: f
     if lease.purpose == "replay":
         state.end_lease(lease, now)
         return
+    closed(state, worker, lease)
     state.book.played(lease, now)
     if lease.purpose == "train" and lease.front_since is not None:
         steps = lease.num_segments * lease.num_slots * state.config.horizon

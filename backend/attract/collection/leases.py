@@ -49,6 +49,8 @@ class Lease:
     """Taken over at each of its games' next `start()`."""
     replays: tuple[ReplayOrder, ...] = ()
     """`replay` only: what is to be played again (rule C10)."""
+    had_refusals: bool = False
+    """Whether a block of it came and was refused."""
     issued_at: float = 0.0
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
