@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.caps import Caps
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     Effect,
@@ -112,7 +113,7 @@ class CollectionState:
         return Progress(
             version=self.learner.version,
             busy=self.learner.batch is not None,
-            pooled=described.acceptance.pool.num_segments,
+            pooled=self.num_pooled(described),
             promised=self.book.promised,
             target=described.target,
             boundary=self.boundary,
@@ -229,7 +230,19 @@ class CollectionState:
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""
-        return described.acceptance.pool.num_segments >= described.target
+        return self.num_pooled(described) >= described.target
+
+    def num_pooled(self, described: Described) -> int:
+        """Segments of the pool that the next batch may take."""
+        pool = described.acceptance.pool
+        if not self.fleet.has_guests or pool.num_segments < described.target:
+            return pool.num_segments
+        kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
+        return sum(len(one.rows) for one in kept)
+
+    def caps(self, described: Described) -> Caps:
+        """How much of a batch one guest may give now."""
+        return Caps(self.fleet.present(), described.target)
 
     # --- workers and policies ---
 
