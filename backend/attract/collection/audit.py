@@ -53,8 +53,6 @@ class Standing:
     """Leases that it closed with segments missing."""
     caught: str | None = None
     """What it told otherwise than its game had it."""
-    first_version: int | None = None
-    """The first version that was trained on a segment of it."""
 
     @property
     def is_proven(self) -> bool:
@@ -132,7 +130,6 @@ class Caught:
     identity: str
     worker_id: int
     what: str
-    first_version: int | None
 
 
 class Audit:
@@ -451,7 +448,7 @@ class Audit:
         standing = self.of(identity)
         if standing.caught is None:
             standing.caught = what
-            self.caught.append(Caught(identity, worker_id, what, standing.first_version))
+            self.caught.append(Caught(identity, worker_id, what))
         for held in [one for one in self._held.values() if one.identity == identity]:
             held.is_lost = True
             self._release(held)

@@ -1,5 +1,7 @@
 """What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
 
+from typing import Final
+
 from attract.collection.acceptance import Acceptance
 from attract.collection.audit import Caught
 from attract.collection.batches import AcceptedBlock
@@ -8,6 +10,10 @@ from attract.collection.fleet import Worker
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
 from attract.schema.messages import Block
+
+
+MOST_GUESTS: Final = 4096
+"""Of so many it is remembered since when their share is in the policy."""
 
 
 def must_wait(described: Described, worker: Worker, block: Block) -> bool:
@@ -93,8 +99,9 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
         gone = described.acceptance.pool.drop_workers({worker.worker_id for worker in out})
         state.free_blocks(gone)
         described.acceptance.num_refused += len(gone)
-        state.emit(ForgerCaught(one.identity, one.worker_id, one.what, one.first_version))
-        state.note("audit", _told(state, one))
+        first = state.first_versions.get(one.identity)
+        state.emit(ForgerCaught(one.identity, one.worker_id, one.what, first))
+        state.note("audit", _told(state, one, first))
     for text in notes:
         state.note("audit", text)
 
@@ -117,22 +124,20 @@ def seated(state: CollectionState, worker: Worker, now: float) -> None:
 
 def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
     """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
-    audit = state.require_described().audit
+    known = state.first_versions
     for block in blocks:
-        if not block.local:
-            standing = audit.of(state.fleet.by_id(block.worker_id).identity)
-            if standing.first_version is None:
-                standing.first_version = state.learner.version + 1
+        if not block.local and len(known) < MOST_GUESTS:
+            known.setdefault(state.fleet.by_id(block.worker_id).identity, state.learner.version + 1)
 
 
-def _told(state: CollectionState, caught: Caught) -> str:
+def _told(state: CollectionState, caught: Caught, first_version: int | None) -> str:
     text = f"C10: the guest {caught.identity} (worker {caught.worker_id}) is left out: {caught.what}"
-    if caught.first_version is None:
+    if first_version is None:
         return f"{text}; nothing of it was trained"
-    before, run_id = max(0, caught.first_version - 1), state.config.run_id
+    before, run_id = max(0, first_version - 1), state.config.run_id
     return (
-        f"{text}; segments of it were trained from version {caught.first_version} on: stop the run, and "
-        f"`attract rollback {run_id} --version {before}` goes back before them"
+        f"{text}; segments of it were trained from version {first_version} on: stop the run, and "
+        f"`attract rollback {run_id} --to-version {before}` goes back before them"
     )
 
 

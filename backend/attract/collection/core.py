@@ -79,6 +79,11 @@ class CollectionCore:
         """Whether the run is paused, by `pause` or by rule P8."""
         return self._state.paused
 
+    @property
+    def first_versions(self) -> dict[str, int]:
+        """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
+        return self._state.first_versions
+
     def standing(self, identity: str) -> Standing:
         """What audits have shown of an identity so far (rule C10)."""
         described = self._state.described

@@ -67,6 +67,8 @@ class CollectionState:
         self.boundary = False
         """A lease ended with a full batch in the pool (rule S1)."""
         self.warmup_issued = False
+        self.first_versions: dict[str, int] = {}
+        """By guest, the first version that was trained on a segment of it (rule C10)."""
         self.next_batch = 1
         self.evaluations: deque[Evaluation] = deque()
         self.announced = -1
