@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from attract.collection import effects
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
+from attract.collection.hearing import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
@@ -55,6 +56,8 @@ class DrivenCore:
         """A host connects and, when asked, describes the game."""
         hello = host_hello(host_id, max_workers=max_workers)
         self.do(self.core.connect_host(connection_id, hello, self.tier, self.now))
+        if self.tier != "local":
+            self.wait(STAND_IN_SECONDS)
         described = GameDescribed(run_id="run-1", sha256=SHA256, description=self.description)
         self.do(self.core.receive(connection_id, described, self.now))
 

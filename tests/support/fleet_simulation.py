@@ -18,6 +18,7 @@ from attract.schema.messages import (
     GameDescribed,
     Lease,
     Policy,
+    Progress,
     ToBrowser,
 )
 from driven_core import small_config
@@ -41,9 +42,13 @@ class Peer:
     frozen: bool = False
     dead: bool = False
     playing: bool = False
-    played_seconds: float = 0.0
+    lies: str = ""
+    """`progress`: it says every 2 s that it plays, and never does; `steps`: one step more each time."""
+    told_steps: int = 0
     identity: str = ""
-    """Of a guest; empty: it is a worker of the admin's own."""
+    played_seconds: float = 0.0
+    is_guest: bool = False
+    """Invited, whatever the others are."""
     lie: Lie | None = None
     """What becomes of the blocks that it sends."""
     told: int = 0
@@ -135,7 +140,8 @@ class Simulation:
         key = f"{len(self.peers):032x}"
         worker = FakeWorker(self.config.run_id, worker_index=index, worker_key=key, slots_per_block=2)
         worker.draws_returns = self.draws_returns
-        peer = Peer(worker, self.segment_seconds[index % len(self.segment_seconds)])
+        seconds = self.segment_seconds[index % len(self.segment_seconds)]
+        peer = Peer(worker, seconds, identity=f"{len(self.peers):08x}@192.0.2.{len(self.peers) % 250}")
         self.peers.append(peer)
         self.after(self.random.uniform(*self.latency), lambda: self.connect(peer))
         return peer
@@ -144,7 +150,7 @@ class Simulation:
         """A worker of a guest comes, on a host of its own."""
         peer = self.add_worker(0)
         peer.worker.host_id = f"{len(self.peers):032x}"
-        peer.identity, peer.lie = identity, lie
+        peer.identity, peer.lie, peer.is_guest = identity, lie, True
         return peer
 
     def connect(self, peer: Peer) -> None:
@@ -152,7 +158,7 @@ class Simulation:
         if peer.dead:
             return
         peer.connection_id = self._new_connection()
-        tier = "invited" if peer.identity else self._tier()
+        tier = "invited" if peer.is_guest else self._tier()
         hello = peer.worker.hello()
         self.do(self.core.connect_worker(peer.connection_id, hello, tier, self.now, peer.identity))
 
@@ -357,6 +363,9 @@ class Simulation:
         if not peer.worker.leases or peer.playing:
             return
         peer.playing = True
+        if peer.lies in ("progress", "steps"):
+            self.after(2.0, lambda: self._only_say(peer))
+            return
         is_replay = peer.worker.leases[0].purpose == "replay"
         seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1) * (0.1 if is_replay else 1.0)
 
@@ -390,6 +399,15 @@ class Simulation:
                 slots = _int32(block.slot_id.data)
                 peer.untrue |= {(block.lease_id, slot, block.segment_index) for slot in slots}
         return told
+
+    def _only_say(self, peer: Peer) -> None:
+        peer.playing = False
+        if peer.dead or not peer.worker.leases:
+            return
+        peer.told_steps += peer.lies == "steps"
+        lease_id = peer.worker.leases[0].lease_id
+        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.told_steps)])
+        self._play(peer)
 
     def freeze(self, peer: Peer, seconds: float) -> None:
         """It does nothing for a while; its socket stays open."""
@@ -450,7 +468,7 @@ class Simulation:
                 free = row not in self.row_key or row in self.guest_rows
                 taken = self.in_flight is not None and row in self.in_flight.rows
                 assert free and not taken, f"row {row} was given away twice"
-                if peer is not None and peer.identity:
+                if peer is not None and (peer.is_guest or not self.local):
                     # What a guest sent may be thrown away unseen (rule C10).
                     self.guest_rows.add(row)
                 else:

@@ -89,11 +89,12 @@ class Acceptance:
             self.rows.reserved += len(columns)
 
     def commit(
-        self, worker: Worker, block: Block, verdict: Verdict, fresh: Fresh, *, waits: bool = False
+        self, block: Block, verdict: Verdict, fresh: Fresh, *, local: bool, waits: bool = False
     ) -> AcceptedBlock | None:
         """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile.
 
-        `waits`: it goes into none yet, `admit` or `refuse` follows (rule C10).
+        `local`: whether one segment of each lease is enough to look at (rule C7). `waits`: it goes into no
+        pool yet, `admit` or `refuse` follows (rule C10).
         """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
@@ -104,7 +105,7 @@ class Acceptance:
             lease_id=block.lease_id,
             policy_version=block.policy_version,
             worker_id=verdict.worker_id,
-            local=worker.tier == "local",
+            local=local,
             valid_steps=num_valid(block),
             episodes=Episodes(block.episodes, self._num_agents),
         )

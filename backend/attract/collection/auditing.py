@@ -7,10 +7,10 @@ from attract.collection.audit import Caught
 from attract.collection.batches import AcceptedBlock
 from attract.collection.effects import ForgerCaught
 from attract.collection.fleet import Worker
+from attract.collection.judging import leave_out
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
 from attract.schema.messages import Block
-
 
 MOST_GUESTS: Final = 4096
 """Of so many it is remembered since when their share is in the policy."""
@@ -93,33 +93,13 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
     for block in passed:
         _admit(state, described, described.acceptance, block)
     for one in caught:
-        out = [worker for worker in state.fleet.workers.values() if worker.identity == one.identity]
-        for worker in out:
-            leave_out(state, worker, now)
-        gone = described.acceptance.pool.drop_workers({worker.worker_id for worker in out})
-        state.free_blocks(gone)
-        described.acceptance.num_refused += len(gone)
+        why = state.conduct.leave_out(one.identity, f"C10: {one.what}", now, is_final=True)
+        leave_out(state, one.identity, why, now)
         first = state.first_versions.get(one.identity)
         state.emit(ForgerCaught(one.identity, one.worker_id, one.what, first))
         state.note("audit", _told(state, one, first))
     for text in notes:
         state.note("audit", text)
-
-
-def leave_out(state: CollectionState, worker: Worker, now: float) -> None:
-    """A worker of an identity that was caught: what it holds lapses, and it gets nothing more."""
-    state.fleet.set_caught(worker)
-    if worker.seated:
-        state.lapse_all(worker, "what it said it played was found to be otherwise", now)
-
-
-def seated(state: CollectionState, worker: Worker, now: float) -> None:
-    """A worker came: one of an identity that was caught is left out at once."""
-    described = state.described
-    if described is not None and worker.tier != "local":
-        standing = described.audit.standings.get(worker.identity)
-        if standing is not None and standing.caught is not None:
-            leave_out(state, worker, now)
 
 
 def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:

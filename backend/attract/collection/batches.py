@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ class AcceptedBlock:
     policy_version: int
     worker_id: int
     local: bool
-    """Played on a host of the admin's own (rule C7)."""
+    """Played on a host of the admin's own, by a worker that was not found wrong lately (rule C7)."""
     valid_steps: int
     episodes: Episodes
 
@@ -47,7 +48,12 @@ class ClosedBatch:
 
     def worker_of(self, row: int) -> int | None:
         """Who played a row; None when it is not of this batch."""
-        return int(self.worker_id[self.rows.index(row)]) if row in self.rows else None
+        place = self._place_of.get(row)
+        return None if place is None else int(self.worker_id[place])
+
+    @cached_property
+    def _place_of(self) -> dict[int, int]:
+        return {row: place for place, row in enumerate(self.rows)}
 
 
 class Pool:
@@ -102,12 +108,11 @@ class Pool:
         return gone
 
     def drop_workers(self, worker_ids: Collection[int]) -> list[AcceptedBlock]:
-        """Take out the blocks of these workers."""
-        gone: list[AcceptedBlock] = []
-        for blocks in [self._blocks, *self._sealed]:
-            gone += [one for one in blocks if one.worker_id in worker_ids]
-            blocks[:] = [one for one in blocks if one.worker_id not in worker_ids]
-        self._sealed = deque(one for one in self._sealed if one)
+        """Take out what these workers played."""
+        gone = [one for part in (self._blocks, *self._sealed) for one in part if one.worker_id in worker_ids]
+        self._blocks = [one for one in self._blocks if one.worker_id not in worker_ids]
+        kept = ([one for one in part if one.worker_id not in worker_ids] for part in self._sealed)
+        self._sealed = deque(one for one in kept if one)
         self.num_segments = sum(len(one.rows) for one in self._blocks)
         return gone
 

@@ -26,6 +26,8 @@ FEWEST_UPDATES: Final = 64
 """A run of so few updates or fewer ends before it has learned: smaller batches give it more of them."""
 FEWEST_INSTANCES_FOR_UPDATES: Final = 8
 """A batch of fewer games than this says too little for an update, however many updates there are."""
+ENDLESS_STEPS: Final = 100_000
+"""Steps after which an evaluation episode of a game without a time limit is stopped."""
 EXPECTED_STEPS: Final = 1_000_000
 """What a run without an end is taken to need, where that matters."""
 OBSERVE_SLOT_BYTES: Final = 32
@@ -139,6 +141,10 @@ class CollectionConfig:
         if description.max_seconds is None:
             return 0
         return max(1, round(description.max_seconds / description.seconds_per_step))
+
+    def longest_episode(self, description: GameDescription) -> int:
+        """Steps after which an evaluation episode is stopped."""
+        return self.time_limit(description) or ENDLESS_STEPS
 
     def desync_limit(self, description: GameDescription) -> int:
         """Range of rule E7's cut in steps, 0 when off."""

@@ -5,7 +5,7 @@ from typing import Final
 
 from attract.collection.acceptance import num_valid
 from attract.collection.audit import Standing
-from attract.collection.auditing import follow, must_wait, seated, settle
+from attract.collection.auditing import follow, must_wait, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
@@ -15,17 +15,29 @@ from attract.collection.effects import (
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Tier, Worker
-from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence
+from attract.collection.hearing import (
+    assign,
+    choose_describer,
+    describe_deadline,
+    hear_host,
+    hear_worker,
+    heard,
+    send_again,
+    silence,
+    stall,
+)
+from attract.collection.judging import judge_update, leave_out, let_in
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.planning import plan, start_warmup
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
 from attract.schema.api import FleetView
+from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, Trained
-from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, ParameterDistribution, Seed
+from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, Observe, ParameterDistribution, Seed
 
 MAX_CONSECUTIVE_DROPS: Final = 3
 """Rule P8: so many undone updates in a row pause the run."""
@@ -105,13 +117,16 @@ class CollectionCore:
         state = self._state
         if state.stopped:
             return None
-        times = [state.gate.deadline(state.fleet)]
+        # Before the game is known nobody gets a seat, however many are there.
+        gate = None if state.described is None else state.gate.deadline(state.fleet)
+        times = [gate, describe_deadline(state)]
         for worker in state.fleet.workers.values():
             if worker.disconnected_at is not None and not worker.away:
                 times.append(worker.disconnected_at + GRACE_SECONDS)
             if worker.present and not worker.acknowledged:
                 times.append(worker.policy_sent_at + SILENCE_SECONDS)
-            times += [state.book.deadline(lease) for lease in worker.leases[:1]]
+            times.append(state.deadline(worker))
+        times.append(state.conduct.next_return())
         return min((time for time in times if time is not None), default=None)
 
     # --- the fleet ---
@@ -129,9 +144,9 @@ class CollectionCore:
         state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
         if not state.stopped:
             state.gate.changed(state.fleet, now)
-            if state.described is None and state.describing is None:
-                state.describing = connection_id
-            assign(state, host)
+            choose_describer(state, now)
+            if state.describing != connection_id:
+                assign(state, host)
         return self._done(now)
 
     def connect_worker(
@@ -149,7 +164,7 @@ class CollectionCore:
         self._check_run(hello.run_id)
         worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
         self._replace(replaced)
-        seated(state, worker, now)
+        state.fleet.look_at_conduct(state.conduct, now)
         state.gate.changed(state.fleet, now)
         state.touch(worker)
         if worker.seated and state.described is not None:
@@ -165,10 +180,7 @@ class CollectionCore:
             state.break_worker(who, who.last_report, now)
         if state.describing == connection_id:
             state.describing = None
-            for host in state.fleet.hosts.values():
-                if host.connection_id is not None and state.describing is None:
-                    state.describing = host.connection_id
-                    assign(state, host)
+            choose_describer(state, now)
         if who is not None:
             state.gate.changed(state.fleet, now)
         return self._done(now)
@@ -191,6 +203,30 @@ class CollectionCore:
             hear_host(self._state, who, message, now)
         return self._done(now)
 
+    def asked(self, connection_id: int, now: float) -> None:
+        """Central inference: a worker was sent an act, and it is its turn (rule C3)."""
+        worker = self._state.fleet.of(connection_id)
+        if isinstance(worker, Worker):
+            worker.owed += 1
+            if worker.owed == 1 and worker.leases:
+                worker.leases[0].heard_at = now
+
+    def answered(self, connection_id: int, observe: Observe, now: float) -> None:
+        """Central inference: a worker answered an act; it may be the server's turn now.
+
+        Raises: ProtocolError: when its episodes tell of what the game does not declare.
+        """
+        if observe.outcome is not None and observe.outcome.episodes:
+            description = self._state.require_described().description
+            for one in observe.outcome.episodes:
+                check_names(one, description)
+        worker = self._state.fleet.of(connection_id)
+        if isinstance(worker, Worker):
+            worker.owed = max(0, worker.owed - 1)
+            worker.last_heard = now
+            if worker.leases:
+                worker.leases[0].heard_at = now
+
     # --- blocks ---
 
     def offer_block(self, connection_id: int, block: Block, now: float) -> Verdict:
@@ -205,11 +241,11 @@ class CollectionCore:
         self._check_run(block.run_id)
         heard(self._state, worker, now)
         lease = self._state.lease_of(worker, block.lease_id)
-        if lease is not None:
-            lease.heard_at = now
-            if lease.purpose == "replay":
-                return Verdict(False, None, worker.worker_id)
+        if lease is not None and lease.purpose == "replay":
+            lease.block_came(now)
+            return Verdict(False, None, worker.worker_id)
         acceptance = described.acceptance
+        check_names(block.episodes, described.description)
         verdict = acceptance.offer(worker, block, self._state.fresh(described))
         if verdict.reason != "duplicate" and not acceptance.is_record(block.lease_id):
             steps, counters = num_valid(block), self._state.learner.counters
@@ -217,6 +253,11 @@ class CollectionCore:
             counters.ticks += acceptance.num_ticks(block)
             worker.collected_steps += steps
             worker.rate.add(steps, now)
+        lease = self._state.lease_of(worker, block.lease_id)
+        if lease is not None and verdict.accepted:
+            lease.block_came(now)
+            worker.has_played = True
+            self._state.conduct.played(worker.identity, now)
         return verdict
 
     def commit_block(self, connection_id: int, block: Block, verdict: Verdict, now: float) -> list[Effect]:
@@ -226,7 +267,9 @@ class CollectionCore:
         if verdict.accepted:
             worker = state.fleet.by_id(verdict.worker_id)
             waits = must_wait(described, worker, block)
-            accepted = acceptance.commit(worker, block, verdict, state.fresh(described), waits=waits)
+            local = worker.tier == "local" and not state.conduct.is_on_probation(worker.identity)
+            fresh = state.fresh(described)
+            accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
             if accepted is None:
                 reason = "too old: an update began while it was written"
             elif described.counts_at_arrival and not waits and not acceptance.is_record(block.lease_id):
@@ -292,7 +335,7 @@ class CollectionCore:
 
     def trained(self, trained: Trained, now: float) -> list[Effect]:
         """An update is done: the next may begin. Its version is kept to ourselves until it is published."""
-        self._end_update(trained)
+        self._end_update(trained, now)
         return self._done(now)
 
     def published(self, published: Published, now: float) -> list[Effect]:
@@ -302,7 +345,7 @@ class CollectionCore:
             self._drop_warmup(now)
             learner.version, learner.phase = published.policy_version, "idle"
         else:
-            self._end_update(published)
+            self._end_update(published, now)
         learner.public = min(published.policy_version, learner.version)
         return self._done(now)
 
@@ -348,6 +391,32 @@ class CollectionCore:
                 state.emit(CloseConnection(worker.connection_id, close_codes.RUN_ENDED, reason))
         return self._done(now)
 
+    def quarantine(self, identity: str, reason: str, now: float) -> list[Effect]:
+        """An identity gets no leases until a person lets it in again; what is left of its play is dropped."""
+        why = self._state.conduct.leave_out(identity, reason, now, is_final=True)
+        leave_out(self._state, identity, why, now)
+        return self._done(now)
+
+    def release(self, identity: str, now: float) -> list[Effect]:
+        """An identity that was left out is like any other again.
+
+        Raises: KeyError: when it is not left out.
+        """
+        if self._state.conduct.reason(identity) is None:
+            raise KeyError(identity)
+        let_in(self._state, identity, now)
+        if self._state.described is not None:
+            self._state.described.audit.standings.pop(identity, None)
+        return self._done(now)
+
+    def wrong_message(self, connection_id: int, what: str, now: float) -> list[Effect]:
+        """A worker said what cannot be, and its socket is closed for it: that counts against its identity."""
+        worker = self._state.fleet.of(connection_id)
+        if isinstance(worker, Worker):
+            reason = self._state.conduct.wrong_message(worker.identity, now, what)
+            leave_out(self._state, worker.identity, reason, now)
+        return self._done(now)
+
     def request_evaluation(self, episodes: int, deterministic: bool, seed: Seed, now: float) -> list[Effect]:
         """Play fixed episodes with the newest version; `EvaluationDone` follows. No update begins before it.
 
@@ -378,6 +447,8 @@ class CollectionCore:
     def tick(self, now: float) -> list[Effect]:
         """Time has passed: leases may have lapsed (rule C3), deadlines gone by."""
         state = self._state
+        state.fleet.look_at_conduct(state.conduct, now)
+        choose_describer(state, now)
         for worker in list(state.fleet.workers.values()):
             gone = worker.disconnected_at
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
@@ -388,13 +459,12 @@ class CollectionCore:
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
                 silence(state, worker, now)
-            for lease in worker.leases[:1]:
-                deadline = state.book.deadline(lease)
-                if deadline is not None and now >= deadline:
-                    silence(state, worker, now)
+            deadline = state.deadline(worker)
+            if deadline is not None and now >= deadline:
+                stall(state, worker, worker.leases[0], now)
         return self._done(now)
 
-    def _end_update(self, outcome: Trained | Published) -> None:
+    def _end_update(self, outcome: Trained | Published, now: float) -> None:
         state, learner = self._state, self._state.learner
         batch = learner.batch
         if batch is None or batch.batch_id != outcome.batch_id:
@@ -406,6 +476,7 @@ class CollectionCore:
                 f"C7: a segment of worker {batch.worker_of(row.row)} was left out: "
                 f"its numbers differ from the learner's by {row.largest_difference:.3g}",
             )
+        judge_update(state, batch, outcome.rejected, now)
         state.free(learner.end())
 
     def _replace(self, connection_id: int | None) -> None:

@@ -10,7 +10,7 @@ from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
 from attract.schema.game_messages import MethodSource
 from attract.schema.learner import Train
-from attract.schema.messages import EpisodeResult, ToBrowser
+from attract.schema.messages import EpisodeResult, RolloutClose, ToBrowser
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,13 @@ class LeaseFinished:
 
 
 @dataclass(frozen=True)
+class LeaseClosed:
+    """A worker's own account of a lease of its that is over."""
+
+    close: RolloutClose
+
+
+@dataclass(frozen=True)
 class EvaluationDone:
     """An evaluation is complete: one result per episode, in the order of their indices."""
 
@@ -144,6 +151,7 @@ Effect = (
     | StartUpdate
     | EpisodesCounted
     | LeaseFinished
+    | LeaseClosed
     | LookAgain
     | EvaluationDone
     | GameKnown

@@ -7,6 +7,7 @@ from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
 from attract.collection.caps import Caps
+from attract.collection.conduct import Conduct
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     Effect,
@@ -54,10 +55,15 @@ class CollectionState:
         self.fleet = Fleet()
         self.book = LeaseBook()
         self.learner = LearnerState()
+        self.conduct = Conduct()
         self.gate = FleetGate(config)
         self.described: Described | None = None
         self.describing: int | None = None
         """Connection of the host that was asked to describe the game."""
+        self.strangers_since: float | None = None
+        """Since when there are hosts, and none of the admin's own, and the game is not known."""
+        self.failed_to_describe: set[str] = set()
+        """Identities of strangers that could not load it, as they say."""
         self.paused = False
         self.stopped = False
         self.lesson = Lesson()
@@ -79,6 +85,8 @@ class CollectionState:
         """Workers that may want it: something was heard of them, or changed about them, since."""
         self.takers: set[int] = set()
         """Workers that have room for one lease more, present or not."""
+        self.updates_of_nobody = 0
+        """In a row, in which every segment that was looked at was refused."""
         self._failures = FailureCount(config.num_workers)
         self._effects: list[Effect] = []
 
@@ -145,6 +153,7 @@ class CollectionState:
     ) -> Lease:
         """Give a worker a lease, with a row kept for each of its segments; a replay writes none."""
         agents = described.description.num_agents
+        longest = self.config.longest_episode(described.description)
         lease = self.book.issue(
             worker_id=worker.worker_id,
             purpose=purpose,
@@ -152,8 +161,10 @@ class CollectionState:
             first_slot=worker.instance_ids.start * agents,
             num_slots=0 if replays else len(worker.instance_ids) * agents,
             num_segments=num_segments,
-            local=worker.tier == "local",
+            local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
             now=now,
+            most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
+            sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
             replays=replays,
@@ -182,6 +193,16 @@ class CollectionState:
         lease = self.book.get(lease_id)
         return lease if lease is not None and lease.worker_id == worker.worker_id else None
 
+    def is_central(self, lease: Lease) -> bool:
+        """Whether the server steps its games (rule I1)."""
+        return self.config.num_groups > 0 and lease.purpose == "train"
+
+    def deadline(self, worker: Worker) -> float | None:
+        """When the lease that a worker plays lapses; None without one, or while an act of ours is due."""
+        if not worker.leases or (self.is_central(worker.leases[0]) and not worker.owed):
+            return None
+        return self.book.deadline(worker.leases[0])
+
     def end_lease(self, lease: Lease, now: float) -> None:
         """Spend a lease: no more of it counts, its unused rows are free, its worker's next one begins."""
         if self.described is not None:
@@ -208,6 +229,7 @@ class CollectionState:
         worker = self.fleet.by_id(lease.worker_id)
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
+        worker.owed = 0
         self.end_lease(lease, now)
 
     def send_void(self, worker: Worker, lease_id: int, reason: str) -> None:
@@ -221,14 +243,29 @@ class CollectionState:
             self.lapse(lease, reason, now)
 
     def break_worker(self, worker: Worker, report: GameReport | None, now: float) -> None:
-        """A worker is of no use any more, its host will end it; too many that the game ended end the run."""
+        """A worker is of no use any more, its host will end it.
+
+        Too many workers of the admin's own that the game ended end the run. Of a stranger they count for its
+        identity alone; only where it failed for several and nobody ever played is it believed.
+        """
         if worker.broken:
             return
         self.fleet.set_broken(worker)
         if worker.seated:
             self.lapse_all(worker, "the worker ends", now)
-        if report is not None and self._failures.add(self.learner.counters.agent_steps):
-            self.emit(GameBroken(report, fatal=True))
+        if report is None:
+            return
+        agent_steps = self.learner.counters.agent_steps
+        if worker.tier == "local":
+            if self._failures.add(agent_steps):
+                self.emit(GameBroken(report, fatal=True))
+            return
+        reason = self.conduct.game_failed(worker.identity, agent_steps, now)
+        if reason is not None:
+            self.fleet.look_at_conduct(self.conduct, now)
+            self.note("quarantine", f"{worker.identity} gets no leases any more: {reason}")
+            if self.conduct.game_fails_for_all:
+                self.emit(GameBroken(report, fatal=True))
 
     def is_full(self, described: Described) -> bool:
         """Whether the pool is a batch."""

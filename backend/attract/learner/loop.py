@@ -221,7 +221,8 @@ class Learner:
         num_segments = sum(batch.num_segments for batch in batches.values()) + len(rejected)
         fit = self._policies.fit(batches)
         if not fit:
-            self._drop(message, "no valid step is left" if rejected else "it holds no valid step")
+            refused = "no segment stood up to being computed again (rule C7)"
+            self._drop(message, refused if rejected else "it holds no valid step")
             return
         rates = rates_at(self._ppo, self._state.counters.agent_steps, self._begin.schedule_steps)
         try:

@@ -69,7 +69,11 @@ class PolicyTrainer:
             rest = {row for row in batch.rows if worker_of[row] in self._suspects} - wanted
             batch, more = self._verified(batch, rest, replace_numbers=False)
             refused |= more
-        return batch, [RejectedRow(row=row, largest_difference=by) for row, by in refused.items()]
+        rejected = [
+            RejectedRow(row=row, largest_difference=by, is_blamed=version_of[row] in self._history)
+            for row, by in refused.items()
+        ]
+        return batch, rejected
 
     def _verified(
         self, batch: Batch, wanted: Collection[int], *, replace_numbers: bool

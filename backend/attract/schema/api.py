@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from attract.schema.base import Count, Name, Text, WireModel
+from attract.schema.base import Count, FiniteModel, Name, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
@@ -265,6 +265,8 @@ class RunSummary(WireModel):
 class RunView(RunSummary):
     """One run with everything that is known of it."""
 
+    model_config = ConfigDict(allow_inf_nan=False)
+
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []
@@ -310,7 +312,7 @@ class MetricsView(WireModel):
         return self.agent_steps if series.at is None else [self.agent_steps[index] for index in series.at]
 
 
-class MetricsRow(WireModel):
+class MetricsRow(FiniteModel):
     """Server-sent event `metrics`: the row of one update."""
 
     update: Count

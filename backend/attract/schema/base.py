@@ -25,6 +25,9 @@ class FiniteModel(WireModel):
 WireBytes = Annotated[bytes, WithJsonSchema({"tsType": "Uint8Array"})]
 """Raw bytes: MessagePack `bin`, `Uint8Array` in TypeScript; not checked by the JSON validators."""
 
+Amount = Annotated[float, Field(ge=-1e30, le=1e30)]
+"""A number that a worker tells: sums, squares and means of very many stay finite."""
+Seconds = Annotated[float, Field(ge=0, le=1e9)]
 UInt32 = Annotated[int, Field(ge=0, le=2**32 - 1)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 UncheckedCount = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})]

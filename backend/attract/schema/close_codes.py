@@ -8,6 +8,8 @@ GOING_AWAY: Final = 1001
 """The server is shutting down; come back later."""
 TOO_LARGE: Final = 1009
 """A frame was larger than `max_frame_bytes`."""
+INTERNAL: Final = 1011
+"""A fault of the server's own in dealing with what this peer said; its log has it."""
 BACKPRESSURE: Final = 1013
 """The peer does not read as fast as it is sent to, or the server is full; try again later."""
 VERSION: Final = 4001
@@ -27,5 +29,5 @@ REPLACED: Final = 4009
 RUN_ENDED: Final = 4010
 """The run is over; the host stays for the next assignment, its workers end."""
 
-RETRY: Final = frozenset({GOING_AWAY, BACKPRESSURE, HELLO_TIMEOUT, 1005, 1006, 1011, 1012})
+RETRY: Final = frozenset({GOING_AWAY, BACKPRESSURE, HELLO_TIMEOUT, INTERNAL, 1005, 1006, 1012})
 """Codes after which a client reconnects with back-off; after any other it stays away and shows the reason."""

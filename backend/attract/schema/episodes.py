@@ -6,8 +6,11 @@ from typing import Final, NamedTuple, Self
 
 from attract.errors import ProtocolError
 from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
 from attract.schema.messages import EndReason, EpisodeColumns, EpisodeResult
 
+MAX_AMOUNT: Final = 1e30
+"""As `Amount` has it: looked at here, for whole columns."""
 NOTHING: Final[Mapping[str, float]] = {}
 
 
@@ -98,6 +101,30 @@ def check_columns(columns: EpisodeColumns) -> None:
         for name, values in by_name.items():
             if len(values) != count:
                 raise _uneven(f"{kind}.{name}", values, count)
+            _check_amounts(f"{kind}.{name}", [one for one in values if one is not None])
+    _check_amounts("returns", columns.returns)
+
+
+def check_names(named: EpisodeColumns | EpisodeResult, description: GameDescription) -> None:
+    """That an episode tells only of what its game declares: each name becomes a metric of the run.
+
+    Raises: ProtocolError: naming one that is not declared.
+    """
+    for kind, told, declared in (
+        ("metrics", named.metrics, description.metrics),
+        ("reward_terms", named.reward_terms, description.reward_terms),
+    ):
+        if not told.keys() <= declared.keys():
+            strange = min(told.keys() - declared.keys())
+            raise malformed(
+                f"episodes.{kind}: {strange[:80]!r}", fix=f"the game declares {list(declared)[:20]}"
+            )
+
+
+def _check_amounts(name: str, values: Sequence[float]) -> None:
+    if values and not (min(values) >= -MAX_AMOUNT and max(values) <= MAX_AMOUNT):
+        worst = max(values, key=abs)
+        raise malformed(f"block.episodes.{name}: {worst:g}", fix=f"at most {MAX_AMOUNT:g} either way")
 
 
 def _uneven(name: str, entries: Sequence[object], count: int) -> ProtocolError:

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from attract.schema.base import FiniteModel, Name, Text
 from attract.schema.spaces import ActionSpace, ObservationSpace
 
+MetricName = Annotated[str, Field(min_length=1, max_length=100)]
+"""Shown as `game/<name>` and `reward/<name>`."""
 Reduction = Literal["last", "sum", "mean", "max"]
 
 
@@ -36,8 +38,8 @@ class GameDescription(FiniteModel):
     keys: dict[str, float | list[float]] = {}
     idle_action: float | list[float] | None = None
     parameters: dict[str, ParameterRange] = {}
-    metrics: dict[str, Reduction] = {}
-    reward_terms: dict[str, float] = {}
+    metrics: dict[MetricName, Reduction] = {}
+    reward_terms: dict[MetricName, float] = {}
     has_draw: bool = False
 
     @model_validator(mode="after")

@@ -154,6 +154,8 @@ class RejectedRow(WireModel):
 
     row: int
     largest_difference: float
+    is_blamed: bool = True
+    """False: the version that played it is not known here any more, which is no fault of the worker's."""
 
 
 class Dropped(WireModel):

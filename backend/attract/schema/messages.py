@@ -4,7 +4,17 @@ from typing import Annotated, Literal
 
 from pydantic import FailFast, Field, TypeAdapter
 
-from attract.schema.base import Count, FiniteModel, Name, Seed, Text, UncheckedCount, WireBytes
+from attract.schema.base import (
+    Amount,
+    Count,
+    FiniteModel,
+    Name,
+    Seconds,
+    Seed,
+    Text,
+    UncheckedCount,
+    WireBytes,
+)
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
 
@@ -23,6 +33,7 @@ RefusalCode = Literal[
     "too_large",
     "timeout",
     "stopped",
+    "internal",
 ]
 Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
@@ -81,18 +92,18 @@ class PolicyAck(FiniteModel):
     run_id: Name
     policy_id: Name
     policy_version: Version
-    create_ms: float
+    create_ms: Annotated[float, Field(ge=0, le=1e12)]
     error: Text | None = None
 
 
 class Progress(FiniteModel):
-    """Worker: alive and playing; at least every 5 s while it holds a lease (rule C3)."""
+    """Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3)."""
 
     type: Literal["progress"] = "progress"
     run_id: Name
     lease_id: Count
     steps: Count
-    """Steps per slot played under this lease so far (evaluation: steps of the longest episode)."""
+    """Steps per slot played under this lease so far (evaluation: steps that its games took, side by side)."""
 
 
 class EpisodeResult(FiniteModel):
@@ -103,13 +114,13 @@ class EpisodeResult(FiniteModel):
     """Episode number of this instance, 0-based: with the run seed it names the random stream."""
     step: Count
     """Step in the segment (train) at which it ended; 0 for evaluation."""
-    returns: Annotated[list[float], Field(min_length=1, max_length=64)]
+    returns: Annotated[list[Amount], Field(min_length=1, max_length=64)]
     """Raw undiscounted return per agent."""
     length_steps: Count
     length_ticks: Count
     end_reason: EndReason
-    metrics: dict[str, float] = {}
-    reward_terms: dict[str, float] = {}
+    metrics: dict[str, Amount] = {}
+    reward_terms: dict[str, Amount] = {}
     lesson_id: Annotated[str, Field(max_length=64)] | None = None
     """Lesson of the lease under which it was started (rule C6); None without lessons."""
 
@@ -197,10 +208,10 @@ class RolloutClose(FiniteModel):
     """[slots] int32."""
     bootstrap_value: Tensor
     """[slots] float32, rule E4: the `lastValue` of each slot."""
-    play_seconds: float
-    inference_seconds: float
-    game_seconds: float
-    wait_seconds: float
+    play_seconds: Seconds
+    inference_seconds: Seconds
+    game_seconds: Seconds
+    wait_seconds: Seconds
     """Time between the end of the lease before and the start of this one."""
 
 
@@ -221,7 +232,7 @@ class StepOutcome(FiniteModel):
     """[n, ...] each: the observations before the reset, in that order."""
     episodes: Annotated[list[EpisodeResult], FailFast()] = []
     """Episodes that ended in this step; their `step` is 0 here."""
-    step_seconds: float
+    step_seconds: Seconds
     """How long the games took."""
 
 
@@ -256,7 +267,7 @@ class EvaluationResult(FiniteModel):
     lease_id: Count
     policy_version: Version
     episodes: Annotated[list[EpisodeResult], FailFast()]
-    play_seconds: float
+    play_seconds: Seconds
 
 
 class Goodbye(FiniteModel):

@@ -49,6 +49,8 @@ TICK_SECONDS = 0.25
 TIMER_SECONDS = 0.002
 """A timer of the event loop may ring a millisecond early."""
 FLEET_EVENT_SECONDS = 1.0
+SPARED = effects.GameLogged | effects.Note | effects.LeaseFinished | effects.LeaseClosed
+"""What is only told: a run goes on where one of these cannot be."""
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
@@ -241,43 +243,67 @@ class ActiveRun:
     def carry_out(self, wishes: list[effects.Effect]) -> None:
         """Do what the core wants, in order."""
         for wish in wishes:
-            match wish:
-                case effects.Send():
-                    self._send(wish.connection_id, wish.message)
-                case effects.SendPolicy():
-                    frame = self._updates.policies.frame(wish.policy_id, wish.policy_version)
-                    if self._relay is None or not self._relay.policy(wish):
-                        self._hub.send_policy(wish.connection_id, frame, wish.policy_id, wish.policy_version)
-                case effects.CloseConnection():
-                    self._hub.close(wish.connection_id, wish.code, wish.reason)
-                case effects.StartWarmup():
-                    shares = {name: list(rows) for name, rows in wish.rows_by_policy.items()}
-                    self._learner.tell(Warmup(rows=list(wish.rows), rows_by_policy=shares))
-                case effects.StartUpdate():
-                    self._learner.tell(self._updates.begin(wish.train))
-                case effects.EpisodesCounted():
-                    self._course.counted(wish)
-                case effects.LookAgain():
-                    self._background.spawn(self._look_again(wish.seconds))
-                case effects.LeaseFinished():
-                    self._progress.statistics.lease_finished(wish.seconds)
-                case effects.EvaluationDone():
-                    self._evaluator.done(wish.view)
-                case effects.GameKnown():
-                    self._know_game(wish.description)
-                case effects.GameBroken():
-                    self._game_broke(wish)
-                case effects.GameLogged():
-                    self._news.logged(wish)
-                case effects.ForgerCaught():
-                    log.warning("%s is left out: %s", wish.identity, wish.what)
-                case effects.Note():
-                    self._news.note(wish)
-        self._course.act()
+            try:
+                self._carry_out(wish)
+            except Exception as error:
+                # Whoever spoke when this was wanted is not to blame, and the others' wishes are not lost.
+                if not isinstance(wish, SPARED):
+                    self.browsers.is_deaf = True
+                    self.broke(error)
+                    return
+                self.browsers.faults += 1
+                log.exception("a %s could not be carried out: it is left out", type(wish).__name__)
+        try:
+            self._course.act()
+        except Exception as error:
+            self.broke(error)
+
+    def _carry_out(self, wish: effects.Effect) -> None:
+        match wish:
+            case effects.Send():
+                self._send(wish.connection_id, wish.message)
+            case effects.SendPolicy():
+                frame = self._updates.policies.frame(wish.policy_id, wish.policy_version)
+                if self._relay is None or not self._relay.policy(wish):
+                    self._hub.send_policy(wish.connection_id, frame, wish.policy_id, wish.policy_version)
+            case effects.CloseConnection():
+                self._hub.close(wish.connection_id, wish.code, wish.reason)
+            case effects.StartWarmup():
+                shares = {name: list(rows) for name, rows in wish.rows_by_policy.items()}
+                self._learner.tell(Warmup(rows=list(wish.rows), rows_by_policy=shares))
+            case effects.StartUpdate():
+                self._learner.tell(self._updates.begin(wish.train))
+            case effects.EpisodesCounted():
+                self._course.counted(wish)
+            case effects.LookAgain():
+                self._background.spawn(self._look_again(wish.seconds))
+            case effects.LeaseFinished():
+                self._progress.statistics.lease_finished(wish.seconds)
+            case effects.LeaseClosed():
+                self._progress.statistics.closed(wish.close)
+            case effects.EvaluationDone():
+                self._evaluator.done(wish.view)
+            case effects.GameKnown():
+                self._know_game(wish.description)
+            case effects.GameBroken():
+                self._game_broke(wish)
+            case effects.GameLogged():
+                self._news.logged(wish)
+            case effects.ForgerCaught():
+                log.warning("%s is left out: %s", wish.identity, wish.what)
+            case effects.Note():
+                self._news.note(wish)
+                if wish.kind == "paused" and self._progress.state in ("running", "starting"):
+                    self._progress.error = wish.text
+                    self._background.spawn(self.pause())
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """What the relay has made of a worker's words."""
         self.browsers.received(connection_id, message)
+
+    def asked(self, connection_id: int) -> None:
+        """The relay has sent a worker an act."""
+        self._core.asked(connection_id, self._clock())
 
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None

@@ -1,6 +1,7 @@
 """What browsers say to a run: to the core, and experience into the store."""
 
 import contextlib
+import logging
 from collections.abc import Callable, Generator
 
 from attract.collection.core import CollectionCore
@@ -8,11 +9,13 @@ from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
 from attract.schema import close_codes
-from attract.schema.messages import Block, FromBrowser, Hello, Observe, RolloutClose
+from attract.schema.messages import Block, FromBrowser, Hello, Observe
 from attract.server.central_relay import CentralRelay
 from attract.server.guard import Tier
 from attract.server.run_course import RunControl
 from attract.server.run_progress import RunProgress
+
+log = logging.getLogger(__name__)
 
 
 class BrowserSide:
@@ -33,6 +36,8 @@ class BrowserSide:
         """There once the game is known."""
         self.is_deaf = False
         """The run has ended: what browsers still say means nothing."""
+        self.faults = 0
+        """How often a fault of our own closed a socket."""
         self._control = control
         self._core = core
         self._progress = progress
@@ -43,7 +48,7 @@ class BrowserSide:
         """A host, or a worker of this run, said hello."""
         if self.is_deaf:
             return
-        with self._ending_on_error():
+        with self._closing_on_error(f"the hello of a {hello.role}"):
             connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
             self._control.carry_out(connect(connection_id, hello, tier, self._clock(), identity))
 
@@ -55,15 +60,14 @@ class BrowserSide:
         if self.is_deaf:
             return
         now = self._clock()
-        with self._ending_on_error():
+        with self._closing_on_error(message.type), self._counting_lies(connection_id):
             if isinstance(message, Block):
                 self._take_block(connection_id, message, now)
                 return
             if isinstance(message, Observe) and self._relay is not None:
+                self._core.answered(connection_id, message, now)
                 self._relay.observe(connection_id, message)
                 return
-            if isinstance(message, RolloutClose):
-                self._progress.statistics.closed(message)
             try:
                 self._control.carry_out(self._core.receive(connection_id, message, now))
             except ConfigurationError as error:
@@ -73,22 +77,41 @@ class BrowserSide:
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
         if not self.is_deaf:
-            with self._ending_on_error():
+            with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
                 if self._relay is not None:
                     self._relay.gone(connection_id)
                 self._control.carry_out(self._core.disconnect(connection_id, self._clock()))
 
     @contextlib.contextmanager
-    def _ending_on_error(self) -> Generator[None]:
-        """A fault of our own in dealing with a browser's words ends the run: that browser is not to blame."""
+    def _counting_lies(self, connection_id: int) -> Generator[None]:
+        """What cannot be counts against whoever says it, and closes the socket as before."""
+        try:
+            yield
+        except ProtocolError as error:
+            if error.code == "malformed":
+                wishes = self._core.wrong_message(connection_id, error.reason, self._clock())
+                self._control.carry_out(wishes)
+            raise
+
+    @contextlib.contextmanager
+    def _closing_on_error(self, what: str) -> Generator[None]:
+        """A fault of our own in dealing with a browser's words closes its socket: the run is everybody's.
+
+        Raises: ProtocolError: in its place; the browser comes back, as after any other close.
+        """
         try:
             yield
         except ProtocolError:
             raise
         except Exception as error:
-            # What is known of the fleet may be half changed: nothing more is heard, and all are told to end.
-            self.is_deaf = True
-            self._control.broke(error)
+            self.faults += 1
+            log.exception("what a browser said (%s) could not be dealt with: its socket is closed", what)
+            raise ProtocolError(
+                f"the server could not deal with {what}: {type(error).__name__}",
+                code="internal",
+                close_code=close_codes.INTERNAL,
+                fix="the server's log has the fault; report it",
+            ) from error
 
     def _take_block(self, connection_id: int, block: Block, now: float) -> None:
         if self.store is None:

@@ -1,5 +1,6 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -231,7 +232,8 @@ class RunProgress:
             policy_version=version,
             checkpoint=f"checkpoints/{version}",
             weights_sha256=weights_sha256,
-            values=values,
+            # JSON has no other numbers, and a page that reads one that is not finite shows nothing at all.
+            values={name: value for name, value in values.items() if math.isfinite(value)},
         )
 
     def events_of(self, row: UpdateRow) -> list[tuple[Kind, WireModel]]:

@@ -111,7 +111,7 @@ class RunService:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Have `listener(kind, body)` called for each event of the active run; returns what ends that."""
         self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        return lambda: None if listener not in self._listeners else self._listeners.remove(listener)
 
     async def start_run(
         self,
@@ -502,7 +502,12 @@ class RunService:
 
     def _tell(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
-            listener(kind, body)
+            try:
+                listener(kind, body)
+            except (Exception, SystemExit):
+                # rich leaves so when nobody reads a terminal's output any more. The run is not that reader's.
+                log.exception("a listener of %s events failed: it is told nothing more", kind)
+                self._listeners.remove(listener)
 
 
 @contextlib.contextmanager

@@ -1,16 +1,19 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from attract.collection import effects
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.effects import Verdict
 from attract.collection.leases import LeaseBook
 from attract.collection.seating import Seating
 from attract.errors import ProtocolError
 from attract.schema.episodes import Episode, columns_of
-from attract.schema.messages import Block, FromBrowser, LeaseVoid
+from attract.schema.messages import Block, FromBrowser, LeaseVoid, RolloutClose
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from driven_core import DrivenCore, small_config
@@ -291,3 +294,30 @@ def test_a_withdrawn_block_may_come_again() -> None:
     verdict = driven.core.offer_block(10, block, 0.0)
     driven.core.withdraw_block(block, verdict)
     assert driven.block(10, block).accepted
+
+
+def told(block: Block, **columns: Any) -> Block:
+    """The block with an episode that tells this of itself."""
+    episodes = block.episodes.model_copy(update=columns)
+    return block.model_copy(update={"episodes": episodes})
+
+
+@pytest.mark.parametrize("kind", ["metrics", "reward_terms"])
+@pytest.mark.parametrize("name", ["", "x" * 200, "not_declared"])
+def test_hostile_05_a_block_names_only_metrics_that_the_game_declares(kind: str, name: str) -> None:
+    driven = DrivenCore.started(num_workers=1, horizon=8)
+    block = next(one for one in driven.workers[10].play() if isinstance(one, Block))
+    values = [1.0] * len(block.episodes.instance_id)
+    with pytest.raises(ProtocolError, match=rf"episodes.{kind}"):
+        driven.block(10, told(block, **{kind: {name: values}}))
+    driven.block(10, block)
+
+
+def test_hostile_04_a_close_of_a_lease_that_is_not_the_senders_counts_for_nothing() -> None:
+    driven = DrivenCore.started()
+    close = next(one for one in driven.workers[11].play() if isinstance(one, RolloutClose))
+    driven.say(10, close)
+    driven.say(10, close.model_copy(update={"lease_id": 999}))
+    assert not driven.wanted(effects.LeaseClosed)
+    driven.say(11, close)
+    assert driven.wanted(effects.LeaseClosed) == [effects.LeaseClosed(close)]

@@ -55,6 +55,6 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
             assert not trained & peer.untrue, f"{peer.identity}: of a new guest nothing untrue is trained"
             true = (peer.left_out_after or 0) - len({key for key in peer.untrue if key not in trained})
             assert standing.judged <= 10 + max(0, true), peer.identity
-        elif peer.identity:
+        elif peer.is_guest:
             assert trained_of(simulation, peer), f"{peer.identity} was honest for nothing"
             assert standing.caught is None

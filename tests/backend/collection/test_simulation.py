@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -246,3 +247,30 @@ def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(sched
                 of = {key[1] % 3 for row, key in zip(train.rows, keys, strict=True) if row in rows}
                 assert of <= agents, f"seed {seed}"
             assert sorted(row for rows in train.rows_by_policy.values() for row in rows) == sorted(train.rows)
+
+
+@cache
+def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
+    """Updates of seven minutes of three honest workers and, unless `lies` is empty, one that only talks."""
+    config = small_config(schedule=schedule, num_workers=3 + bool(lies), instances_per_worker=2)
+    simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(4.0,), local=local)
+    simulation.start()
+    if lies:
+        simulation.peers[0].lies = lies
+    simulation.run(400.0)
+    return len(simulation.updates)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "lies", "local"),
+    [
+        ("sync", "progress", True),
+        ("sync", "progress", False),
+        ("sync", "steps", False),
+        ("overlap", "progress", True),
+        ("async", "steps", False),
+    ],
+)
+def test_hostile_03_progress_alone_renews_nothing(schedule: str, lies: str, local: bool) -> None:
+    beside, alone = updates_beside(schedule, lies, local=local), updates_beside(schedule, "", local=local)
+    assert beside >= 0.5 * alone > 15, f"{beside} of {alone}"

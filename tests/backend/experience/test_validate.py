@@ -302,3 +302,12 @@ def test_of_large_observations_a_segment_holds_fewer_final_ones() -> None:
     assert len(check_block(block(3), layout)["final_step"]) == 3
     with pytest.raises(ProtocolError, match="2 truncations in one segment of 4 steps"):
         check_block(block(2), layout)
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1e31])
+@pytest.mark.parametrize("name", ["returns", "metrics", "reward_terms"])
+def test_hostile_04_what_an_episode_tells_is_bounded(name: str, value: float) -> None:
+    told: Any = [value] if name == "returns" else {"score": [value]}
+    block = played_block().model_copy(update={"episodes": episode_at(1, **{name: told})})
+    with pytest.raises(ProtocolError, match=f"block.episodes.{name}"):
+        check_block(block, LAYOUT)

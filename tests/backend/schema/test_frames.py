@@ -32,6 +32,12 @@ def refusal(data: bytes) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["play_seconds", "inference_seconds", "game_seconds", "wait_seconds"])
+@pytest.mark.parametrize("value", [-1.0, 1.7e308, float("inf"), float("nan")])
+def test_hostile_04_seconds_that_cannot_be_are_refused(name: str, value: float):
+    assert name in refusal(ormsgpack.packb(CLOSE | {name: value}))
+
+
 def test_defaults_are_written_out():
     assert ormsgpack.unpackb(frames.encode(m.HostStatus(run_id=None, num_workers=2))) == {
         "type": "host_status",

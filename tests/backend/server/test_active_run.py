@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from attract.collection import hearing
 from attract.schema.api import MetricsRow
 from attract.schema.frames import encode
 from attract.schema.messages import GameFailed
@@ -13,7 +14,44 @@ from gateway_world import gateway
 WAIT_SECONDS = 20.0
 
 
-async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(tmp_path: Path) -> None:
+async def test_hostile_02_a_fault_in_dealing_with_a_browsers_words_closes_its_socket_and_not_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        view = await world.start()
+        heard: list[str] = []
+
+        def hear(kind: str, body: Any) -> None:
+            heard.append(kind)
+            raise SystemExit(1)
+
+        world.service.subscribe(hear)
+
+        def broken(*_: Any) -> None:
+            raise KeyError("a fault of our own")
+
+        failed = GameFailed(
+            run_id=view.run_id, kind="throw", name="Error", text="x", stack=None, worker_index=0
+        )
+        monkeypatch.setattr(hearing, "report_of", broken)
+        fleet.block_error = encode(failed)
+        async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
+            await fleet.changed.wait_for(lambda: fleet.refused and fleet.accepted)
+            before = len(fleet.accepted)
+            await fleet.changed.wait_for(lambda: len(fleet.accepted) > before + 8)
+        (refused,) = fleet.refused
+        assert (refused.code, refused.close_code) == ("internal", 1011)
+        assert refused.reason == "the server could not deal with game_failed: KeyError"
+        assert world.service.active is not None
+        assert world.service.active.browsers.faults == 1
+        assert world.service.active.view().state == "running"
+        assert len(heard) == 1, "who cannot be told is told nothing more"
+        await world.service.abort()
+
+
+async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
         view = await world.start()
         trained = asyncio.Event()
@@ -21,17 +59,16 @@ async def test_a_fault_of_the_servers_own_ends_the_run_and_says_so_to_everybody(
         def hear(kind: str, body: Any) -> None:
             if isinstance(body, MetricsRow):
                 trained.set()
-            if kind == "report":
-                raise RuntimeError("a report came that cannot be shown")
+
+        def begin(train: Any) -> Any:
+            raise RuntimeError("an update that cannot be begun")
 
         world.service.subscribe(hear)
         await asyncio.wait_for(trained.wait(), WAIT_SECONDS)
-        failed = GameFailed(
-            run_id=view.run_id, kind="throw", name="Error", text="x", stack=None, worker_index=0
-        )
-        fleet.block_error = encode(failed)
+        assert world.service.active is not None
+        monkeypatch.setattr(world.service.active._updates, "begin", begin)
         result = await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
-        assert (result.state, result.error) == ("failed", "RuntimeError: a report came that cannot be shown")
+        assert (result.state, result.error) == ("failed", "RuntimeError: an update that cannot be begun")
         assert world.service.active is None
         async with asyncio.timeout(WAIT_SECONDS):
             await fleet.idle.wait()

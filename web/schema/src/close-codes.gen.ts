@@ -2,6 +2,7 @@
 export const NORMAL = 1000;
 export const GOING_AWAY = 1001;
 export const TOO_LARGE = 1009;
+export const INTERNAL = 1011;
 export const BACKPRESSURE = 1013;
 export const VERSION = 4001;
 export const TOKEN = 4002;

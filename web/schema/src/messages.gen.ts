@@ -586,14 +586,14 @@ export interface PolicyAck {
   error: string | null;
 }
 /**
- * Worker: alive and playing; at least every 5 s while it holds a lease (rule C3).
+ * Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3).
  */
 export interface Progress {
   type: "progress";
   run_id: string;
   lease_id: number;
   /**
-   * Steps per slot played under this lease so far (evaluation: steps of the longest episode).
+   * Steps per slot played under this lease so far (evaluation: steps that its games took, side by side).
    */
   steps: number;
 }
@@ -771,7 +771,7 @@ export interface Seat {
   learns: boolean;
 }
 /**
- * One segment of one instance that another worker says it played: play it again from its actions (C10).
+ * One segment of one instance that another worker says it played: play it again (rule C10).
  */
 export interface ReplayOrder {
   instance_id: number;
@@ -835,7 +835,8 @@ export interface Refused {
     | "malformed"
     | "too_large"
     | "timeout"
-    | "stopped";
+    | "stopped"
+    | "internal";
   reason: string;
   fix: string;
   close_code: number;

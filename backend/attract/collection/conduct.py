@@ -1,0 +1,209 @@
+"""How each identity has behaved: who stalls sits out, who stays wrong is left out; used by the core alone."""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from attract.collection.reports import FailureCount
+
+LONGEST_SIT_OUT_SECONDS: Final = 600.0
+QUARANTINE_SECONDS: Final = 300.0
+"""An identity that is left out is tried again after so long; twice as long each time."""
+PROBATION_UPDATES: Final = 10
+"""So many updates in a row its segments are all recomputed and none refused: then it is like any other."""
+WRONG_SEGMENTS: Final = 3
+"""A stranger is left out when so many of its segments were refused by the learner (rule C7)."""
+WRONG_UPDATES: Final = 3
+"""The same of a worker of the admin's own: in so many updates. Its machine may have a fault of its own."""
+WRONG_MESSAGES: Final = 3
+"""So many messages that say what cannot be."""
+
+Tier = Literal["local", "invited", "public"]
+
+
+@dataclass(eq=False)
+class Record:
+    """What is remembered of one identity (`Worker.identity`)."""
+
+    stalls: int = 0
+    """Leases in a row in which it stood still while others went on."""
+    out_until: float | None = None
+    """It gets no leases before that moment; None: it may have them."""
+    played_at: float | None = None
+    """When a block of it was accepted last."""
+    has_finished: bool = False
+    """Whether it ever played a lease to its end."""
+    failures: FailureCount = field(default_factory=lambda: FailureCount(1))
+    """Of its games, as it tells."""
+    game_failed: bool = False
+    """It was left out for what it told of its games."""
+    wrong_messages: int = 0
+    wrong_segments: int = 0
+    wrong_updates: int = 0
+    reason: str | None = None
+    """Why it is, or was lately, left out; None: it is like any other."""
+    is_final: bool = False
+    """Only a person lets it in again."""
+    times: int = 0
+    on_probation: bool = False
+    clean_updates: int = 0
+
+
+class Conduct:
+    """Of all identities of a run, seen or not."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
+
+    def of(self, identity: str) -> Record:
+        """The record of an identity, a new one if it was never heard of."""
+        return self._records.setdefault(identity, Record())
+
+    # --- standing still ---
+
+    def stalled(self, identity: str, since: float, now: float) -> float | None:
+        """A lease that it had from `since` on stood still until it lapsed.
+
+        From the second in a row on, if others played meanwhile, it sits out: twice as long as it held others
+        up, then four times, so that whoever only says that he plays costs ever less.
+
+        Returns: the seconds that it sits out now, None when it does not.
+        """
+        record = self.of(identity)
+        if not any(
+            other.played_at is not None and other.played_at >= since
+            for other in self._records.values()
+            if other is not record
+        ):
+            return None
+        record.stalls += 1
+        if record.stalls < 2 or record.reason is not None:
+            return None
+        lasted = now - since
+        seconds = min(lasted * 2.0 ** (record.stalls - 1), max(lasted, LONGEST_SIT_OUT_SECONDS))
+        record.out_until = now + seconds
+        return seconds
+
+    def played(self, identity: str, now: float) -> None:
+        """A block of it was accepted."""
+        self.of(identity).played_at = now
+
+    def finished(self, identity: str) -> None:
+        """It played a lease to its end."""
+        record = self.of(identity)
+        record.stalls, record.has_finished = 0, True
+
+    # --- being wrong ---
+
+    def wrong_message(self, identity: str, now: float, what: str) -> str | None:
+        """It said what cannot be. Returns: why it is left out from now on; None when it is not yet."""
+        record = self.of(identity)
+        record.wrong_messages += 1
+        if record.on_probation or record.wrong_messages >= WRONG_MESSAGES:
+            return self.leave_out(identity, f"what it sends cannot have happened: {what}", now)
+        return None
+
+    def wrong_segments(self, identity: str, tier: Tier, count: int, now: float) -> str | None:
+        """The learner refused so many of its segments in one update. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        record.wrong_segments += count
+        record.wrong_updates += 1
+        record.clean_updates = 0
+        is_enough = (
+            record.wrong_updates >= WRONG_UPDATES
+            if tier == "local"
+            else record.wrong_segments >= WRONG_SEGMENTS
+        )
+        if record.on_probation or is_enough:
+            number = f"{record.wrong_segments} segments" if record.wrong_segments > 1 else "a segment"
+            return self.leave_out(identity, f"{number} did not stand up to being computed again", now)
+        return None
+
+    def clean_update(self, identity: str) -> bool:
+        """An update used segments of it and refused none. Returns: whether its probation is over now."""
+        record = self.of(identity)
+        if not record.on_probation:
+            return False
+        record.clean_updates += 1
+        if record.clean_updates < PROBATION_UPDATES:
+            return False
+        self.release(identity)
+        return True
+
+    def game_failed(self, identity: str, agent_steps: int, now: float) -> str | None:
+        """A stranger's game ended its worker, as it says. Returns: as `wrong_message`."""
+        record = self.of(identity)
+        if not record.failures.add(agent_steps) or record.reason is not None:
+            return None
+        record.game_failed = True
+        return self.leave_out(identity, "its games fail again and again", now)
+
+    @property
+    def game_fails_for_all(self) -> bool:
+        """Several identities were left out for failing games, and nobody ever played a lease to its end."""
+        failed = sum(one.game_failed for one in self._records.values())
+        return failed >= 3 and not any(one.has_finished for one in self._records.values())
+
+    # --- being left out ---
+
+    def leave_out(self, identity: str, reason: str, now: float, *, is_final: bool = False) -> str | None:
+        """It gets no leases any more, for a while or for good. Returns: why; None when it had none before."""
+        record = self.of(identity)
+        if record.reason is not None and not record.on_probation:
+            record.is_final = record.is_final or is_final
+            if is_final:
+                record.out_until = None
+            return None
+        record.times += 1
+        record.reason, record.is_final, record.on_probation = reason, is_final, False
+        record.clean_updates = 0
+        record.out_until = None if is_final else now + QUARANTINE_SECONDS * 2.0 ** (record.times - 1)
+        return reason
+
+    def release(self, identity: str) -> None:
+        """It is like any other from now on; how often it was left out stays known."""
+        self._records[identity] = Record(
+            played_at=self.of(identity).played_at,
+            has_finished=self.of(identity).has_finished,
+            times=self.of(identity).times,
+        )
+
+    def reason(self, identity: str) -> str | None:
+        """Why it is left out, and what ends that; None for anybody else."""
+        record = self._records.get(identity)
+        if record is None or record.reason is None:
+            return None
+        return f"on probation: {record.reason}" if record.on_probation else record.reason
+
+    def is_on_probation(self, identity: str) -> bool:
+        """Whether all that it plays is to be recomputed."""
+        record = self._records.get(identity)
+        return record is not None and record.on_probation
+
+    @property
+    def has_probation(self) -> bool:
+        """Whether anybody is on probation."""
+        return any(one.on_probation for one in self._records.values())
+
+    @property
+    def num_out(self) -> int:
+        """How many identities get no leases, for whatever reason."""
+        return sum(_is_out(one) for one in self._records.values())
+
+    def next_return(self) -> float | None:
+        """When the first of those who get none may have some again."""
+        waiting = [one.out_until for one in self._records.values() if one.out_until is not None]
+        return min(waiting, default=None)
+
+    def is_out(self, identity: str, now: float) -> bool:
+        """Whether it gets no leases now; who was left out and may try again is on probation."""
+        record = self._records.get(identity)
+        if record is None:
+            return False
+        if record.out_until is not None and now >= record.out_until:
+            record.out_until = None
+            record.on_probation = record.reason is not None
+        return _is_out(record)
+
+
+def _is_out(record: Record) -> bool:
+    return record.out_until is not None or (record.reason is not None and not record.on_probation)

@@ -1,0 +1,79 @@
+"""What follows from being wrong: an identity is left out with the reason, or the run pauses (rule C7)."""
+
+from collections import Counter
+from typing import Final
+
+from attract.collection.batches import ClosedBatch
+from attract.collection.fleet import Worker
+from attract.collection.state import CollectionState
+from attract.schema.learner import RejectedRow
+
+MAX_UPDATES_OF_NOBODY: Final = 3
+"""After so many updates in a row in which every segment looked at was refused the run pauses."""
+
+
+def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[RejectedRow], now: float) -> None:
+    """An update is done: who was wrong in it, and who is cleared by it.
+
+    Where nothing that was looked at could be confirmed, of anybody, it is no worker's lie but a policy that
+    plays otherwise in browsers than here: nobody is blamed, and after a few such updates the run pauses.
+    """
+    rows = {one.row for one in rejected}
+    blamed = Counter(
+        worker_id for one in rejected if one.is_blamed and (worker_id := batch.worker_of(one.row)) is not None
+    )
+    looked_at = set(batch.verify_rows if batch.trust_all else batch.rows)
+    if blamed and looked_at and looked_at <= rows:
+        state.updates_of_nobody += 1
+        if state.updates_of_nobody >= MAX_UPDATES_OF_NOBODY and not state.paused:
+            state.paused = True
+            state.note(
+                "paused",
+                f"C7: in {state.updates_of_nobody} updates in a row every segment that was computed again "
+                "came out otherwise, whoever played it: paused. The policy plays otherwise in browsers than "
+                "in the learner; `attract doctor` and the newest version's policy_ack say more",
+            )
+        return
+    state.updates_of_nobody = 0
+    wrong = Counter[str]()
+    workers: dict[str, Worker] = {}
+    for worker_id, count in blamed.items():
+        worker = state.fleet.by_id(worker_id)
+        wrong[worker.identity] += count
+        workers[worker.identity] = worker
+    for identity, count in wrong.items():
+        reason = state.conduct.wrong_segments(identity, workers[identity].tier, count, now)
+        leave_out(state, identity, reason, now)
+    if state.conduct.has_probation:
+        present = {state.fleet.by_id(int(one)).identity for one in set(batch.worker_id.tolist())}
+        for identity in sorted(present - wrong.keys()):
+            if state.conduct.clean_update(identity):
+                state.note("conduct", f"{identity} is let in again: all that it played stood up")
+
+
+def leave_out(state: CollectionState, identity: str, reason: str | None, now: float) -> None:
+    """An identity gets no leases from now on: those it has lapse, what no update has yet is thrown away.
+
+    `reason`: what `Conduct` says; None: nothing happens.
+    """
+    if reason is None:
+        return
+    workers = [one for one in state.fleet.workers.values() if one.identity == identity]
+    for worker in workers:
+        if worker.seated:
+            state.lapse_all(worker, f"left out: {reason}", now)
+    ids = {one.worker_id for one in workers if one.seated}
+    if state.described is not None:
+        acceptance = state.described.acceptance
+        for pool in (acceptance.pool, acceptance.warmup):
+            state.free_blocks(pool.drop_workers(ids))
+    state.fleet.look_at_conduct(state.conduct, now)
+    numbers = ", ".join(str(one) for one in sorted(ids)) or "none yet"
+    state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")
+
+
+def let_in(state: CollectionState, identity: str, now: float) -> None:
+    """A person lets an identity in again."""
+    state.conduct.release(identity)
+    state.fleet.look_at_conduct(state.conduct, now)
+    state.note("conduct", f"{identity} is let in again by hand")
