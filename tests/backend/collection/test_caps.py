@@ -89,8 +89,8 @@ def test_C2_a_guest_with_most_of_the_fleet_gets_no_more_than_its_share(schedule:
         # Four workers of one guest, four of four others.
         network = 0 if number < 4 else number
         simulation.add_guest(f"0123abcd@192.0.{network}.1")
-    simulation.run(60.0, until=lambda: len(simulation.updates) >= 25)
-    assert len(simulation.updates) >= 25
+    simulation.run(60.0, until=lambda: len(simulation.updates) >= 15)
+    assert len(simulation.updates) >= 15
     greedy = {slot for peer in simulation.peers[4:8] for slot in peer.worker.slot_ids}
     shares = [
         Counter(slot in greedy for _, slot, _ in keys)[True] / len(keys) for keys in simulation.update_keys
