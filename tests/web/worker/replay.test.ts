@@ -244,6 +244,15 @@ describe("a replay", () => {
     expect(numInside).toBeGreaterThan(5);
   });
 
+  test("C10: of a later episode begins with that episode", async () => {
+    const played = await play(cartpole, leasesOf(1, 4));
+    const late = ordersOf(played, 6, cartpole).filter(([order]) => order.episode > 0);
+    expect(late.length).toBeGreaterThan(0);
+    const [[order, original]] = late;
+    const [block] = await replayed(cartpole, [order]);
+    expect(partOf(block, 6, 1)).toEqual(partOf(original, 6, 1));
+  });
+
   test("C10: of other actions gives other numbers", async () => {
     const played = await play(cartpole, leasesOf(1, 1));
     const [[order, original]] = ordersOf(played, 6, cartpole);
