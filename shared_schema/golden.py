@@ -220,6 +220,18 @@ TO_BROWSER: list[WireModel] = [
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
         lesson_id="first",
         group_sizes=[32, 32],
+        replays=[
+            m.ReplayOrder(
+                instance_id=7,
+                episode=3,
+                first_step=96,
+                num_before=1,
+                action=from_numpy(np.array([[1], [0], [1], [1]], np.int32)),
+                begun=m.EpisodeTerms(
+                    lesson_id="small", parameters={"size": m.ParameterDistribution(values=[6.0])}
+                ),
+            )
+        ],
     ),
     m.Act(run_id="cartpole-1", lease_id=7, group=1, action=from_numpy(np.array([1, 0], np.int32))),
     m.Policy(run_id="cartpole-1", policy_version=12, onnx=bytes(range(256))),

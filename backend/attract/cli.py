@@ -303,6 +303,28 @@ def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
 
 
 @app.command
+def rollback(run: str, /, *, to_version: int, runs_dir: Path | None = None) -> int:
+    """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
+
+    The run must not be active. `attract train --resume` then goes on from there.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`: the newest run that has a policy.
+    to_version
+        The last version to keep; where it is no longer there, the next older one, or else the oldest.
+    runs_dir
+        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+    """
+    from attract.commands.rollback import roll_back
+
+    run, version = roll_back(run, to_version, _server_settings(port=0, runs_dir=runs_dir).runs_dir)
+    print(f"run {run} is at version {version}; go on with `attract train --resume --run-id {run}`")
+    return 0
+
+
+@app.command
 def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | None = None) -> int:
     """Join a trainer elsewhere with a headless browser, until the trainer ends or Ctrl-C.
 

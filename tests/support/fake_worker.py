@@ -97,6 +97,8 @@ class FakeWorker:
     """Policies it has, by id and version, oldest first."""
     leases: list[Lease] = field(default_factory=list[Lease])
     """Open leases in the order in which it plays them."""
+    last_purpose: str = ""
+    """Of the lease that it played last."""
     ended: str | None = None
     unacknowledged: list[Block] = field(default_factory=list[Block])
     last_close: RolloutClose | EvaluationResult | None = None
@@ -170,6 +172,11 @@ class FakeWorker:
         if not self.leases or self.welcome is None:
             return []
         lease = self.leases[0]
+        self.last_purpose = lease.purpose
+        if lease.purpose == "replay":
+            self.leases.pop(0)
+            self.last_close = self._close(lease)
+            return [*self._replays(lease), self.last_close]
         for seat in lease.seats:
             if lease.purpose != "record" and (seat.policy_id, seat.policy_version) not in self.policies:
                 raise AssertionError(f"lease {lease.lease_id} needs a policy that was never sent: {seat}")
@@ -284,6 +291,31 @@ class FakeWorker:
                 ]
             ),
         )
+
+    def _replays(self, lease: Lease) -> list[FromBrowser]:
+        """Plays again what the orders say: steps follow from episode and actions, rewards from actions."""
+        assert self.welcome is not None
+        agents = self.welcome.description.num_agents
+        answers: list[FromBrowser] = []
+        for index, order in enumerate(lease.replays):
+            slots = [order.instance_id * agents + agent for agent in range(agents)]
+            first = order.episode * self.episode_steps + order.num_before
+            block = self._block(lease, index, index, slots, first)
+            told = np.frombuffer(order.action.data, "<i4").reshape(order.action.shape)[order.num_before :]
+            played = np.frombuffer(block.action.data, "<i4").reshape(block.action.shape)
+            reward = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
+            # Another action than the counting game's own brings another reward.
+            reward = (reward + 0.5 * (told != played)).astype(np.float32)
+            answers.append(
+                block.model_copy(
+                    update={
+                        "reward": from_numpy(reward),
+                        "action": from_numpy(told.copy()),
+                        "first_step": from_numpy(np.full(agents, order.first_step, np.int32)),
+                    }
+                )
+            )
+        return answers
 
     def _result(self, instance_id: int, last_step: int, step: int, seed: Seed) -> EpisodeResult:
         assert self.welcome is not None

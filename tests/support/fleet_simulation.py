@@ -26,6 +26,8 @@ from fake_worker import SHA256, FakeWorker, counting_description, host_hello
 
 __all__ = ["Faults", "Simulation", "small_config"]
 
+Lie = Callable[["Peer", list[FromBrowser]], list[FromBrowser]]
+"""What a worker sends instead of what it should."""
 Key = tuple[int, int, int]
 """(lease_id, slot_id, segment_index): rule S2."""
 
@@ -45,6 +47,16 @@ class Peer:
     told_steps: int = 0
     identity: str = ""
     played_seconds: float = 0.0
+    is_guest: bool = False
+    """Invited, whatever the others are."""
+    lie: Lie | None = None
+    """What becomes of the blocks that it sends."""
+    told: int = 0
+    """Segments that it has sent."""
+    untrue: set[Key] = field(default_factory=set[Key])
+    """Segments of it that are not what was played."""
+    left_out_after: int | None = None
+    """Those that it had sent when it was left out."""
 
 
 @dataclass
@@ -85,6 +97,7 @@ class Simulation:
     """Finished ones with their `global_episode_index`."""
     evaluations: list[effects.EvaluationDone] = field(default_factory=list[effects.EvaluationDone])
     notes: list[effects.Note] = field(default_factory=list[effects.Note])
+    caught: list[effects.ForgerCaught] = field(default_factory=list[effects.ForgerCaught])
     warmups: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     leases: list[tuple[int, Lease]] = field(default_factory=list[tuple[int, Lease]])
     """(worker's index in `peers`, lease), as sent."""
@@ -101,6 +114,7 @@ class Simulation:
         self.had_learner_faults = False
         self.row_key: dict[int, list[tuple[Key, int, int]]] = {}
         """Row to (key, version, first step) of the segments in it; more than one is a fault."""
+        self.guest_rows: set[int] = set()
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = 0
         self._next_connection = 1
@@ -132,16 +146,21 @@ class Simulation:
         self.after(self.random.uniform(*self.latency), lambda: self.connect(peer))
         return peer
 
+    def add_guest(self, identity: str, lie: Lie | None = None) -> Peer:
+        """A worker of a guest comes, on a host of its own."""
+        peer = self.add_worker(0)
+        peer.worker.host_id = f"{len(self.peers):032x}"
+        peer.identity, peer.lie, peer.is_guest = identity, lie, True
+        return peer
+
     def connect(self, peer: Peer) -> None:
         """The worker opens a socket."""
         if peer.dead:
             return
         peer.connection_id = self._new_connection()
-        self.do(
-            self.core.connect_worker(
-                peer.connection_id, peer.worker.hello(), self._tier(), self.now, peer.identity
-            )
-        )
+        tier = "invited" if peer.is_guest else self._tier()
+        hello = peer.worker.hello()
+        self.do(self.core.connect_worker(peer.connection_id, hello, tier, self.now, peer.identity))
 
     def disconnect(self, peer: Peer) -> None:
         """Its socket breaks: what is under way on it is lost."""
@@ -233,6 +252,11 @@ class Simulation:
                     self.evaluations.append(effect)
                 case effects.Note():
                     self.notes.append(effect)
+                case effects.ForgerCaught():
+                    self.caught.append(effect)
+                    for peer in self.peers:
+                        if peer.identity == effect.identity:
+                            peer.left_out_after = peer.told
                 case _:
                     pass
 
@@ -342,7 +366,8 @@ class Simulation:
         if peer.lies in ("progress", "steps"):
             self.after(2.0, lambda: self._only_say(peer))
             return
-        seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1)
+        is_replay = peer.worker.leases[0].purpose == "replay"
+        seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1) * (0.1 if is_replay else 1.0)
 
         def finish() -> None:
             peer.playing = False
@@ -354,7 +379,8 @@ class Simulation:
             if self.random.random() < self.faults.die:
                 self.kill(peer)
                 return
-            self._answer(peer, peer.worker.play())
+            said = peer.worker.play()
+            self._answer(peer, said if peer.lie is None else self._lied(peer, said, peer.lie))
             self._play(peer)
             if self.random.random() < self.faults.disconnect:
                 self.disconnect(peer)
@@ -363,6 +389,16 @@ class Simulation:
                 self.freeze(peer, 25.0)
 
         self.after(seconds, finish)
+
+    def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
+        """What a liar says instead; the segments that are not true are remembered."""
+        told = lie(peer, said)
+        truth = [one for one in said if isinstance(one, Block)]
+        for block in told:
+            if isinstance(block, Block) and block not in truth:
+                slots = _int32(block.slot_id.data)
+                peer.untrue |= {(block.lease_id, slot, block.segment_index) for slot in slots}
+        return told
 
     def _only_say(self, peer: Peer) -> None:
         peer.playing = False
@@ -415,6 +451,9 @@ class Simulation:
 
     def block(self, connection_id: int, block: Block) -> effects.Verdict:
         """Offer and commit a block as the gateway does."""
+        peer = next((one for one in self.peers if one.connection_id == connection_id), None)
+        if peer is not None:
+            peer.told += block.slot_id.shape[0]
         verdict = self.core.offer_block(connection_id, block, self.now)
         wanted = self.core.commit_block(connection_id, block, verdict, self.now)
         accepted = [
@@ -426,11 +465,18 @@ class Simulation:
             slots = [int(one) for one in _int32(block.slot_id.data)]
             steps = [int(one) for one in _int32(block.first_step.data)]
             for row, slot, step in zip(verdict.rows.tolist(), slots, steps, strict=True):
-                assert row not in self.row_key, f"row {row} was given away twice"
+                free = row not in self.row_key or row in self.guest_rows
+                taken = self.in_flight is not None and row in self.in_flight.rows
+                assert free and not taken, f"row {row} was given away twice"
+                if peer is not None and (peer.is_guest or not self.local):
+                    # What a guest sent may be thrown away unseen (rule C10).
+                    self.guest_rows.add(row)
+                else:
+                    self.guest_rows.discard(row)
                 key = (block.lease_id, slot, block.segment_index)
                 self.row_key[row] = [(key, block.policy_version, step)]
                 record = any(
-                    lease.lease_id == block.lease_id and lease.purpose == "record" for _, lease in self.leases
+                    lease.lease_id == block.lease_id and lease.purpose != "train" for _, lease in self.leases
                 )
                 if not record:
                     self.accepted_keys.append(key)

@@ -129,6 +129,19 @@ async def _read_frame(reader: asyncio.StreamReader) -> tuple[bool, int, bytes, b
     return bool(head[0] & 0x80), head[0] & 0x0F, head + extra + key + data, content
 
 
+def changed(body: dict[str, object]) -> bytes:
+    """A browser's frame with another body; its mask is of zeros (RFC 6455, section 5.3)."""
+    payload = ormsgpack.packb(body)
+    size = len(payload)
+    if size < 126:
+        length = bytes([0x80 | size])
+    elif size < 1 << 16:
+        length = bytes([0x80 | 126]) + size.to_bytes(2, "big")
+    else:
+        length = bytes([0x80 | 127]) + size.to_bytes(8, "big")
+    return bytes([0x80 | BINARY]) + length + bytes(4) + payload
+
+
 def _unmask(data: bytes, key: bytes) -> bytes:
     padded = -len(data) % 4
     stream = key * ((len(data) + padded) // 4)

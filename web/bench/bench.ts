@@ -141,5 +141,6 @@ function leaseOf(leaseId: number, numSegments: number): Lease {
     parameters: {},
     lesson_id: null,
     group_sizes: [],
+    replays: [],
   };
 }

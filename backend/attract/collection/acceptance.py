@@ -47,7 +47,7 @@ class Acceptance:
     def reserve(self, lease: Lease) -> None:
         """Keep a row for every segment the lease may give, so that none arrives to a full store."""
         self.rows.reserved += lease.remaining
-        if lease.purpose == "record":
+        if lease.purpose in ("record", "replay"):
             self._record_leases.add(lease.lease_id)
 
     def release(self, lease: Lease) -> None:
@@ -90,10 +90,13 @@ class Acceptance:
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 
-    def commit(self, block: Block, verdict: Verdict, fresh: Fresh, *, local: bool) -> AcceptedBlock | None:
+    def commit(
+        self, block: Block, verdict: Verdict, fresh: Fresh, *, local: bool, waits: bool = False
+    ) -> AcceptedBlock | None:
         """Put an accepted block, its rows written, into its pool; None when it grew too old meanwhile.
 
-        `local`: whether one segment of each lease is enough to look at (rule C7).
+        `local`: whether one segment of each lease is enough to look at (rule C7). `waits`: it goes into no
+        pool yet, `admit` or `refuse` follows (rule C10).
         """
         if verdict.rows is None:
             raise RuntimeError(f"expected an accepted verdict, got {verdict!r}")
@@ -110,16 +113,25 @@ class Acceptance:
         )
         if self.is_record(block.lease_id):
             self.warmup.add(accepted)
-        elif block.policy_version in fresh:
-            self.pool.add(accepted)
-        else:
-            self.rows.give_back(verdict.rows)
+        elif not waits and not self.admit(accepted, fresh):
             return None
         self.num_accepted += 1
         return accepted
 
+    def admit(self, block: AcceptedBlock, fresh: Fresh) -> bool:
+        """Put a block that waited into the pool; False: it grew too old, its rows are free."""
+        if block.policy_version in fresh:
+            self.pool.add(block)
+            return True
+        self.refuse(block)
+        return False
+
+    def refuse(self, block: AcceptedBlock) -> None:
+        """A block will not be trained: its rows are free."""
+        self.rows.give_back(block.rows)
+
     def is_record(self, lease_id: int) -> bool:
-        """Whether the lease is, or was, for random play, which counts nowhere."""
+        """Whether the lease is, or was, for random play or a replay, which count nowhere."""
         return lease_id in self._record_leases
 
     def num_ticks(self, block: Block) -> int:

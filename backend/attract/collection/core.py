@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
+from attract.collection.audit import Standing
+from attract.collection.auditing import follow, must_wait, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
@@ -89,6 +91,16 @@ class CollectionCore:
     def paused(self) -> bool:
         """Whether the run is paused, by `pause` or by rule P8."""
         return self._state.paused
+
+    @property
+    def first_versions(self) -> dict[str, int]:
+        """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
+        return self._state.first_versions
+
+    def standing(self, identity: str) -> Standing:
+        """What audits have shown of an identity so far (rule C10)."""
+        described = self._state.described
+        return Standing() if described is None else described.audit.standings.get(identity, Standing())
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""
@@ -233,6 +245,10 @@ class CollectionCore:
             raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
         self._check_run(block.run_id)
         heard(self._state, worker, now)
+        lease = self._state.lease_of(worker, block.lease_id)
+        if lease is not None and lease.purpose == "replay":
+            lease.block_came(now)
+            return Verdict(False, None, worker.worker_id)
         acceptance = described.acceptance
         check_names(block.episodes, described.description)
         verdict = acceptance.offer(worker, block, self._state.fresh(described))
@@ -255,14 +271,23 @@ class CollectionCore:
         acceptance, reason = described.acceptance, verdict.reason
         if verdict.accepted:
             worker = state.fleet.by_id(verdict.worker_id)
+            waits = must_wait(described, worker, block)
             local = worker.tier == "local" and not state.conduct.is_on_probation(worker.identity)
-            accepted = acceptance.commit(block, verdict, state.fresh(described), local=local)
+            fresh = state.fresh(described)
+            accepted = acceptance.commit(block, verdict, fresh, local=local, waits=waits)
             if accepted is None:
                 reason = "too old: an update began while it was written"
-            elif described.counts_at_arrival and not acceptance.is_record(block.lease_id):
+            elif described.counts_at_arrival and not waits and not acceptance.is_record(block.lease_id):
                 state.count_episodes([accepted], accepted.episodes)
+            follow(state, described, worker, block, accepted if waits else None)
+        elif reason is None:
+            described.audit.answer(block)
+        settle(state, described, now)
         if reason is not None:
             acceptance.num_refused += 1
+            lease = state.book.get(block.lease_id)
+            if lease is not None:
+                lease.had_refusals = True
         state.send(
             connection_id,
             BlockAck(
@@ -273,6 +298,8 @@ class CollectionCore:
                 reason=reason,
             ),
         )
+        if verdict.rows is None and reason is None:
+            plan(state, now)
         return state.take_effects()
 
     def withdraw_block(self, block: Block, verdict: Verdict) -> None:
@@ -383,6 +410,8 @@ class CollectionCore:
         if self._state.conduct.reason(identity) is None:
             raise KeyError(identity)
         let_in(self._state, identity, now)
+        if self._state.described is not None:
+            self._state.described.audit.standings.pop(identity, None)
         return self._done(now)
 
     def wrong_message(self, connection_id: int, what: str, now: float) -> list[Effect]:
@@ -430,6 +459,8 @@ class CollectionCore:
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
                 state.fleet.leave(worker)
                 if worker.seated:
+                    if state.described is not None:
+                        state.described.audit.worker_gone(worker.instance_ids)
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
                 silence(state, worker, now)

@@ -124,6 +124,18 @@ class GameLogged:
 
 
 @dataclass(frozen=True)
+class ForgerCaught:
+    """A guest told otherwise than its game had it (rule C10): it is left out from now on."""
+
+    identity: str
+    worker_id: int
+    what: str
+    """The first thing that differed, in words."""
+    first_version: int | None
+    """The first version trained on a segment of it; None: there is none."""
+
+
+@dataclass(frozen=True)
 class Note:
     """Something a person should see; `kind` is a short word, `text` a sentence."""
 
@@ -145,6 +157,7 @@ Effect = (
     | GameKnown
     | GameBroken
     | GameLogged
+    | ForgerCaught
     | Note
 )
 

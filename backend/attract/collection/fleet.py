@@ -139,6 +139,7 @@ class Fleet:
         self._unseated: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
+        self._has_guests = False
         self._benched = 0
         """Workers that sit out."""
         self._connected: list[Worker] | None = None
@@ -184,6 +185,7 @@ class Fleet:
                 del self._by_connection[replaced]
         worker.connection_id = connection_id
         worker.tier = tier
+        self._has_guests = self._has_guests or tier != "local"
         worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
         worker.owed = 0
@@ -282,6 +284,11 @@ class Fleet:
         if self._present is None:
             self._present = [one for one in self._by_id.values() if one.present]
         return self._present
+
+    @property
+    def has_guests(self) -> bool:
+        """Whether a worker that is not of a host of the admin's own ever came."""
+        return self._has_guests
 
     def hosts_of_several(self) -> set[str]:
         """Ids of the hosts with more than one connected worker: those share its cores."""

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from attract.collection.auditing import closed
 from attract.collection.config import check_satisfiable
 from attract.collection.effects import GameBroken, GameKnown, GameLogged, LeaseClosed, LeaseFinished
 from attract.collection.fleet import Host, Worker
@@ -135,6 +136,10 @@ def _game_described(state: CollectionState, description: GameDescription) -> Non
 
 
 def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    if lease.purpose == "replay":
+        state.end_lease(lease, now)
+        return
+    closed(state, worker, lease)
     if not lease.remaining:
         state.book.played(lease, now)
         state.conduct.finished(worker.identity)

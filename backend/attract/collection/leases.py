@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.schema.messages import ParameterDistribution, Purpose
+from attract.schema.messages import ParameterDistribution, Purpose, ReplayOrder
 
 SILENCE_SECONDS: Final = 15.0
 """Rule C3: shortest time without progress after which a lease lapses."""
@@ -61,6 +61,10 @@ class Lease:
     """Indices of the evaluation episodes; `evaluate` only."""
     lesson: Lesson = field(default_factory=Lesson)
     """Taken over at each of its games' next `start()`."""
+    replays: tuple[ReplayOrder, ...] = ()
+    """`replay` only: what is to be played again (rule C10)."""
+    had_refusals: bool = False
+    """Whether a block of it came and was refused."""
     issued_at: float = 0.0
     sends_blocks: bool = True
     """Whether its worker sends blocks: an evaluation has none, those of central inference are made here."""
@@ -149,6 +153,7 @@ class LeaseBook:
         sends_blocks: bool = True,
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
+        replays: tuple[ReplayOrder, ...] = (),
     ) -> Lease:
         """A new open lease with an id no lease had before."""
         lease = Lease(
@@ -165,6 +170,7 @@ class LeaseBook:
             sends_blocks=sends_blocks,
             episodes=episodes,
             lesson=lesson or Lesson(),
+            replays=replays,
             issued_at=now,
         )
         self._next_id += 1

@@ -33,9 +33,9 @@ def lease_message(
         Seat(
             policy_id=policy_id,
             policy_version=lease.version,
-            script="random" if lease.purpose == "record" else None,
+            script="random" if lease.purpose in ("record", "replay") else None,
             deterministic=evaluation is not None and evaluation.deterministic,
-            learns=lease.purpose == "train",
+            learns=lease.purpose in ("train", "replay"),
         )
         for policy_id in config.seating(description).seats
     ]
@@ -49,8 +49,9 @@ def lease_message(
         num_segments=lease.num_segments,
         episodes=[EpisodeOrder(index=index) for index in lease.episodes],
         max_episode_steps=None if evaluation is None else config.longest_episode(description),
-        desync_steps=config.desync_limit(description) if lease.purpose == "train" else 0,
+        desync_steps=config.desync_limit(description) if lease.purpose in ("train", "replay") else 0,
         parameters=dict(lease.lesson.parameters),
         lesson_id=lease.lesson.lesson_id,
         group_sizes=config.group_sizes if lease.purpose == "train" else [],
+        replays=list(lease.replays),
     )

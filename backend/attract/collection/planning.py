@@ -1,5 +1,8 @@
 """What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
 
+from collections import Counter
+
+from attract.collection.auditing import order_replays, trained_on
 from attract.collection.batches import (
     AcceptedBlock,
     close_batch,
@@ -7,6 +10,7 @@ from attract.collection.batches import (
     rows_of_policies,
     sorted_rows,
 )
+from attract.collection.caps import network_of
 from attract.collection.effects import LookAgain, StartUpdate, StartWarmup
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
@@ -31,6 +35,7 @@ def plan(state: CollectionState, now: float) -> None:
         _seal_batch(state, described, now)
         _publish(state, described, now)
         _evaluate(state, described, now)
+        order_replays(state, described, now)
         _issue_leases(state, described, now)
 
 
@@ -55,7 +60,9 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
         return
     num_segments = state.config.warmup_segments(described.description)
     if num_segments and not state.warmup_issued:
-        for worker in state.fleet.present():
+        # Statistics that a guest made up would stay in every version: what sets them is not audited.
+        workers = state.fleet.present()
+        for worker in [one for one in workers if one.tier == "local"] or workers:
             needed = num_segments * _num_slots(described, worker)
             if not worker.leases and acceptance.rows.available >= needed:
                 state.issue(described, worker, "record", now, num_segments=num_segments)
@@ -87,7 +94,8 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     pool = described.acceptance.pool
     # A sealed batch goes first; whether a lease ended with the next one full is still to be remembered.
     state.boundary = state.boundary and pool.num_sealed > 0
-    blocks = pool.take()
+    blocks = _within_caps(state, described, pool.take())
+    trained_on(state, blocks)
     batch = close_batch(
         blocks,
         batch_id=state.next_batch,
@@ -102,6 +110,20 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
     state.emit(StartUpdate(learner.begin(batch)))
     schedule.batch_closed()
     _lapse_too_old(state, described, now)
+
+
+def _within_caps(
+    state: CollectionState, described: Described, blocks: list[AcceptedBlock]
+) -> list[AcceptedBlock]:
+    """A batch without what is too much of one guest's, as long as it stays one."""
+    if not state.fleet.has_guests:
+        return blocks
+    kept, over = state.caps(described).keep(blocks, state.fleet.by_id)
+    if sum(len(one.rows) for one in kept) < described.target:
+        return blocks
+    state.free_blocks(over)
+    described.acceptance.num_refused += len(over)
+    return kept
 
 
 def _seal_batch(state: CollectionState, described: Described, now: float) -> None:
@@ -135,7 +157,8 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
     for worker in touched:
         if worker.sent_version == version or not (worker.is_connected and worker.acknowledged):
             continue
-        held = {lease.version for lease in worker.leases if lease.purpose != "record"} - {version}
+        plays = [lease for lease in worker.leases if lease.purpose not in ("record", "replay")]
+        held = {lease.version for lease in plays} - {version}
         if len(held) < MAX_VERSIONS_HELD:
             state.send_policy(worker, version, now)
 
@@ -168,6 +191,8 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
 
     def takers() -> list[Worker]:
         found = [worker for one in sorted(state.takers) if (worker := state.fleet.by_id(one)).present]
+        if state.fleet.has_guests:
+            found = _not_too_much(state, described, found)
         if now < state.sessions_due:
             # They share their cores: who played now would keep the others from their sessions.
             making = {one.host.host_id for one in found if not one.acknowledged and not one.leases}
@@ -183,6 +208,18 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
         num_segments = min(order.num_segments, room)
         state.issue(described, order.worker, "train", now, num_segments=num_segments)
         progress.promise(num_segments * slots)
+
+
+def _not_too_much(state: CollectionState, described: Described, workers: list[Worker]) -> list[Worker]:
+    """Those whose network has not yet given all that it may of the batch that is filling."""
+    caps = state.caps(described)
+    if not caps.hold:
+        return workers
+    given: Counter[str] = Counter()
+    for block in described.acceptance.pool.filling:
+        if not block.local:
+            given[network_of(state.fleet.by_id(block.worker_id).identity)] += len(block.rows)
+    return [one for one in workers if one.tier == "local" or given[network_of(one.identity)] < caps.most]
 
 
 def _num_slots(described: Described, worker: Worker) -> int:

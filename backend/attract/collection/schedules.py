@@ -32,6 +32,8 @@ class Progress:
     """A lease ended with at least `target` segments accepted."""
     sealed: int = 0
     """Full batches that wait for the learner (`async`)."""
+    held: int = 0
+    """Segments that have come and wait for their audit (rule C10)."""
     _forecast: tuple[int, int] | None = None
     """(batches ahead, segments of the one after them), once asked for."""
 
@@ -47,7 +49,7 @@ class Progress:
             target = self.target
             ahead, filled = (1, 0) if self.pooled >= target else (0, self.pooled)
             # A fleet of hundreds has a thousand open leases, and this is asked at each message.
-            for segments in self.promised:
+            for segments in (self.held, *self.promised):
                 filled += segments
                 if filled >= target:
                     ahead, filled = ahead + 1, 0
@@ -118,7 +120,8 @@ class SyncSchedule:
 
     def may_start(self, progress: Progress) -> bool:
         """Once no lease is open any more: who finished first must not matter."""
-        return not progress.busy and not progress.promised and progress.pooled >= progress.target
+        is_open = bool(progress.promised) or progress.held > 0
+        return not progress.busy and not is_open and progress.pooled >= progress.target
 
     def may_seal(self, progress: Progress) -> bool:
         """Never: nothing is collected while the learner works."""
@@ -143,7 +146,7 @@ class SyncSchedule:
             self._segments = max(
                 self._rollout_segments, math.ceil(progress.target / (len(workers) * self._slots))
             )
-        if not self._round and sum(progress.promised) + progress.pooled >= progress.target:
+        if not self._round and sum(progress.promised) + progress.held + progress.pooled >= progress.target:
             return
         idle = {
             one.worker_id: one for one in takers() if not one.leases and one.sent_version == progress.version
@@ -153,7 +156,7 @@ class SyncSchedule:
             if worker is not None:
                 yield Order(worker, self._segments)
         for worker in idle.values():
-            missing = progress.target - progress.pooled - sum(progress.promised)
+            missing = progress.target - progress.pooled - progress.held - sum(progress.promised)
             if missing <= 0:
                 return
             yield Order(worker, min(self._segments, math.ceil(missing / self._slots)))

@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
+from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.caps import Caps
 from attract.collection.conduct import Conduct
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
@@ -26,7 +28,7 @@ from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
-from attract.schema.messages import LeaseVoid, Purpose, ToBrowser
+from attract.schema.messages import LeaseVoid, Purpose, ReplayOrder, ToBrowser
 
 
 class Described:
@@ -37,6 +39,9 @@ class Described:
         self.target = config.batch_target(description)
         self.seating = config.seating(description)
         self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
+        self.audit = Audit(description.num_agents, config.secret)
+        if config.num_groups:
+            self.audit.off = "the server decides for its games"
         self.counts_at_arrival = config.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.slots_per_worker(description))
@@ -68,6 +73,8 @@ class CollectionState:
         self.boundary = False
         """A lease ended with a full batch in the pool (rule S1)."""
         self.warmup_issued = False
+        self.first_versions: dict[str, int] = {}
+        """By guest, the first version that was trained on a segment of it (rule C10)."""
         self.next_batch = 1
         self.evaluations: deque[Evaluation] = deque()
         self.announced = -1
@@ -116,11 +123,12 @@ class CollectionState:
         return Progress(
             version=self.learner.version,
             busy=self.learner.batch is not None,
-            pooled=described.acceptance.pool.num_segments,
+            pooled=self.num_pooled(described),
             promised=self.book.promised,
             target=described.target,
             boundary=self.boundary,
             sealed=described.acceptance.pool.num_sealed,
+            held=described.audit.num_held,
         )
 
     def fresh(self, described: Described) -> Fresh:
@@ -141,8 +149,9 @@ class CollectionState:
         num_segments: int = 0,
         evaluation: Evaluation | None = None,
         episodes: tuple[int, ...] = (),
+        replays: tuple[ReplayOrder, ...] = (),
     ) -> Lease:
-        """Give a worker a lease, with a row kept for each of its segments."""
+        """Give a worker a lease, with a row kept for each of its segments; a replay writes none."""
         agents = described.description.num_agents
         longest = self.config.longest_episode(described.description)
         lease = self.book.issue(
@@ -150,14 +159,15 @@ class CollectionState:
             purpose=purpose,
             version=worker.sent_version or 0,
             first_slot=worker.instance_ids.start * agents,
-            num_slots=len(worker.instance_ids) * agents,
+            num_slots=0 if replays else len(worker.instance_ids) * agents,
             num_segments=num_segments,
             local=worker.tier == "local" and not self.conduct.is_on_probation(worker.identity),
             now=now,
-            most_steps=num_segments * self.config.horizon or len(episodes) * longest,
-            sends_blocks=not episodes and not (self.config.num_groups and purpose == "train"),
+            most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
+            sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
+            replays=replays,
         )
         described.acceptance.reserve(lease)
         if evaluation is not None:
@@ -197,8 +207,12 @@ class CollectionState:
         """Spend a lease: no more of it counts, its unused rows are free, its worker's next one begins."""
         if self.described is not None:
             self.described.acceptance.release(lease)
-            if lease.purpose == "train" and self._is_full(self.described):
+            if lease.purpose == "train" and self.is_full(self.described):
                 self.boundary = True
+            if lease.purpose == "replay":
+                self.described.audit.answered(lease.lease_id)
+            else:
+                self.described.audit.lease_over(lease.lease_id)
         self.book.spend(lease)
         worker = self.fleet.by_id(lease.worker_id)
         worker.leases.remove(lease)
@@ -253,8 +267,21 @@ class CollectionState:
             if self.conduct.game_fails_for_all:
                 self.emit(GameBroken(report, fatal=True))
 
-    def _is_full(self, described: Described) -> bool:
-        return described.acceptance.pool.num_segments >= described.target
+    def is_full(self, described: Described) -> bool:
+        """Whether the pool is a batch."""
+        return self.num_pooled(described) >= described.target
+
+    def num_pooled(self, described: Described) -> int:
+        """Segments of the pool that the next batch may take."""
+        pool = described.acceptance.pool
+        if not self.fleet.has_guests or pool.num_segments < described.target:
+            return pool.num_segments
+        kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
+        return sum(len(one.rows) for one in kept)
+
+    def caps(self, described: Described) -> Caps:
+        """How much of a batch one guest may give now."""
+        return Caps(self.fleet.present(), described.target)
 
     # --- workers and policies ---
 

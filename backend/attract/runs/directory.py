@@ -313,6 +313,28 @@ class RunDirectory:
         num_damaged = sum(1 for _ in self.checkpoints.glob("*.broken-*"))
         return f"{newest}.{num_damaged}" if newest or num_damaged else ""
 
+    def roll_back(self, version: int) -> int:
+        """Set aside every version after `version`, so that a resumed run goes on from before them (rule C10).
+
+        Their folders stay as `<version>.broken-<4 hex>`: the run's next streams are others than theirs were.
+
+        Returns: the version that is the newest now: `version`, or where that was pruned the next older one
+            that is kept, or the oldest of all.
+        Raises: ConfigurationError: when there is nothing to go back to.
+        """
+        known = self.versions()
+        if not known:
+            raise ConfigurationError(f"run {self.run_id} has no version to go back to", setting="version")
+        newest = max((one for one in known if one <= version), default=known[0])
+        for late in [one for one in known if one > newest]:
+            folder = self.checkpoints / str(late)
+            folder.rename(folder.with_name(f"{late}.broken-{secrets.token_hex(2)}"))
+            (self.path / "kept" / str(late)).unlink(missing_ok=True)
+        self.mark("latest", newest)
+        if (self.marked("best") or 0) > newest:
+            (self.path / "best").unlink()
+        return newest
+
     def prune(self) -> None:
         """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others."""
         marked = {self.marked("latest"), self.marked("best"), *self.kept()}

@@ -19,7 +19,7 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
 
 DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
-Purpose = Literal["train", "evaluate", "watch", "record"]
+Purpose = Literal["train", "evaluate", "watch", "record", "replay"]
 EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
 RefusalCode = Literal[
     "protocol_version",
@@ -354,6 +354,31 @@ class EpisodeOrder(FiniteModel):
     """Stands in for the instance (and slot) in the streams of the lease's seed, episode 0."""
 
 
+class EpisodeTerms(FiniteModel):
+    """What an episode was started with: the lesson and the distributions of the lease in play (rule C6)."""
+
+    lesson_id: Annotated[str, Field(max_length=64)] | None = None
+    parameters: dict[str, ParameterDistribution] = {}
+
+
+class ReplayOrder(FiniteModel):
+    """One segment of one instance that another worker says it played: play it again (rule C10)."""
+
+    instance_id: Count
+    episode: Count
+    """The episode that begins before the first of the actions (rule C5)."""
+    first_step: Count
+    """The slots' own step counter at the segment's first step."""
+    num_before: Count
+    """Actions that come before the segment: those of its episode since that began."""
+    action: Tensor
+    """[num_before + horizon, agents], or with components as in a block: what every agent did."""
+    begun: EpisodeTerms = EpisodeTerms()
+    """Of the episode that begins first."""
+    terms: EpisodeTerms = EpisodeTerms()
+    """Of those that begin later."""
+
+
 class Lease(FiniteModel):
     """The order for one rollout; single use (rules C1, C3)."""
 
@@ -379,6 +404,8 @@ class Lease(FiniteModel):
     group_sizes: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] = []
     """`train` under central inference: instances of each group, in the order of the seat; the worker steps
     them on `act` messages (rule I2). Empty: the worker runs the policy itself."""
+    replays: Annotated[list[ReplayOrder], Field(max_length=64)] = []
+    """`replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10)."""
 
 
 class Act(FiniteModel):

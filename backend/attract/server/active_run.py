@@ -318,6 +318,8 @@ class ActiveRun:
                 self._game_broke(wish)
             case effects.GameLogged():
                 self._news.logged(wish)
+            case effects.ForgerCaught():
+                log.warning("%s is left out: %s", wish.identity, wish.what)
             case effects.Note():
                 self._news.note(wish)
                 if wish.kind == "paused" and self._progress.state in ("running", "starting"):

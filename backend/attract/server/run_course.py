@@ -109,6 +109,7 @@ class RunCourse:
         counters = ready.counters
         self._director.load(ready.curriculum, counters.global_episode_index, counters.agent_steps)
         self._evaluator.load(ready.curriculum.get("best", {}))
+        self._core.first_versions.update(ready.curriculum.get("guests", {}))
         self._set_lesson()
 
     def counted(self, episodes: EpisodesCounted) -> None:
@@ -121,6 +122,8 @@ class RunCourse:
         if self._train is None or self._train.batch_id != train.batch_id:
             rounds = self._director.next_rounds(train.counters.global_episode_index)
             state = {**self._director.state(), "best": self._evaluator.state()}
+            if self._core.first_versions:
+                state["guests"] = dict(self._core.first_versions)
             self._train = train.model_copy(update={"curriculum": state, "federated_rounds": rounds})
         return self._train
 

@@ -1,5 +1,6 @@
 """What a run's settings mean for the collection core and for the learner."""
 
+import secrets
 from collections.abc import Sequence
 from typing import Literal
 
@@ -49,6 +50,7 @@ def collection_config(
         seats=collection.seats,
         first_lease_id=first_lease_id,
         num_groups=collection.async_factor if collection.inference == "server" else 0,
+        secret=secrets.randbits(63),
     )
 
 

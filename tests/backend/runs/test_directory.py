@@ -246,3 +246,23 @@ def test_a_folder_where_nothing_can_be_written_is_refused(tmp_path: Path):
     for folder in (tmp_path / "file", tmp_path / "file" / "runs"):
         with pytest.raises(ConfigurationError, match="--runs-dir or ATTRACT_RUNS_DIR"):
             RunDirectory.create(folder, "a")
+
+
+def test_C10_a_run_rolled_back_has_no_later_version_and_streams_that_never_were(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    with pytest.raises(ConfigurationError, match="no version"):
+        directory.roll_back(3)
+    for version in (4, 7, 8, 9):
+        (directory.checkpoints / str(version)).mkdir()
+    directory.mark("latest", 9)
+    directory.mark("best", 8)
+    directory.keep(9)
+    before = directory.resumed_from()
+    assert directory.roll_back(7) == 7
+    assert directory.versions() == [4, 7]
+    assert (directory.marked("latest"), directory.marked("best"), directory.kept()) == (7, None, [])
+    assert directory.resumed_from() not in (before, "7.0")
+    # Version 6 was pruned: the next older one. Of 2 and all before it nothing is left but what is newer.
+    assert directory.roll_back(6) == 4
+    assert directory.roll_back(2) == 4
+    directory.close()

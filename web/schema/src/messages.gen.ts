@@ -363,6 +363,28 @@ export interface EpisodeResult {
   lesson_id: string | null;
 }
 /**
+ * What an episode was started with: the lesson and the distributions of the lease in play (rule C6).
+ */
+export interface EpisodeTerms {
+  lesson_id: string | null;
+  parameters: {
+    [k: string]: ParameterDistribution;
+  };
+}
+/**
+ * How a game parameter is drawn at each `start()`, from stream `parameters`.
+ */
+export interface ParameterDistribution {
+  kind: "constant" | "uniform" | "normal" | "multi_range";
+  /**
+   * constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*.
+   *
+   * @minItems 1
+   * @maxItems 64
+   */
+  values: number[];
+}
+/**
  * Worker: an `evaluate` lease is done; one result per episode asked for, in that order.
  */
 export interface EvaluationResult {
@@ -688,7 +710,7 @@ export interface Lease {
   type: "lease";
   run_id: string;
   lease_id: number;
-  purpose: "train" | "evaluate" | "watch" | "record";
+  purpose: "train" | "evaluate" | "watch" | "record" | "replay";
   /**
    * One per agent of the game.
    *
@@ -728,6 +750,12 @@ export interface Lease {
    * @maxItems 64
    */
   group_sizes: number[];
+  /**
+   * `replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10).
+   *
+   * @maxItems 64
+   */
+  replays: ReplayOrder[];
 }
 /**
  * Who controls one agent of the game.
@@ -743,17 +771,34 @@ export interface Seat {
   learns: boolean;
 }
 /**
- * How a game parameter is drawn at each `start()`, from stream `parameters`.
+ * One segment of one instance that another worker says it played: play it again (rule C10).
  */
-export interface ParameterDistribution {
-  kind: "constant" | "uniform" | "normal" | "multi_range";
+export interface ReplayOrder {
+  instance_id: number;
   /**
-   * constant: [value]; uniform: [low, high]; normal: [mean, std, low, high]; multi_range: [low, high]*.
-   *
-   * @minItems 1
-   * @maxItems 64
+   * The episode that begins before the first of the actions (rule C5).
    */
-  values: number[];
+  episode: number;
+  /**
+   * The slots' own step counter at the segment's first step.
+   */
+  first_step: number;
+  /**
+   * Actions that come before the segment: those of its episode since that began.
+   */
+  num_before: number;
+  /**
+   * [num_before + horizon, agents], or with components as in a block: what every agent did.
+   */
+  action: Tensor;
+  /**
+   * Of the episode that begins first.
+   */
+  begun: EpisodeTerms;
+  /**
+   * Of those that begin later.
+   */
+  terms: EpisodeTerms;
 }
 /**
  * Drop what is left of this lease: it lapsed, or is no longer wanted.

@@ -51,6 +51,12 @@ export class CategoricalSampler implements ActionSampler {
     this.#fill(this.#even[0], 0, masks, slot, true);
   }
 
+  give(actions: ArrayLike<number>, row: number, slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) this.actions[slot * n + c] = actions[row * n + c];
+    this.logProbs[slot] = 0;
+  }
+
   rest(slot: number): void {
     this.actions.fill(0, slot * this.numComponents, (slot + 1) * this.numComponents);
     this.logProbs[slot] = 0;

@@ -63,6 +63,13 @@ export class GaussianSampler implements ActionSampler {
     this.#unitBox.scale(this.actions, this.#scaled, slot);
   }
 
+  give(actions: ArrayLike<number>, row: number, slot: number): void {
+    const n = this.numComponents;
+    for (let c = 0; c < n; c++) this.actions[slot * n + c] = actions[row * n + c];
+    this.logProbs[slot] = 0;
+    this.#unitBox.scale(this.actions, this.#scaled, slot);
+  }
+
   /** The middle of the box. */
   rest(slot: number): void {
     this.actions.fill(0, slot * this.numComponents, (slot + 1) * this.numComponents);

@@ -4,6 +4,7 @@ import {
   type EndReason,
   type EpisodeResult,
   type Lease,
+  type ReplayOrder,
   type RolloutClose,
   tensorOf,
   type WelcomeWorker,
@@ -42,6 +43,18 @@ export interface LoopOptions {
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
+  /** Plays what somebody played before, as the one segment of the one instance of the seat (rule C10); default: not. */
+  script?: Script;
+}
+
+/** Actions that were taken before. */
+export interface Script {
+  order: ReplayOrder;
+  /** [num_before + horizon, agents, numComponents] of `order`. */
+  actions: ArrayLike<number>;
+  /** What the block is numbered as, in place of 0. */
+  segmentIndex: number;
+  firstBlock: number;
 }
 
 /** Owned by one rollout worker. Its own code allocates nothing per step. */
@@ -65,6 +78,9 @@ export class RolloutLoop {
   /** Per instance, the lesson under which its episode was started (C6). */
   readonly #lessons: (string | null)[] = [];
   readonly #failures = new FailureLimit();
+  readonly #script: Script | null;
+  /** Of the script: its next step. */
+  #scripted = 0;
   /** Step of the first episode at which it is cut; 0 = not. */
   readonly #cutSteps: Int32Array;
   #lease: Lease | null = null;
@@ -86,6 +102,7 @@ export class RolloutLoop {
     const { instance_ids: instanceIds, state_size: stateSize } = seat;
     this.#options = options;
     this.announce = options.announce;
+    this.#script = options.script ?? null;
     this.#instanceIds = instanceIds;
     this.#seats = new Seats(definition, instanceIds.length, stateSize);
     const { batch, numAgents, sampler } = this.#seats;
@@ -119,13 +136,14 @@ export class RolloutLoop {
     const started = this.#begin(lease);
     // Many copies of a large game may take seconds to make: the worker must be heard meanwhile.
     while (this.#instances.length < this.#instanceIds.length) {
-      this.#startEpisode(this.#instances.length, 0);
+      this.#startEpisode(this.#instances.length, this.#script?.order.episode ?? 0);
       if (this.#options.now() - this.#lastYield >= YIELD_MS) await this.#yield();
     }
     const { controllers, values } = this.#seats;
     const { horizon, finals } = this.#recorder;
-    let numBlocks = 0;
+    let numBlocks = this.#script?.firstBlock ?? 0;
     await controllers.run();
+    if (this.#script !== null) await this.#playBefore(this.#script);
     for (let segment = 0; segment < lease.num_segments && !this.#isVoid; segment++) {
       this.#recorder.begin(this.#step, this.batch);
       for (let t = 0; t < horizon && !this.#isVoid; t++) {
@@ -153,7 +171,7 @@ export class RolloutLoop {
         const identity = {
           runId: lease.run_id,
           leaseId: lease.lease_id,
-          segmentIndex: segment,
+          segmentIndex: segment + (this.#script?.segmentIndex ?? 0),
           policyId: policy.policyId,
           policyVersion: policy.policyVersion,
         };
@@ -163,6 +181,21 @@ export class RolloutLoop {
       if (gate !== null) await gate;
     }
     return this.#end(lease, numBlocks, started, sendings);
+  }
+
+  /** Steps the one game of `script` to where its segment begins; what comes of it is not kept. */
+  async #playBefore({ order }: Script): Promise<void> {
+    // The episodes that begin from now on do so under the terms of the lease that the segment was played for.
+    this.#parameters = new ParameterSampler(order.terms.parameters);
+    this.#lease = { ...this.#lease!, lesson_id: order.terms.lesson_id };
+    this.#recorder.begin(0, this.batch);
+    while (this.#scripted < order.num_before && !this.#isVoid) {
+      this.#decide(0);
+      this.#stepGames(0, 0);
+      this.leaseSteps++;
+      if (this.#isTurnDue()) await this.#yield();
+    }
+    this.#step = order.first_step;
   }
 
   /** What is sent under each policy: the columns of its seats that learn; in a warm-up all of them. */
@@ -241,7 +274,8 @@ export class RolloutLoop {
   #decide(t: number): void {
     const seats = this.#seats;
     this.#recorder.recordObservations(t, this.batch);
-    seats.decide(this.#instances);
+    if (this.#script === null) seats.decide(this.#instances);
+    else seats.repeat(this.#script.actions, this.#scripted++, this.#instances[0]);
     this.#recorder.recordDecisions(t, seats.sampler, seats.values);
   }
 

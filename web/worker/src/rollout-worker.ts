@@ -20,6 +20,7 @@ import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "./failure
 import { loadGame } from "./load-game.ts";
 import { type Policy, RandomPolicy } from "./policy.ts";
 import { createPolicySession, type PolicySession } from "./policy-session.ts";
+import { replay } from "./replay.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
 import { ServedGames } from "./served-games.ts";
 import { Socket, socketUrl } from "./socket.ts";
@@ -313,22 +314,46 @@ export class RolloutWorker {
       await this.#served!.ended(lease.lease_id);
       return null;
     }
+    if (lease.purpose === "replay") return this.#replay(lease);
     const policies = this.#policiesOf(lease);
     if (lease.purpose === "train" || lease.purpose === "record") return this.#loop!.play(lease, ...policies);
-    if (this.#console !== null) this.#console.isMuted = true;
-    const evaluated = evaluate(lease, policies, {
-      definition: this.#definition!,
-      stateSize: this.#welcome!.state_size,
-      yieldTurn: () => this.#yieldTurn(),
-      now: () => performance.now(),
-      failed: (report) => this.#gameFailed(report),
-      isVoid: () => this.#voided.has(lease.lease_id),
-      progressed: (steps) => {
-        this.#steps = steps;
-      },
-    });
-    return evaluated.finally(() => {
-      if (this.#console !== null) this.#console.isMuted = false;
+    return this.#muted(() =>
+      evaluate(lease, policies, {
+        definition: this.#definition!,
+        stateSize: this.#welcome!.state_size,
+        yieldTurn: () => this.#yieldTurn(),
+        now: () => performance.now(),
+        failed: (report) => this.#gameFailed(report),
+        isVoid: () => this.#voided.has(lease.lease_id),
+        progressed: (steps) => {
+          this.#steps = steps;
+        },
+      }),
+    );
+  }
+
+  async #replay(lease: Lease): Promise<RolloutClose | null> {
+    return this.#muted(() =>
+      replay(lease, {
+        definition: this.#definition!,
+        seat: this.#welcome!,
+        yieldTurn: () => this.#yieldTurn(),
+        now: () => performance.now(),
+        emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
+        isVoid: () => this.#isOver || this.#voided.has(lease.lease_id),
+        progressed: (steps) => {
+          this.#steps = steps;
+        },
+      }),
+    );
+  }
+
+  /** Plays games that are not those of training: what they write to the console is not handed on. */
+  #muted<T>(play: () => Promise<T>): Promise<T> {
+    const relay = this.#console;
+    if (relay !== null) relay.isMuted = true;
+    return play().finally(() => {
+      if (relay !== null) relay.isMuted = false;
     });
   }
 

@@ -35,6 +35,8 @@ export interface ActionSampler {
   choose(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): void;
   /** Draws uniformly over what is allowed. */
   sampleUniform(masks: Uint8Array, slot: number): void;
+  /** Takes slot `slot`'s action as it travelled: row `row` of `actions`, [rows, numComponents]; its log-probability is not known: 0. */
+  give(actions: ArrayLike<number>, row: number, slot: number): void;
   /** No action is drawn: zeros, with log-probability 0. */
   rest(slot: number): void;
   /** Slot `slot`'s action as its game takes it: clipped, and in the game's units. Holds until the slot's next action. */

@@ -75,6 +75,18 @@ export class Seats {
     }
   }
 
+  /**
+   * Takes the actions that somebody took before: row `step * numAgents + agent` of `actions`, [rows, numComponents]. Of one
+   * instance alone; who does not play is given none.
+   */
+  repeat(actions: ArrayLike<number>, step: number, game: Instance): void {
+    for (let agent = 0; agent < this.numAgents; agent++) {
+      const isActive = this.numAgents === 1 || game.active[agent] === 1;
+      if (isActive) this.sampler.give(actions, step * this.numAgents + agent, agent);
+      else this.sampler.rest(agent);
+    }
+  }
+
   /** In a pass of its own, which the compiler can make one piece of code of. */
   #fillUniforms(group: ControllerGroup, instances: readonly (Instance | null)[]): void {
     const { slots } = group;

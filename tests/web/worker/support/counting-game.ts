@@ -123,6 +123,7 @@ export function lease(fields: Partial<Lease> = {}): Lease {
     parameters: {},
     lesson_id: null,
     group_sizes: [],
+    replays: [],
     ...fields,
   };
 }

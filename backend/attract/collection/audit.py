@@ -1,0 +1,514 @@
+"""Replay audit: what guests say they played is played again by a worker of the admin's own (rule C10)."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.collection.batches import AcceptedBlock
+from attract.collection.leases import Lesson
+from attract.collection.replays import Beginning, Columns, History, Play, difference, order_of, play_of
+from attract.schema.episodes import Episode, Episodes
+from attract.schema.frames import malformed
+from attract.schema.messages import Block, ReplayOrder, Tensor
+from attract.schema.tensor import DTYPES
+
+PROVEN: Final = 10
+"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
+LEAST_CHANCE: Final = 0.05
+"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+CONTROLS: Final = 4
+"""Segments of the admin's own workers that are played again before anybody is accused."""
+MOST_OWED: Final = 10
+"""So many audits that could not be done, and an identity is as one that nobody knows."""
+MOST_TRIES: Final = 3
+MOST_SHORT: Final = 3
+"""So many leases closed with segments missing, and an identity is left out."""
+MOST_WAITING: Final = 512
+"""Segments that may wait for their replay; what would be drawn beyond that is owed."""
+ORDERS_PER_LEASE: Final = 16
+MOST_BYTES: Final = 64 << 20
+"""Of all actions that are kept; what would be more cannot be played again until its next episode."""
+MOST_ORDER_BYTES: Final = 1 << 20
+
+Outcome = Literal["valid", "forged", "unknown"]
+
+
+@dataclass(eq=False)
+class Standing:
+    """What is known of one identity."""
+
+    valid: int = 0
+    """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
+    ordered: int = 0
+    """Audits under way."""
+    owed: int = 0
+    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
+    caught: str | None = None
+    """What it told otherwise than its game had it."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its segments train at once."""
+        return self.valid >= PROVEN and self.owed < MOST_OWED and self.caught is None
+
+    @property
+    def chance(self) -> float:
+        """That its next segment is audited; audits under way count as if they had gone well."""
+        sure = self.valid + self.ordered
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, LEAST_CHANCE)
+
+
+@dataclass(eq=False)
+class Held:
+    """A block of an unproven identity, until all that was drawn of it is judged."""
+
+    block: AcceptedBlock
+    identity: str
+    waiting: int = 0
+    """Audits that decide about it."""
+    is_lost: bool = False
+    """Something of it could not be confirmed."""
+
+
+@dataclass(eq=False)
+class Item:
+    """One segment that is to be played again."""
+
+    identity: str
+    worker_id: int
+    order: ReplayOrder
+    claimed: Play
+    held: list[Held]
+    is_control: bool = False
+    answer: Play | None = None
+    """What the first replay gave, if that differed."""
+    tries: int = 0
+    parts: list[Columns] = field(default_factory=list[Columns])
+    """Blocks of the answer so far."""
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is of an episode after the first: what an earlier one left behind may show in it."""
+        return self.order.episode > 0
+
+
+@dataclass(eq=False)
+class Gathering:
+    """One segment of one instance whose agents come in several blocks."""
+
+    parts: list[Columns] = field(default_factory=list[Columns])
+    num_slots: int = 0
+    held: list[Held] = field(default_factory=list[Held])
+
+
+class _Lazy:
+    """What a segment says its game did, cut out of its blocks when it is asked for."""
+
+    def __init__(self, parts: list[Columns], num_agents: int) -> None:
+        self._parts = parts
+        self._num_agents = num_agents
+        self._play: Play | None = None
+
+    def __call__(self) -> Play:
+        if self._play is None:
+            self._play = play_of(self._parts, self._num_agents)
+        return self._play
+
+
+@dataclass(frozen=True)
+class Caught:
+    """An identity told otherwise than its game had it."""
+
+    identity: str
+    worker_id: int
+    what: str
+
+
+class Audit:
+    """Follows what strangers play, draws what is played again, and judges. Pure; used by the core alone.
+
+    `secret` must not be known to any worker: with it, what is audited could be told in advance. Whoever calls
+    must look at `passed`, `lost`, `caught` and `notes` afterwards, and take out what is there.
+    """
+
+    def __init__(self, num_agents: int, secret: int) -> None:
+        self.passed: list[AcceptedBlock] = []
+        """Blocks that may be trained from now on."""
+        self.lost: list[AcceptedBlock] = []
+        """Blocks that never will."""
+        self.caught: list[Caught] = []
+        self.notes: list[str] = []
+        self.off: str | None = None
+        """Why this game cannot be audited."""
+        self.num_held = 0
+        """Segments that wait for a verdict."""
+        self.num_replayed = 0
+        self.is_able = False
+        """Whether there is anybody who can play something again; set by the core."""
+        self.waiting: deque[Item] = deque()
+        self.standings: dict[str, Standing] = {}
+        self._num_agents = num_agents
+        self._secret = secret
+        self._histories: dict[int, History] = {}
+        self._gathering: dict[tuple[int, int, int], Gathering] = {}
+        self._held: dict[int, Held] = {}
+        self._leased: dict[int, list[Item | None]] = {}
+        """Of each replay lease its orders; None: answered."""
+        self._suspects: list[tuple[Item, str]] = []
+        """Segments that differ, until it is known that the game can be played again at all."""
+        self._num_bytes = 0
+        """Of all histories."""
+        self._controls = 0
+        self._late_controls = 0
+        self._controls_under_way = 0
+
+    def of(self, identity: str) -> Standing:
+        """What is known of an identity; of a new one nothing."""
+        return self.standings.setdefault(identity, Standing())
+
+    @property
+    def wants_control(self) -> bool:
+        """Whether segments of the admin's own workers are to be followed, and some played again."""
+        return self.off is None and (self._controls < CONTROLS or self._late_controls < 1)
+
+    # --- what is played ---
+
+    def must_wait(self, identity: str) -> bool:
+        """Whether a block of it may not train before its verdict."""
+        return self.off is None and self.is_able and not self.of(identity).is_proven
+
+    def take(
+        self,
+        identity: str,
+        worker_id: int,
+        block: Block,
+        accepted: AcceptedBlock | None,
+        lesson: Lesson,
+        *,
+        only: int | None = None,
+    ) -> None:
+        """A block came in: follow its instances, and draw which of its segments are played again.
+
+        Args:
+            identity: whose it is.
+            worker_id: which worker sent it.
+            block: passed `check_block`, and the lease had a place for it.
+            accepted: what waits for its verdict; None: it trains already, or never will.
+            lesson: of its lease.
+            only: a control of one of the admin's own workers: follow this instance alone.
+        """
+        if self.off is not None:
+            if accepted is not None:
+                self.passed.append(accepted)
+            return
+        held = self._hold(identity, accepted)
+        slots = np.frombuffer(block.slot_id.data, "<i4")
+        instances = slots // self._num_agents
+        told = _last_episodes(block, self._num_agents)
+        whole: list[tuple[int, Gathering]] = []
+        for instance in np.unique(instances).tolist() if only is None else [only]:
+            columns = np.flatnonzero(instances == instance)
+            if not len(columns):
+                continue
+            key = (block.lease_id, block.segment_index, instance)
+            gathering = self._gathering.setdefault(key, Gathering())
+            gathering.parts.append((block, columns))
+            gathering.num_slots += len(columns)
+            if held is not None:
+                gathering.held.append(held)
+                held.waiting += 1
+            if gathering.num_slots >= self._num_agents:
+                del self._gathering[key]
+                whole.append((instance, gathering))
+        if whole:
+            self._draw(identity, worker_id, whole, lesson, told, is_control=only is not None)
+
+    def withheld(self, identity: str, worker_id: int) -> None:
+        """A lease of it was closed with segments missing."""
+        standing = self.of(identity)
+        standing.short += 1
+        if standing.short >= MOST_SHORT:
+            what = f"{standing.short} of its leases were closed with segments missing"
+            self._leave_out(identity, worker_id, what)
+
+    def worker_gone(self, instance_ids: Iterable[int]) -> None:
+        """A worker is away: its games are too, or will be unknown when it comes back."""
+        for instance in instance_ids:
+            history = self._histories.pop(instance, None)
+            if history is not None:
+                self._num_bytes -= history.num_bytes
+
+    def lease_over(self, lease_id: int) -> None:
+        """Nothing more of that lease comes: what was incomplete of it cannot be played again."""
+        for key in [one for one in self._gathering if one[0] == lease_id]:
+            for held in self._gathering.pop(key).held:
+                self._judged(held, is_good=False)
+
+    def _hold(self, identity: str, accepted: AcceptedBlock | None) -> Held | None:
+        if accepted is None:
+            return None
+        held = Held(accepted, identity)
+        # One more than there are segments, until all of them are looked at.
+        held.waiting = 1
+        self._held[id(held)] = held
+        self.num_held += len(accepted.rows)
+        return held
+
+    def _draw(
+        self,
+        identity: str,
+        worker_id: int,
+        whole: list[tuple[int, Gathering]],
+        lesson: Lesson,
+        told: dict[int, Episode],
+        *,
+        is_control: bool,
+    ) -> None:
+        standing = self.of(identity)
+        block = whole[0][1].parts[0][0]
+        chances = np.random.default_rng(
+            [self._secret, worker_id, block.lease_id, block.segment_index, whole[0][0]]
+        )
+        unknown: list[Gathering] = []
+        for index in chances.permutation(len(whole)).tolist():
+            instance, gathering = whole[index]
+            first_step, beginning, play = self._follow(instance, gathering, lesson, told)
+            if beginning is None:
+                unknown.append(gathering)
+                continue
+            if is_control:
+                drawn = self._is_control_due(beginning)
+            else:
+                drawn = self.is_able and float(chances.random()) < standing.chance
+            if drawn and len(self.waiting) >= MOST_WAITING:
+                unknown.append(gathering)
+            elif drawn:
+                order = order_of(instance, first_step, beginning, lesson, play())
+                self._order(Item(identity, worker_id, order, play(), gathering.held, is_control), standing)
+            else:
+                for held in gathering.held:
+                    self._judged(held)
+        for gathering in unknown:
+            # An unknown beginning must not be a way out: as soon as one is known, it is made up for.
+            is_due = self.is_able and not is_control and float(chances.random()) < standing.chance
+            if is_due:
+                standing.owed = min(standing.owed + 1, MOST_OWED)
+            for held in gathering.held:
+                self._judged(held, is_good=not is_due)
+        for held in {id(one): one for _, gathering in whole for one in gathering.held}.values():
+            self._looked_at(held)
+
+    def _follow(
+        self, instance: int, gathering: Gathering, lesson: Lesson, told: dict[int, Episode]
+    ) -> tuple[int, Beginning | None, _Lazy]:
+        play = _Lazy(gathering.parts, self._num_agents)
+        block, columns = gathering.parts[0]
+        first_step = int(np.frombuffer(block.first_step.data, "<i4")[columns[0]])
+        if len(gathering.parts) > 1:
+            action, failed = play().action, play().steps["valid"]
+            ended = play().episodes[-1] if play().episodes else None
+        else:
+            action = _columns(block, "action", columns)
+            failed, ended = _columns(block, "valid", columns), told.get(instance)
+        nobody = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
+        failed_at = int(nobody[-1]) if len(nobody) else -1
+        history = self._histories.setdefault(instance, History())
+        before = history.num_bytes
+        beginning = history.take(first_step, lesson, action, ended, failed_at)
+        self._num_bytes += history.num_bytes - before
+        if self._num_bytes > MOST_BYTES:
+            self._num_bytes -= history.num_bytes
+            history.forget()
+        return first_step, beginning, play
+
+    def _is_control_due(self, beginning: Beginning) -> bool:
+        wanted = self._controls < CONTROLS or beginning.episode > 0
+        return self.is_able and self.wants_control and wanted and not self._controls_under_way
+
+    def _order(self, item: Item, standing: Standing) -> None:
+        if item.is_control:
+            self._controls_under_way += 1
+            self.waiting.appendleft(item)
+        else:
+            standing.ordered += 1
+            standing.owed = max(0, standing.owed - 1)
+            self.waiting.append(item)
+
+    # --- what is played again ---
+
+    def next_orders(self) -> list[Item]:
+        """What the next replay lease is to hold; empty: nothing waits."""
+        chosen: list[Item] = []
+        num_bytes = 0
+        while self.waiting and len(chosen) < ORDERS_PER_LEASE and num_bytes < MOST_ORDER_BYTES:
+            item = self.waiting.popleft()
+            if self._is_moot(item):
+                self._finish(item, "unknown")
+                continue
+            chosen.append(item)
+            num_bytes += len(item.order.action.data)
+        return chosen
+
+    def leased(self, lease_id: int, items: list[Item]) -> None:
+        """That lease orders these."""
+        self._leased[lease_id] = list(items)
+
+    def answer(self, block: Block) -> None:
+        """A block of a replay lease. Raises: ProtocolError: when it was not ordered."""
+        items = self._leased.get(block.lease_id, [])
+        item = items[block.segment_index] if block.segment_index < len(items) else None
+        slots = np.frombuffer(block.slot_id.data, "<i4")
+        if item is None or (slots // self._num_agents != item.order.instance_id).any():
+            raise malformed(
+                f"block.segment_index: {block.segment_index} of replay lease {block.lease_id}",
+                fix="answer each order once, with blocks of its instance",
+            )
+        item.parts.append((block, np.arange(len(slots))))
+        if sum(len(columns) for _, columns in item.parts) >= self._num_agents:
+            items[block.segment_index] = None
+            play, item.parts = play_of(item.parts, self._num_agents), []
+            self._compare(item, play)
+
+    def answered(self, lease_id: int) -> None:
+        """The replay lease is over, in whatever way: what was not answered is ordered again, a few times."""
+        for item in self._leased.pop(lease_id, []):
+            if item is None:
+                continue
+            item.parts = []
+            item.tries += 1
+            if item.tries < MOST_TRIES:
+                self.waiting.appendleft(item)
+            else:
+                self._finish(item, "unknown")
+
+    def give_up(self) -> None:
+        """Nobody can play anything again: what waits is let go, and trains."""
+        given_up = [*self.waiting, *(one for one, _ in self._suspects)]
+        self.waiting.clear()
+        self._suspects.clear()
+        for item in given_up:
+            self._finish(item, "unknown", is_let_go=True)
+        for held in list(self._held.values()):
+            self._release(held)
+
+    def switch_off(self, why: str) -> None:
+        """The game cannot be audited: nobody is accused, everything trains."""
+        if self.off is None:
+            self.off = why
+            self.notes.append(f"what guests play is not audited: {why}")
+            self.give_up()
+            self._histories.clear()
+            self._gathering.clear()
+
+    # --- verdicts ---
+
+    def _is_moot(self, item: Item) -> bool:
+        return not item.is_control and self.of(item.identity).caught is not None
+
+    def _compare(self, item: Item, answer: Play) -> None:
+        if self.off is not None:
+            return
+        self.num_replayed += 1
+        what = difference(item.claimed, answer)
+        if what is None:
+            self._finish(item, "valid")
+        elif item.answer is None:
+            # Once more: a game that gives something else each time accuses nobody.
+            item.answer = answer
+            self.waiting.appendleft(item)
+        elif (apart := difference(item.answer, answer)) is not None:
+            self.switch_off(f"its game gives something else each time it is played again ({apart})")
+        elif item.is_control:
+            self.switch_off(
+                f"a segment of a worker of the admin's own could not be played again ({what}): "
+                "its game is not decided by seed and actions alone, see `attract check`"
+            )
+        elif self._can_accuse(item):
+            self._accuse(item, what)
+        else:
+            self._suspects.append((item, what))
+
+    def _can_accuse(self, item: Item) -> bool:
+        return self._controls >= 1 and (self._late_controls >= 1 or not item.is_late)
+
+    def _accuse(self, item: Item, what: str) -> None:
+        # First: when its last audit is finished, what waits for it must not be clear.
+        self._leave_out(item.identity, item.worker_id, what)
+        self._finish(item, "forged")
+
+    def _leave_out(self, identity: str, worker_id: int, what: str) -> None:
+        standing = self.of(identity)
+        if standing.caught is None:
+            standing.caught = what
+            self.caught.append(Caught(identity, worker_id, what))
+        for held in [one for one in self._held.values() if one.identity == identity]:
+            held.is_lost = True
+            self._release(held)
+
+    def _finish(self, item: Item, outcome: Outcome, *, is_let_go: bool = False) -> None:
+        standing = self.of(item.identity)
+        if item.is_control:
+            self._controls_under_way -= 1
+            if outcome == "valid":
+                self._controls += 1
+                self._late_controls += int(item.is_late)
+                self._look_at_suspects()
+            return
+        standing.ordered -= 1
+        standing.judged += int(outcome != "unknown")
+        if outcome == "valid":
+            standing.valid += 1
+        elif outcome == "forged":
+            standing.valid = 0
+        for held in item.held:
+            self._judged(held, is_good=outcome == "valid" or is_let_go)
+        for held in [one for one in self._held.values() if one.identity == item.identity]:
+            self._release_if_clear(held)
+
+    def _look_at_suspects(self) -> None:
+        for item, what in list(self._suspects):
+            if self._can_accuse(item):
+                self._suspects.remove((item, what))
+                self._accuse(item, what)
+
+    def _judged(self, held: Held, *, is_good: bool = True) -> None:
+        held.is_lost = held.is_lost or not is_good
+        self._looked_at(held)
+
+    def _looked_at(self, held: Held) -> None:
+        held.waiting -= 1
+        self._release_if_clear(held)
+
+    def _release_if_clear(self, held: Held) -> None:
+        """What was not drawn waits too while others of an unproven identity are judged: they speak for it."""
+        standing = self.of(held.identity)
+        if held.waiting <= 0 and (held.is_lost or standing.is_proven or not standing.ordered):
+            self._release(held)
+
+    def _release(self, held: Held) -> None:
+        if self._held.pop(id(held), None) is not None:
+            self.num_held -= len(held.block.rows)
+            (self.lost if held.is_lost else self.passed).append(held.block)
+
+
+def _last_episodes(block: Block, num_agents: int) -> dict[int, Episode]:
+    """By instance, the last episode that the block says has ended."""
+    last: dict[int, Episode] = {}
+    for one in Episodes(block.episodes, num_agents):
+        if one.instance_id not in last or one.step > last[one.instance_id].step:
+            last[one.instance_id] = one
+    return last
+
+
+def _columns(block: Block, name: Literal["action", "valid"], columns: NDArray[np.int64]) -> NDArray[Any]:
+    """[horizon, k, ...] of these columns, copied."""
+    tensor: Tensor = getattr(block, name)
+    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)[:, columns]

@@ -1,0 +1,134 @@
+"""What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
+
+from typing import Final
+
+from attract.collection.acceptance import Acceptance
+from attract.collection.audit import Caught
+from attract.collection.batches import AcceptedBlock
+from attract.collection.effects import ForgerCaught
+from attract.collection.fleet import Worker
+from attract.collection.judging import leave_out
+from attract.collection.leases import Lease
+from attract.collection.state import CollectionState, Described
+from attract.schema.messages import Block
+
+MOST_GUESTS: Final = 4096
+"""Of so many it is remembered since when their share is in the policy."""
+
+
+def must_wait(described: Described, worker: Worker, block: Block) -> bool:
+    """Whether a block may not train before it was audited: those of guests that are not proven yet."""
+    if worker.tier == "local" or described.acceptance.is_record(block.lease_id):
+        return False
+    return described.audit.must_wait(worker.identity)
+
+
+def follow(
+    state: CollectionState,
+    described: Described,
+    worker: Worker,
+    block: Block,
+    waiting: AcceptedBlock | None,
+) -> None:
+    """Let the audit see an accepted block of a training lease; `waiting`: it waits for its verdict."""
+    audit, lease = described.audit, state.book.get(block.lease_id)
+    if lease is None or lease.purpose != "train" or audit.off is not None:
+        return
+    if worker.tier != "local":
+        audit.take(worker.identity, worker.worker_id, block, waiting, lease.lesson)
+    elif audit.wants_control and state.fleet.has_guests:
+        only = worker.instance_ids.start
+        audit.take(worker.identity, worker.worker_id, block, None, lease.lesson, only=only)
+
+
+def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
+    """A guest says that all of a training lease was sent: what is missing was withheld.
+
+    Blocks come in order and are sent again after a broken socket: of an honest guest only refused ones are
+    missing. Whoever sends what suits him chooses what is learned from, though each segment may be true.
+    """
+    if worker.tier == "local" or lease.purpose != "train" or not lease.remaining or lease.had_refusals:
+        return
+    described = state.require_described()
+    described.audit.withheld(worker.identity, worker.worker_id)
+
+
+def order_replays(state: CollectionState, described: Described, now: float) -> None:
+    """What waits is played again by workers of the admin's own; without one nothing is audited."""
+    audit = described.audit
+    if audit.off is not None or not state.fleet.has_guests:
+        return
+    able = [one for one in state.fleet.connected() if one.tier == "local"]
+    if audit.is_able != bool(able):
+        audit.is_able = bool(able)
+        if not able:
+            state.note("audit", "what guests play is not audited while no host of the admin's own is here")
+            audit.give_up()
+    settle(state, described, now)
+    for worker in sorted(able, key=lambda one: (len(one.leases), one.worker_id)):
+        if not audit.waiting:
+            return
+        if not worker.present or any(one.purpose == "replay" for one in worker.leases):
+            continue
+        items = audit.next_orders()
+        if items:
+            replays = tuple(item.order for item in items)
+            lease = state.issue(described, worker, "replay", now, num_segments=len(items), replays=replays)
+            audit.leased(lease.lease_id, items)
+    settle(state, described, now)
+
+
+def settle(state: CollectionState, described: Described, now: float) -> None:
+    """Do what the audit's verdicts since the last call mean."""
+    audit = described.audit
+    if not (audit.passed or audit.lost or audit.caught or audit.notes):
+        return
+    passed, audit.passed = audit.passed, []
+    lost, audit.lost = audit.lost, []
+    caught, audit.caught = audit.caught, []
+    notes, audit.notes = audit.notes, []
+    described.acceptance.num_refused += len(lost)
+    for block in lost:
+        described.acceptance.refuse(block)
+    for block in passed:
+        _admit(state, described, described.acceptance, block)
+    for one in caught:
+        why = state.conduct.leave_out(one.identity, f"C10: {one.what}", now, is_final=True)
+        leave_out(state, one.identity, why, now)
+        first = state.first_versions.get(one.identity)
+        state.emit(ForgerCaught(one.identity, one.worker_id, one.what, first))
+        state.note("audit", _told(state, one, first))
+    for text in notes:
+        state.note("audit", text)
+
+
+def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
+    """These blocks are the next update's: remember from which version on a guest's share is in the policy."""
+    known = state.first_versions
+    for block in blocks:
+        if not block.local and len(known) < MOST_GUESTS:
+            known.setdefault(state.fleet.by_id(block.worker_id).identity, state.learner.version + 1)
+
+
+def _told(state: CollectionState, caught: Caught, first_version: int | None) -> str:
+    text = f"C10: the guest {caught.identity} (worker {caught.worker_id}) is left out: {caught.what}"
+    if first_version is None:
+        return f"{text}; nothing of it was trained"
+    before, run_id = max(0, first_version - 1), state.config.run_id
+    return (
+        f"{text}; segments of it were trained from version {first_version} on: stop the run, and "
+        f"`attract rollback {run_id} --to-version {before}` goes back before them"
+    )
+
+
+def _admit(
+    state: CollectionState, described: Described, acceptance: Acceptance, block: AcceptedBlock
+) -> None:
+    if not acceptance.admit(block, state.fresh(described)):
+        acceptance.num_refused += 1
+        return
+    if described.counts_at_arrival:
+        state.count_episodes([block], block.episodes)
+    # Its lease may be over: then this is the boundary that it would have been.
+    if state.book.get(block.lease_id) is None and state.is_full(described):
+        state.boundary = True

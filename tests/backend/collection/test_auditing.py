@@ -1,0 +1,66 @@
+"""Fleets with guests who lie: who is caught, who never is, and what is trained meanwhile (rule C10)."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from fake_worker import counting_description
+from fleet_simulation import Peer, Simulation, small_config
+from liars import liars
+
+KINDS = list(liars())
+
+
+def fleet(seed: int, lies: list[str], num_honest: int, schedule: str = "overlap") -> Simulation:
+    """One worker of the admin's own, honest guests, and one guest for each lie."""
+    draw = random.Random(seed)
+    config = replace(
+        small_config(schedule=schedule, num_workers=11, instances_per_worker=draw.choice([3, 8])),
+        horizon=draw.choice([4, 5, 16]),
+        secret=seed + 1,
+        join_seconds=0.2,
+    )
+    team = counting_description(num_agents=draw.choice([1, 1, 2]))
+    simulation = Simulation(config, seed=seed, description=team, segment_seconds=(0.2,), draws_returns=True)
+    simulation.start(1)
+    kinds = liars()
+    order = [("honest", None)] * num_honest + [(name, kinds[name]()) for name in lies]
+    draw.shuffle(order)
+    for number, (name, lie) in enumerate(order):
+        simulation.add_guest(f"{name} {number}@192.0.{number}.1", lie)
+    return simulation
+
+
+def trained_of(simulation: Simulation, peer: Peer) -> int:
+    """Segments of a worker that updates were given."""
+    slots = set(peer.worker.slot_ids)
+    return sum(slot in slots for keys in simulation.update_keys for _, slot, _ in keys)
+
+
+SHORT = [(0, "overlap"), (1, "overlap"), (5, "overlap"), (4, "sync"), (3, "async")]
+LONG = [(seed, schedule) for seed in range(20) for schedule in ("overlap", "sync", "async")]
+
+
+@pytest.mark.parametrize(
+    ("seed", "schedule"),
+    [*SHORT, *(pytest.param(*one, marks=pytest.mark.soak) for one in LONG if one not in SHORT)],
+)
+def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int, schedule: str) -> None:
+    lies = random.Random(seed).sample(KINDS, 3)
+    simulation = fleet(seed, lies, num_honest=7, schedule=schedule)
+    simulation.run(60.0, until=lambda: len(simulation.caught) == 3 and len(simulation.updates) > 15)
+    assert sorted(one.identity.split(" ")[0] for one in simulation.caught) == sorted(
+        one.split(" ")[0] for one in lies
+    ), [one.what for one in simulation.caught]
+    assert len(simulation.updates) > 15
+    trained = {key for keys in simulation.update_keys for key in keys}
+    for peer in simulation.peers:
+        standing = simulation.core.standing(peer.identity)
+        if peer.lie is not None:
+            assert not trained & peer.untrue, f"{peer.identity}: of a new guest nothing untrue is trained"
+            true = (peer.left_out_after or 0) - len({key for key in peer.untrue if key not in trained})
+            assert standing.judged <= 10 + max(0, true), peer.identity
+        elif peer.is_guest:
+            assert trained_of(simulation, peer), f"{peer.identity} was honest for nothing"
+            assert standing.caught is None
