@@ -303,7 +303,10 @@ def _is_address(name: str) -> bool:
 def _with_headers(send: Send) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
+            own = list(message.get("headers", []))
+            # A page with a policy of its own keeps it: with two, a browser would enforce both.
+            names = {name for name, _ in own}
+            message = {**message, "headers": [*own, *(one for one in HEADERS if one[0] not in names)]}
         await send(message)
 
     return answer

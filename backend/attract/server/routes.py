@@ -36,6 +36,7 @@ from attract.server.events import event_of, stream_events
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
+from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
 from attract.settings import ServerSettings
@@ -293,6 +294,8 @@ def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
         kind, _ = guess_type(file.name)
         sent, encoding = smallest(file, request.headers)
         headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
+        if path == SANDBOX_PAGE:
+            headers["content-security-policy"] = sandbox_policy(file.read_text(encoding="utf-8"))
         return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
 
 
