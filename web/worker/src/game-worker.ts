@@ -4,11 +4,13 @@ import { serveCheck } from "./check.ts";
 import type { GameModule } from "./game-module.ts";
 import type { ThreadRole } from "./game-thread.ts";
 import { serveRollout } from "./rollout.ts";
+import { serveStage } from "./stage.ts";
 
 /** What the frame hands on. */
 interface ThreadOrder {
   role: ThreadRole;
-  engine: Blob;
+  /** The inference engine's WebAssembly, for a thread that begins with it. */
+  engine: Blob | null;
 }
 
 addEventListener(
@@ -17,7 +19,8 @@ addEventListener(
     port.onmessage = (first: MessageEvent<GameModule>) => {
       const module = first.data;
       if (data.role === "check") serveCheck(port, module);
-      else serveRollout(port, module, data.engine);
+      else if (data.role === "stage") serveStage(port, module);
+      else serveRollout(port, module, data.engine!);
     };
   },
   { once: true },

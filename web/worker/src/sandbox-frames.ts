@@ -16,8 +16,8 @@ export interface FrameOrder {
   role: ThreadRole;
   /** Of the thread. */
   script: Blob;
-  /** The inference engine's WebAssembly. */
-  engine: Blob;
+  /** The inference engine's WebAssembly, for a thread that begins with it. */
+  engine: Blob | null;
 }
 
 interface Opened {
@@ -31,7 +31,6 @@ interface Opened {
 export class SandboxFrames implements SandboxOpener {
   readonly #url: string;
   readonly #opened = new Map<number, Opened>();
-  #files: Promise<[script: Blob, engine: Blob]> | null = null;
 
   /** @param base of the page. */
   constructor(base: URL) {
@@ -78,12 +77,13 @@ export class SandboxFrames implements SandboxOpener {
 
   async #start(id: number, { frame, role, ports }: Opened): Promise<void> {
     try {
-      this.#files ??= Promise.all([fetchBlob(scriptUrl, "text/javascript"), fetchBlob(wasmUrl)]);
-      const [script, engine] = await this.#files;
+      const [script, engine] = await Promise.all([
+        fetchOnce(scriptUrl, "text/javascript"),
+        role === "rollout" ? fetchEngine() : null,
+      ]);
       // An opaque origin has no name to send to; the frame is ours, and what is sent is no secret.
       frame.contentWindow?.postMessage({ role, script, engine } satisfies FrameOrder, "*", ports);
     } catch (error) {
-      this.#files = null;
       this.#fail(id, error instanceof Error ? error.message : String(error));
     }
   }
@@ -93,10 +93,24 @@ export class SandboxFrames implements SandboxOpener {
   }
 }
 
-async function fetchBlob(url: string, type?: string): Promise<Blob> {
-  const absolute = new URL(url, import.meta.url);
-  const answer = await fetch(absolute);
-  if (!answer.ok) throw new Error(`${answer.status} at ${absolute}`);
-  const blob = await answer.blob();
-  return type === undefined ? blob : new Blob([blob], { type });
+/** The inference engine's WebAssembly. Raises Error when the server does not give it. */
+export function fetchEngine(): Promise<Blob> {
+  return fetchOnce(wasmUrl, "application/wasm");
+}
+
+const fetched = new Map<string, Promise<Blob>>();
+
+function fetchOnce(url: string, type: string): Promise<Blob> {
+  const known = fetched.get(url);
+  if (known !== undefined) return known;
+  const blob = fetchBlob(new URL(url, import.meta.url), type);
+  fetched.set(url, blob);
+  blob.catch(() => fetched.delete(url));
+  return blob;
+}
+
+async function fetchBlob(url: URL, type: string): Promise<Blob> {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${answer.status} at ${url}`);
+  return new Blob([await answer.blob()], { type });
 }
