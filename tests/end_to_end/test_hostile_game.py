@@ -1,4 +1,4 @@
-"""A game is a stranger: in no browser of ours has it a way out, and one that takes everything is ended and named."""
+"""A game is a stranger: no browser of ours gives it a way out; one that eats memory is ended and named."""
 
 import contextlib
 import http.server
@@ -24,7 +24,7 @@ class Hoarder {
   start() { this.ticks = 0; return [0]; }
   update() {
     this.ticks += 1;
-    for (let i = 0; i < 10_000; i++) hoard.push({ i, text: `${i} of ${this.ticks}`, list: [i, i, i] });
+    for (let i = 0; i < 10; i++) hoard.push(new Array(1_000_000).fill(i + 0.5));
     return { observation: [0], reward: 1, terminated: this.ticks === 100 };
   }
 }
@@ -49,7 +49,11 @@ def foreign_server() -> Iterator[tuple[str, list[str]]]:
             self.end_headers()
             self.wfile.write(b"export default 1")
 
-        do_POST = do_OPTIONS = do_HEAD = do_GET
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def do_OPTIONS(self) -> None:
+            self.do_GET()
 
         def log_message(self, *_arguments: object) -> None:
             pass
@@ -88,13 +92,12 @@ def test_hostile_01_in_a_headless_host_no_way_out_works_and_training_goes_on(tmp
         game = write_game(tmp_path / "project", foreign)
         outcome = run_attract(
             "train", str(game), "--headless", "--no-check", "--workers", "1",
-            "--collection.instances_per_worker", "8",
-            "--total-steps", "400000",
+            "--until-return", "80",
             runs_dir=tmp_path / "runs",
         )  # fmt: skip
         output = outcome.stdout + outcome.stderr
         assert outcome.code == 0, output
-        assert "finished: " in output
+        assert "goal of 80 reached" in output
         check_outcomes(output)
     assert heard == []
 

@@ -1,6 +1,6 @@
 /**
  * A game that tries every way out that its authors could think of, and says of each what came of it. It plays on as
- * if nothing were the matter: the pole of its cart is a number that any action keeps up.
+ * if nothing were the matter, and every step is worth 1 once it has said it all.
  */
 
 import { box, defineGame, discrete } from "attract";
@@ -84,7 +84,8 @@ function ways() {
   for (const [where, origin] of Object.entries({ own, foreign: FOREIGN })) {
     const socket = origin.replace(/^http/, "ws");
     made[`${where}: fetch`] = () => fetch(`${origin}/api/info?fetch`, { credentials: "include" });
-    made[`${where}: fetch without CORS`] = () => fetch(`${origin}/healthz?nocors`, { mode: "no-cors", keepalive: true });
+    made[`${where}: fetch without CORS`] = () =>
+      fetch(`${origin}/healthz?nocors`, { mode: "no-cors", keepalive: true });
     made[`${where}: a request that changes something`] = () =>
       fetch(`${origin}/api/join`, {
         method: "POST",
@@ -105,7 +106,8 @@ function ways() {
     made[`${where}: importScripts`] = () => importScripts(`${origin}/assets/x.js?scripts`);
     made[`${where}: import`] = () => import(`${origin}/join.html?import`);
     made[`${where}: its own module again`] = () => import(`${origin}/games/${"0".repeat(64)}.js?stolen`);
-    made[`${where}: sendBeacon`] = () => there(navigator.sendBeacon).call(navigator, `${origin}/healthz?beacon`, "x");
+    made[`${where}: sendBeacon`] = () =>
+      there(navigator.sendBeacon).call(navigator, `${origin}/healthz?beacon`, "x");
     made[`${where}: a font`] = () => new FontFace("x", `url(${origin}/font?face)`).load();
     made[`${where}: a picture`] = () => {
       new (there(globalThis.Image))().src = `${origin}/icon?image`;
@@ -121,25 +123,27 @@ function ways() {
       );
     made[`${where}: a nested worker's import`] = () =>
       answered(
-        blobWorker(`import("${origin}/join.html?nested").then(() => postMessage(1), () => postMessage(null))`),
+        blobWorker(
+          `import("${origin}/join.html?nested").then(() => postMessage(1), () => postMessage(null))`,
+        ),
       );
   }
   return {
     ...made,
-    "WebRTC": () => new (there(globalThis.RTCPeerConnection))({ iceServers: [{ urls: "stun:127.0.0.1:9" }] }),
+    WebRTC: () => new (there(globalThis.RTCPeerConnection))({ iceServers: [{ urls: "stun:127.0.0.1:9" }] }),
     "cookies of a document": () => there(globalThis.document).cookie,
     "the cookie store": () => there(globalThis.cookieStore).getAll(),
     "local storage": () => there(globalThis.localStorage).length,
     "session storage": () => there(globalThis.sessionStorage).length,
-    "IndexedDB": () =>
+    IndexedDB: () =>
       new Promise((resolve, reject) => {
         const asked = indexedDB.open("hostile");
         asked.onsuccess = () => resolve("open");
         asked.onerror = () => reject(asked.error);
       }),
-    "caches": () => there(globalThis.caches).open("hostile"),
+    caches: () => there(globalThis.caches).open("hostile"),
     "files of the origin": () => there(navigator.storage).getDirectory(),
-    "locks": () => there(navigator.locks).query(),
+    locks: () => there(navigator.locks).query(),
     "a broadcast that somebody answers": () => {
       const channel = new BroadcastChannel("hostile");
       const answer = answered(channel);
@@ -152,6 +156,7 @@ function ways() {
       there(globalThis.window ?? globalThis.parent ?? globalThis.top ?? globalThis.opener),
     "a frame": () => there(globalThis.document).createElement("iframe"),
     "going elsewhere": () => there(globalThis.location.assign)(FOREIGN),
+    // biome-ignore lint/security/noGlobalEval: that it is refused is what is tried
     "code from a text": () => eval("1"),
     "a module from a data address": () => import(["data:text/javascript", "export default 1"].join(",")),
     "an origin with a name": () => there(globalThis.origin === "null" ? null : globalThis.origin),
@@ -191,7 +196,10 @@ function report() {
   const made = [];
   for (let i = 0; i < told.length; i += 8) made.push(told.slice(i, i + 8).join(" "));
   const worked = Object.values(tried).filter((outcome) => outcome.startsWith("WORKED")).length;
-  return [...made, `hostile: ${told.length} ways tried, ${worked} worked, ${overheard.length} things overheard`];
+  return [
+    ...made,
+    `hostile: ${told.length} ways tried, ${worked} worked, ${overheard.length} things overheard`,
+  ];
 }
 
 let lines = null;
@@ -209,7 +217,9 @@ class Innocent {
     this.steps++;
     // Each copy says it: only the first one's console is handed on.
     if (lines !== null && this.told < lines.length) console.log(lines[this.told++]);
-    return { observation: [this.steps / 100], reward: 1, terminated: this.steps === 100 };
+    // A run that ends when its goal is reached so ends after the report, however fast the machine.
+    const reward = lines !== null && this.told === lines.length ? 1 : 0;
+    return { observation: [this.steps / 100], reward, terminated: this.steps === 100 };
   }
 
   draw(context, width, height) {
