@@ -321,7 +321,7 @@ describe("a silent worker", () => {
     workers[0].says({ type: "turn", instanceId: 65 });
     vi.advanceTimersByTime(5500);
     expect(failures()).toMatchObject([{ kind: "hang", slot_id: 65, instance_id: 65, lease_id: 9 }]);
-    expect(failures()[0].text).toContain("in slot 65;");
+    expect(failures()[0].text).toContain("in slot 65,");
   });
 
   test("is left alone while it holds no lease", () => {
