@@ -9,7 +9,11 @@ import { Stage } from "../game/stage.ts";
 import { formatNumber } from "../state/format.ts";
 import { Hud, useScore } from "./hud.tsx";
 
-type Phase = { name: "ready" } | { name: "playing" } | { name: "over"; episodeReturn: number };
+type Phase =
+  | { name: "loading" }
+  | { name: "ready" }
+  | { name: "playing" }
+  | { name: "over"; episodeReturn: number };
 
 /** Until the game has said what it is. */
 const UNKNOWN: Pick<GameDescription, "keys" | "action"> = {
@@ -28,7 +32,8 @@ export function Play({ reference, parameters }: PlayProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const begin = useRef<() => void>(() => undefined);
-  const [phase, setPhase] = useState<Phase>({ name: "ready" });
+  const [phase, setPhase] = useState<Phase>({ name: "loading" });
+  const mayBegin = phase.name === "ready" || phase.name === "over";
   const [isSlow, setSlow] = useState(false);
   const speedNow = useRef(1);
   speedNow.current = isSlow ? 0.5 : 1;
@@ -45,14 +50,17 @@ export function Play({ reference, parameters }: PlayProps) {
   useEffect(() => {
     let isGone = false;
     setError(null);
-    setPhase({ name: "ready" });
+    setPhase({ name: "loading" });
     const element = canvas.current as HTMLCanvasElement;
     const made = new Stage({
       reference,
       canvas: element,
       player: "keys",
       parameters: drawn.current,
-      onOpened: setDescription,
+      onOpened: (opened) => {
+        setDescription(opened);
+        setPhase({ name: "ready" });
+      },
       onEpisodeEnd: ({ episodeReturn }) => {
         end(episodeReturn);
         setPhase({ name: "over", episodeReturn });
@@ -92,7 +100,7 @@ export function Play({ reference, parameters }: PlayProps) {
       if (!isKey && !(isStart && event.target === frame.current)) return;
       event.preventDefault();
       if (!event.repeat) stage.current?.tell({ type: "press", code: event.code });
-      if (phase.name !== "playing" && !event.repeat) begin.current();
+      if (mayBegin && !event.repeat) begin.current();
     };
     const up = (event: KeyboardEvent) => stage.current?.tell({ type: "release", code: event.code });
     const drop = () => stage.current?.tell({ type: "release_all" });
@@ -104,7 +112,7 @@ export function Play({ reference, parameters }: PlayProps) {
       window.removeEventListener("keyup", up);
       window.removeEventListener("blur", drop);
     };
-  }, [description, phase.name]);
+  }, [description, mayBegin]);
 
   const names = Object.keys(description.keys).map(nameOfKey).join("  ");
   return (
@@ -120,6 +128,11 @@ export function Play({ reference, parameters }: PlayProps) {
         data-phase={phase.name}
       >
         <canvas ref={canvas} role="img" aria-label="The game, played by you" />
+        {error === null && phase.name === "loading" && (
+          <div className="over">
+            <strong>Loading the game</strong>
+          </div>
+        )}
         {error !== null ? (
           <div className="over" role="alert">
             <strong>The game broke</strong>
@@ -127,14 +140,12 @@ export function Play({ reference, parameters }: PlayProps) {
             <Button onClick={() => setAttempt(attempt + 1)}>Try again</Button>
           </div>
         ) : (
-          phase.name !== "playing" && (
+          mayBegin && (
             <div className="over">
               <strong>
-                {phase.name === "ready" ? "Your turn" : `Score ${formatNumber(phase.episodeReturn)}`}
+                {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
               </strong>
-              <Button onClick={() => begin.current()}>
-                {phase.name === "ready" ? "Play" : "Play again"}
-              </Button>
+              <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
               <span className="small">{names === "" ? "This game names no keys." : `Keys: ${names}`}</span>
             </div>
           )
@@ -153,11 +164,7 @@ export function Play({ reference, parameters }: PlayProps) {
           {isSlow ? "½×" : "1×"}
         </Button>
       </Hud>
-      <TouchKeys
-        buttons={buttons}
-        stage={stage}
-        onPress={() => phase.name !== "playing" && begin.current()}
-      />
+      <TouchKeys buttons={buttons} stage={stage} onPress={() => mayBegin && begin.current()} />
     </>
   );
 }
