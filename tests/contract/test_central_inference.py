@@ -25,7 +25,6 @@ HORIZON = 16
 SEGMENTS = 8
 GAMES = 12
 SEED = Seed(low=123, high=456)
-WASM_URL = "onnxruntime-web/ort-wasm-simd-threaded.wasm?url"
 
 Arrays = dict[str, np.ndarray]
 Play = Callable[[WelcomeWorker, Lease, bytes, bytes], list[Block]]
@@ -35,9 +34,7 @@ Play = Callable[[WelcomeWorker, Lease, bytes, bytes], list[Block]]
 def play_in_worker(tmp_path_factory: pytest.TempPathFactory) -> Play:
     """Plays a lease in Node with the worker's own loop and inference engine; its blocks."""
     folder = tmp_path_factory.mktemp("rollout")
-    # The page's bundler gives the engine's file a URL; here the driver hands the engine its bytes.
-    (folder / "url.ts").write_text("export default 'unused';")
-    run = bundle_driver("rollout-driver.ts", folder, aliases={WASM_URL: folder / "url.ts"})
+    run = bundle_driver("rollout-driver.ts", folder, aliases={})
 
     def play(welcome: WelcomeWorker, lease: Lease, onnx: bytes, module: bytes) -> list[Block]:
         (folder / "game.mjs").write_bytes(module)

@@ -1,7 +1,7 @@
 /** Times the rollout loop as a worker plays leases, and its bare parts, on the same game, policy and number of instances. */
 
 import type { Lease } from "@attract/schema";
-import { loadGame } from "@attract/worker/load-game";
+import { definitionOf } from "@attract/worker/load-game";
 import { ObservationBatch } from "@attract/worker/observation-batch";
 import { createPolicySession, type PolicySession } from "@attract/worker/policy-session";
 import { RolloutLoop } from "@attract/worker/rollout-loop";
@@ -21,7 +21,7 @@ const NUM_ACTIONS = 1021;
 
 /** The definition of `game`, see `Setup.game`. Raises what loading it raises. */
 export async function gameOf(game: string): Promise<GameDefinition> {
-  return game === WIDE ? wideGame : loadGame(game, { name: "bench", sha256: "", url: game });
+  return game === WIDE ? wideGame : definitionOf(await import(/* @vite-ignore */ game), "bench");
 }
 
 /** What policy is needed for `game`. */

@@ -1,10 +1,13 @@
 /** Entry of a benchmark worker: a dedicated worker as those that train are. */
 
+import { setInferenceEngine } from "@attract/worker/policy-session";
+import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { Bench, describeGame } from "./bench.ts";
 import type { Answer, Order } from "./messages.ts";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let bench: Bench | null = null;
+setInferenceEngine(new URL(wasmUrl, import.meta.url).href);
 
 async function carryOut(order: Order): Promise<unknown> {
   switch (order.kind) {

@@ -11,7 +11,8 @@ export default defineConfig({
   root: here,
   base: "./",
   plugins: [react()],
-  worker: { format: "es", rolldownOptions: { checks: { pluginTimings: false } } },
+  // One file each: a sandbox has nowhere to import from.
+  worker: { format: "iife", rolldownOptions: { checks: { pluginTimings: false } } },
   // ONNX Runtime finds its wasm through an explicit `?url` import; pre-bundling would break that.
   optimizeDeps: { exclude: ["onnxruntime-web"] },
   define: { __ATTRACT_BUILD__: JSON.stringify(process.env.ATTRACT_BUILD ?? "dev") },

@@ -38,7 +38,7 @@ Outcome = Literal["valid", "forged", "unknown"]
 
 
 @dataclass(eq=False)
-class Standing:
+class AuditStanding:
     """What is known of one identity."""
 
     valid: int = 0
@@ -154,7 +154,7 @@ class Audit:
         self.is_able = False
         """Whether there is anybody who can play something again; set by the core."""
         self.waiting: deque[Item] = deque()
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, AuditStanding] = {}
         self._num_agents = num_agents
         self._secret = secret
         self._histories: dict[int, History] = {}
@@ -170,9 +170,9 @@ class Audit:
         self._late_controls = 0
         self._controls_under_way = 0
 
-    def of(self, identity: str) -> Standing:
+    def of(self, identity: str) -> AuditStanding:
         """What is known of an identity; of a new one nothing."""
-        return self.standings.setdefault(identity, Standing())
+        return self.standings.setdefault(identity, AuditStanding())
 
     @property
     def wants_control(self) -> bool:
@@ -333,7 +333,7 @@ class Audit:
         wanted = self._controls < CONTROLS or beginning.episode > 0
         return self.is_able and self.wants_control and wanted and not self._controls_under_way
 
-    def _order(self, item: Item, standing: Standing) -> None:
+    def _order(self, item: Item, standing: AuditStanding) -> None:
         if item.is_control:
             self._controls_under_way += 1
             self.waiting.appendleft(item)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from attract.collection.acceptance import num_valid
-from attract.collection.audit import Standing
+from attract.collection.audit import AuditStanding
 from attract.collection.auditing import follow, must_wait, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
@@ -97,10 +97,12 @@ class CollectionCore:
         """By guest, the first version that was trained on a segment of it; checkpoints keep it (rule C10)."""
         return self._state.first_versions
 
-    def standing(self, identity: str) -> Standing:
+    def audit_standing(self, identity: str) -> AuditStanding:
         """What audits have shown of an identity so far (rule C10)."""
         described = self._state.described
-        return Standing() if described is None else described.audit.standings.get(identity, Standing())
+        return (
+            AuditStanding() if described is None else described.audit.standings.get(identity, AuditStanding())
+        )
 
     def fleet_view(self, now: float) -> FleetView:
         """The fleet as the dashboard shows it."""

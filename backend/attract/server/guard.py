@@ -365,7 +365,10 @@ def _length(headers: Headers) -> int:
 def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", []), *headers]}
+            own = list(message.get("headers", []))
+            # A page with a policy of its own keeps it: with two, a browser would enforce both.
+            names = {name for name, _ in own}
+            message = {**message, "headers": [*own, *(one for one in headers if one[0] not in names)]}
         await send(message)
 
     return answer

@@ -36,6 +36,7 @@ from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
+from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
 from attract.server.watch_routes import add_watch_routes
@@ -258,6 +259,8 @@ def _add_pages(app: FastAPI, settings: ServerSettings) -> None:
         kind, _ = guess_type(file.name)
         sent, encoding = smallest(file, request.headers)
         headers = {"cache-control": IMMUTABLE if hashed else "no-cache", **encoding}
+        if path == SANDBOX_PAGE:
+            headers["content-security-policy"] = sandbox_policy(file.read_text(encoding="utf-8"))
         return FileResponse(sent, media_type=kind or "application/octet-stream", headers=headers)
 
 

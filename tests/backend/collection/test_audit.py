@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attract.collection.audit import LEAST_CHANCE, PROVEN, Audit, Item, Standing
+from attract.collection.audit import LEAST_CHANCE, PROVEN, Audit, AuditStanding, Item
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
 from attract.schema.episodes import Episodes
@@ -35,7 +35,7 @@ def column(block: Block, item: Item, lease_id: int, index: int) -> Block:
     slots = np.frombuffer(block.slot_id.data, "<i4")
     at = int(np.flatnonzero(slots == item.order.instance_id)[0])
 
-    def cut(tensor, axis):  # noqa: ANN001, ANN202
+    def cut(tensor, axis):
         kinds = {"float32": "<f4", "int32": "<i4", "uint8": "u1", "uint16": "<u2"}
         array = np.frombuffer(tensor.data, kinds[tensor.dtype]).reshape(tensor.shape)
         return from_numpy(np.take(array, [at], axis))
@@ -80,7 +80,8 @@ def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught
     block = first_block()
     for told, is_caught in ((block, False), (forged(block, 100), True)):
         audit = auditing()
-        with_controls(audit, block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))}))
+        slots = from_numpy(np.array([50, 51, 52], np.int32))
+        with_controls(audit, block.model_copy(update={"slot_id": slots}))
         audit.take(GUEST, 0, told, accepted(told), Lesson())
         assert not audit.passed, "it waits"
         for _ in range(3):
@@ -127,10 +128,10 @@ def test_C10_a_control_that_differs_turns_the_audit_off() -> None:
 
 
 def test_C10_every_segment_until_ten_agreed_then_one_in_so_many_and_never_less_than_a_twentieth() -> None:
-    assert [Standing(valid=count).chance for count in (0, PROVEN - 1)] == [1.0, 1.0]
-    assert Standing(valid=PROVEN).chance == 1 / PROVEN
-    assert Standing(valid=1000).chance == LEAST_CHANCE
-    assert Standing(valid=1000, owed=1).chance == 1.0
-    assert not Standing(valid=PROVEN - 1).is_proven
-    assert Standing(valid=PROVEN).is_proven
-    assert not Standing(valid=PROVEN, caught="reward").is_proven
+    assert [AuditStanding(valid=count).chance for count in (0, PROVEN - 1)] == [1.0, 1.0]
+    assert AuditStanding(valid=PROVEN).chance == 1 / PROVEN
+    assert AuditStanding(valid=1000).chance == LEAST_CHANCE
+    assert AuditStanding(valid=1000, owed=1).chance == 1.0
+    assert not AuditStanding(valid=PROVEN - 1).is_proven
+    assert AuditStanding(valid=PROVEN).is_proven
+    assert not AuditStanding(valid=PROVEN, caught="reward").is_proven

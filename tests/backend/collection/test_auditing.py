@@ -56,7 +56,7 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
     assert len(simulation.updates) > 15
     trained = {key for keys in simulation.update_keys for key in keys}
     for peer in simulation.peers:
-        standing = simulation.core.standing(peer.identity)
+        standing = simulation.core.audit_standing(peer.identity)
         if peer.lie is not None:
             assert not trained & peer.untrue, f"{peer.identity}: of a new guest nothing untrue is trained"
             true = (peer.left_out_after or 0) - len({key for key in peer.untrue if key not in trained})

@@ -3,7 +3,6 @@
 import type {
   BlockAck,
   GameFailed,
-  Hello,
   Lease,
   LeaseVoid,
   Policy,
@@ -14,20 +13,6 @@ import type { BlockFrame } from "@attract/worker/block-writer";
 import { type Effect, MAX_WAITING_BYTES, WorkerConnection } from "@attract/worker/connection";
 import { describe, expect, test } from "vitest";
 import { lease } from "./support/counting-game.ts";
-
-const HELLO: Hello = {
-  type: "hello",
-  protocol_version: 1,
-  build: "dev",
-  role: "worker",
-  token: "t",
-  host_id: "0".repeat(32),
-  worker_index: 0,
-  worker_key: "1".repeat(32),
-  max_workers: null,
-  run_id: "run",
-  device: { user_agent: "", hardware_concurrency: 2 },
-};
 
 function welcome(fields: Partial<WelcomeWorker> = {}): WelcomeWorker {
   return {
@@ -74,7 +59,7 @@ function voided(lease_id: number): LeaseVoid {
 }
 
 function seated(): WorkerConnection {
-  const connection = new WorkerConnection(HELLO, () => 0.5);
+  const connection = new WorkerConnection("run", () => 0.5);
   connection.opened();
   connection.received(welcome());
   return connection;
@@ -91,9 +76,9 @@ const sent = (effects: readonly Effect[]): unknown[] =>
   );
 
 describe("greeting", () => {
-  test("says hello first, and takes its seat when welcomed", () => {
-    const connection = new WorkerConnection(HELLO, () => 0.5);
-    expect(connection.opened()).toEqual([{ kind: "send", message: HELLO }]);
+  test("leaves the hello to whoever holds the socket and the token, and takes its seat when welcomed", () => {
+    const connection = new WorkerConnection("run", () => 0.5);
+    expect(connection.opened()).toEqual([]);
     expect(connection.isSeated).toBe(false);
     expect(connection.received(welcome())).toEqual([{ kind: "take_seat", welcome: welcome() }]);
     expect(connection.isSeated).toBe(true);
@@ -208,7 +193,7 @@ describe("C1: reconnecting", () => {
     connection.received(ack(1, 1));
     connection.leaseFinished(close(1));
     expect(connection.closed(1006, "")).toEqual([{ kind: "connect", delayMs: 250 }]);
-    expect(connection.opened()).toEqual([{ kind: "send", message: HELLO }]);
+    expect(connection.opened()).toEqual([]);
     expect(sent(connection.received(welcome({ worker_id: 9 })))).toEqual([0, 2, "rollout_close"]);
     connection.received(ack(1, 0));
     connection.received(ack(1, 2));
@@ -233,12 +218,12 @@ describe("C1: reconnecting", () => {
     connection.closed(1006, "");
     expect(connection.blockFinished(frame(1, 0, 0))).toEqual([]);
     connection.blockFinished(frame(1, 1, 0));
-    expect(connection.mayPlayOn(0)).toBe(true);
+    expect(connection.mayPlayOn()).toBe(true);
     connection.blockFinished(frame(1, 2, 1));
-    expect(connection.mayPlayOn(0)).toBe(false);
+    expect(connection.mayPlayOn()).toBe(false);
     connection.opened();
     expect(sent(connection.received(welcome()))).toEqual([0, 1, 2]);
-    expect(connection.mayPlayOn(0)).toBe(true);
+    expect(connection.mayPlayOn()).toBe(true);
   });
 
   test("another seat after a reconnect: what was for the old one is dropped", () => {
@@ -275,21 +260,21 @@ describe("C1: reconnecting", () => {
 });
 
 describe("back-pressure", () => {
-  test("the games wait above 4 MiB unsent or unacknowledged", () => {
+  test("the games wait above 4 MiB unacknowledged", () => {
     const connection = seated();
     connection.received(lease({ lease_id: 1 }));
-    expect(connection.mayPlayOn(MAX_WAITING_BYTES)).toBe(true);
-    expect(connection.mayPlayOn(MAX_WAITING_BYTES + 1)).toBe(false);
-    connection.blockFinished(frame(1, 0, 0, MAX_WAITING_BYTES + 1));
-    expect(connection.mayPlayOn(0)).toBe(false);
-    connection.received(ack(1, 0));
-    expect(connection.mayPlayOn(0)).toBe(true);
+    connection.blockFinished(frame(1, 0, 0, MAX_WAITING_BYTES));
+    expect(connection.mayPlayOn()).toBe(true);
+    connection.blockFinished(frame(1, 1, 0, 1));
+    expect(connection.mayPlayOn()).toBe(false);
+    connection.received(ack(1, 1));
+    expect(connection.mayPlayOn()).toBe(true);
   });
 });
 
 describe("the end", () => {
   test("another build asks for a reload with the server's reason", () => {
-    const connection = new WorkerConnection(HELLO, () => 0.5);
+    const connection = new WorkerConnection("run", () => 0.5);
     connection.opened();
     connection.received({
       type: "refused",
@@ -303,7 +288,7 @@ describe("the end", () => {
   });
 
   test("a wrong token ends it with the reason; the run's end ends it without one", () => {
-    const refused = new WorkerConnection(HELLO, () => 0.5);
+    const refused = new WorkerConnection("run", () => 0.5);
     refused.opened();
     expect(refused.closed(4002, "token expired")).toEqual([{ kind: "end", error: "token expired" }]);
     expect(seated().closed(4010, "")).toEqual([{ kind: "end", error: null }]);
@@ -317,6 +302,6 @@ describe("the end", () => {
     connection.received(lease({ lease_id: 1 }) satisfies Lease);
     connection.received({ type: "run_ended", run_id: "run", reason: "done" });
     expect(connection.closed(1000, "")).toEqual([]);
-    expect(connection.mayPlayOn(0)).toBe(true);
+    expect(connection.mayPlayOn()).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import type { CheckGame, GameChecked } from "@attract/schema";
 import { type CheckNews, failedCheck, GameChecker, GRACE_MS } from "@attract/worker/game-checker";
+import type { GameThread } from "@attract/worker/game-thread";
 import { expect, test } from "vitest";
 
 const ORDER: CheckGame = {
@@ -8,19 +9,10 @@ const ORDER: CheckGame = {
   game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js" },
   budget_seconds: 2,
 };
-const IDENTITY = {
-  base: "http://x/",
-  token: "t",
-  hostId: "h",
-  build: "b",
-  userAgent: "u",
-  hardwareConcurrency: 2,
-};
-
 class FakeWorker {
   readonly told: unknown[] = [];
   onmessage: ((event: MessageEvent<CheckNews>) => void) | null = null;
-  onerror: ((event: ErrorEvent) => void) | null = null;
+  onerror: GameThread["onerror"] = null;
   isTerminated = false;
   postMessage(message: unknown): void {
     this.told.push(message);
@@ -36,9 +28,9 @@ class FakeWorker {
 function checker() {
   const workers: FakeWorker[] = [];
   const answers: GameChecked[] = [];
-  const made = new GameChecker(IDENTITY, () => {
+  const made = new GameChecker(() => {
     workers.push(new FakeWorker());
-    return workers.at(-1) as unknown as Worker;
+    return workers.at(-1) as GameThread;
   });
   return { made, workers, answers, give: (answer: GameChecked) => void answers.push(answer) };
 }
@@ -46,7 +38,7 @@ function checker() {
 test("the order goes to a worker of its own, which ends with the answer", () => {
   const { made, workers, answers, give } = checker();
   made.begin(ORDER, 0, give);
-  expect(workers[0].told).toEqual([{ identity: IDENTITY, order: ORDER }]);
+  expect(workers[0].told).toEqual([ORDER]);
   const answer = { ...failedCheck(ORDER, { id: "load", text: "t", fix: "f" }), findings: [] };
   workers[0].says({ type: "checked", answer });
   expect(answers).toEqual([answer]);

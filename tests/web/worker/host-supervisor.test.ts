@@ -1,8 +1,9 @@
 /** The supervisor with workers and a socket that only remember what they are told. */
 
-import type { Assignment, FromBrowser, GameDescription } from "@attract/schema";
+import { type Assignment, encodeMessage, type FromBrowser, type GameDescription } from "@attract/schema";
 import { NOWHERE, UNKNOWN_STEP } from "@attract/worker/failures";
 import { failedCheck } from "@attract/worker/game-checker";
+import type { GameThread } from "@attract/worker/game-thread";
 import { HostSupervisor } from "@attract/worker/host-supervisor";
 import type {
   HostIdentity,
@@ -46,7 +47,7 @@ const DESCRIPTION = {
 class FakeWorker {
   readonly told: SupervisorToRollout[] = [];
   onmessage: ((event: MessageEvent<RolloutToSupervisor>) => void) | null = null;
-  onerror: ((event: ErrorEvent) => void) | null = null;
+  onerror: GameThread["onerror"] = null;
   isTerminated = false;
 
   postMessage(message: SupervisorToRollout): void {
@@ -96,12 +97,12 @@ function start(maxWorkers = 8): HostSupervisor {
     createWorker: () => {
       const worker = new FakeWorker();
       workers.push(worker);
-      return worker as unknown as Worker;
+      return worker as GameThread;
     },
     createCheckWorker: () => {
       const worker = new FakeWorker();
       checkWorkers.push(worker);
-      return worker as unknown as Worker;
+      return worker as GameThread;
     },
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
   });
@@ -142,7 +143,7 @@ test("a check needs no run: it is played in a worker of its own, and its answer 
   start();
   const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1 };
   FakeSocket.last.hears(order);
-  expect(checkWorkers[0].told).toEqual([{ identity: IDENTITY, order }]);
+  expect(checkWorkers[0].told).toEqual([order]);
   const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };
   checkWorkers[0].says({ type: "checked", answer } as never);
   expect(FakeSocket.last.of("game_checked")).toEqual([answer]);
@@ -170,12 +171,12 @@ describe("an assignment", () => {
 
   test("starts as many workers as wanted, at most the page's own limit, each with a key of its own", () => {
     const supervisor = start(3);
-    FakeSocket.last.hears(assignment({ num_workers: 8 }));
+    const control = FakeSocket.last;
+    control.hears(assignment({ num_workers: 8 }));
     expect(workers).toHaveLength(3);
     const orders = workers.map((worker) => worker.told[0]);
     expect(orders.map((order) => (order.type === "start" ? order.workerIndex : -1))).toEqual([0, 1, 2]);
-    expect(new Set(orders.map((order) => (order.type === "start" ? order.workerKey : ""))).size).toBe(3);
-    expect(FakeSocket.last.sent.at(-1)).toEqual({
+    expect(control.sent.at(-1)).toEqual({
       type: "host_status",
       run_id: "run",
       num_workers: 3,
@@ -185,16 +186,58 @@ describe("an assignment", () => {
     expect(workers.map((worker) => worker.told.at(-1)?.type)).toEqual(["start", "stop", "stop"]);
     workers[1].says({ type: "ended", error: null });
     expect(workers[1].isTerminated).toBe(true);
-    FakeSocket.last.hears(assignment({ num_workers: 8 }));
+    control.hears(assignment({ num_workers: 8 }));
     expect(workers).toHaveLength(3);
     expect(status()).toMatchObject({ numWorkers: 1, game: "counting", runId: "run" });
+  });
+
+  test("hostile_01: a worker is never told token or key: its hello is sent for it, on a socket it does not hold", () => {
+    start();
+    const { base } = IDENTITY;
+    FakeSocket.last.hears(assignment());
+    for (const worker of workers) worker.says({ type: "connect", delayMs: 0 });
+    vi.advanceTimersByTime(0);
+    const sockets = FakeSocket.all.slice(1);
+    for (const socket of sockets) socket.open();
+    const hellos = sockets.map((socket) => socket.of("hello")[0]);
+    expect(hellos).toMatchObject(
+      [0, 1].map((worker_index) => ({ role: "worker", token: "secret", worker_index })),
+    );
+    expect(new Set(hellos.map((hello) => hello.worker_key)).size).toBe(2);
+    expect(workers[0].told.at(-1)).toEqual({ type: "opened" });
+    const told = JSON.stringify(workers.map((worker) => worker.told));
+    for (const secret of [
+      IDENTITY.token,
+      IDENTITY.hostId,
+      base,
+      ...hellos.map((hello) => hello.worker_key!),
+    ]) {
+      expect(told).not.toContain(secret);
+    }
+    workers[0].says({ type: "send", bytes: encodeMessage({ type: "goodbye" }) });
+    expect(sockets[0].of("goodbye")).toHaveLength(1);
+    sockets[0].hears({ type: "run_ended", run_id: "run", reason: "done" });
+    expect(workers[0].told.at(-1)).toMatchObject({ type: "received" });
+  });
+
+  test("hostile_01: what no worker says ends that worker, and neither its host nor the others", () => {
+    start();
+    const control = FakeSocket.last;
+    control.hears(assignment());
+    workers[0].says({ type: "send", bytes: "text" } as never);
+    expect(workers[0].isTerminated).toBe(true);
+    expect(control.of("game_failed")[0]).toMatchObject({ kind: "crash", worker_index: 0 });
+    expect(control.of("game_failed")[0].text).toContain("what no worker says");
+    workers[2].says(null as never);
+    expect(workers.map((worker) => worker.isTerminated)).toEqual([true, false, true, false]);
+    expect(status()).toMatchObject({ connected: true, ended: false, numWorkers: 2 });
   });
 
   test("describes the game in a worker of its own before it starts any", () => {
     start();
     FakeSocket.last.hears(assignment({ describe: true }));
     expect(workers).toHaveLength(1);
-    expect(workers[0].told).toEqual([{ type: "describe", identity: IDENTITY, game: GAME }]);
+    expect(workers[0].told).toEqual([{ type: "describe" }]);
     workers[0].says({ type: "described", description: DESCRIPTION });
     expect(workers[0].isTerminated).toBe(true);
     const described = FakeSocket.last.sent.find((message) => message.type === "game_described");
@@ -278,7 +321,7 @@ describe("a silent worker", () => {
     workers[0].says({ type: "turn", instanceId: 65 });
     vi.advanceTimersByTime(5500);
     expect(failures()).toMatchObject([{ kind: "hang", slot_id: 65, instance_id: 65, lease_id: 9 }]);
-    expect(failures()[0].text).toContain("in slot 65;");
+    expect(failures()[0].text).toContain("in slot 65,");
   });
 
   test("is left alone while it holds no lease", () => {
@@ -345,7 +388,7 @@ describe("a worker that crashes", () => {
   test("a script that does not load counts as a crash", () => {
     start();
     FakeSocket.last.hears(assignment({ num_workers: 1 }));
-    workers[0].onerror?.({ message: "" } as ErrorEvent);
+    workers[0].onerror?.({ message: "" });
     expect(failures()[0].text).toBe("the worker's script could not be loaded");
     expect(workers).toHaveLength(2);
   });

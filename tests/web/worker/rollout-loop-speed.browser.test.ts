@@ -6,6 +6,7 @@ import { GameInstance } from "attract/instance";
 import { expect, test } from "vitest";
 import cartpole from "../../../web/games/cartpole/game.ts";
 import { createLoop, lease, seat } from "./support/counting-game.ts";
+import "./support/engine.ts";
 import { CARTPOLE_LIKE, goldenOnnx } from "./support/golden-policy.ts";
 
 const INSTANCES = 128;

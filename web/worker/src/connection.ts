@@ -5,7 +5,6 @@ import type {
   BlockAck,
   EvaluationResult,
   GameFailed,
-  Hello,
   Lease,
   Policy,
   RolloutClose,
@@ -18,7 +17,7 @@ import { type ConnectEffect, type SendEffect, ServerLink } from "./server-link.t
 
 /** Finished segments that may wait for a server that is away; then the games wait too. */
 export const MAX_SEGMENTS_AWAY = 2;
-/** Bytes that may be unsent or unacknowledged before the games wait. */
+/** Bytes that may be unacknowledged before the games wait. */
 export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 /** More than can be between the server and the worker at any time. */
 const MAX_LEASE_IDS = 16;
@@ -45,6 +44,7 @@ type Closing = RolloutClose | EvaluationResult;
 /** Owned by the shell of one rollout worker; every method returns what to do next. */
 export class WorkerConnection {
   readonly #link: ServerLink;
+  readonly #runId: string;
   readonly #outbox = new Outbox();
   readonly #policies = new Set<string>();
   #welcome: WelcomeWorker | null = null;
@@ -56,9 +56,10 @@ export class WorkerConnection {
   /** The close of the newest finished lease, which may have been lost with its socket. */
   #lastClosing: Closing | null = null;
 
-  /** @param hello sent on every socket; its `worker_key` makes it the same worker. @param random uniform in [0, 1) */
-  constructor(hello: Hello, random: () => number) {
-    this.#link = new ServerLink(hello, random);
+  /** @param runId of the run that whoever holds the socket greets for. @param random uniform in [0, 1) */
+  constructor(runId: string, random: () => number) {
+    this.#runId = runId;
+    this.#link = new ServerLink(null, random);
   }
 
   get isSeated(): boolean {
@@ -70,11 +71,11 @@ export class WorkerConnection {
     return this.#current;
   }
 
-  /** Whether the games may go on, with so many bytes still unsent in the socket. */
-  mayPlayOn(bufferedBytes: number): boolean {
+  /** Whether the games may go on. */
+  mayPlayOn(): boolean {
     if (this.#link.isEnded) return true;
     if (!this.isSeated) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
-    return Math.max(bufferedBytes, this.#outbox.bytes) <= MAX_WAITING_BYTES;
+    return this.#outbox.bytes <= MAX_WAITING_BYTES;
   }
 
   /** Policy versions in use by the current or the queued lease, as `policyKey` writes them. */
@@ -114,7 +115,7 @@ export class WorkerConnection {
     if (message.type === "welcome_host" || message.type === "assignment" || message.type === "check_game") {
       return [];
     }
-    if (message.run_id !== this.#link.hello.run_id) return [];
+    if (message.run_id !== this.#runId) return [];
     switch (message.type) {
       case "welcome_worker":
         return this.#seat(message);

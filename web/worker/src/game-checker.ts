@@ -1,12 +1,10 @@
 /** Has games checked, each in a worker of its own, and hears what was found; one that hangs is ended and told of. */
 
-import type { CheckGame, GameChecked } from "@attract/schema";
-import type { HostIdentity } from "./worker-messages.ts";
+import type { CheckGame, GameChecked, GameReference } from "@attract/schema";
+import type { GameThread } from "./game-thread.ts";
 
 /** A check may take so much longer than its budget, loading the game included, before it counts as a hang. */
 export const GRACE_MS = 5_000;
-
-export type CheckOrder = { identity: HostIdentity; order: CheckGame };
 
 export type CheckNews =
   /** What begins: if the game does not come back, that is where. */
@@ -14,23 +12,21 @@ export type CheckNews =
 
 /** One game at a time; owned by the supervisor. */
 export class GameChecker {
-  readonly #identity: HostIdentity;
-  readonly #createWorker: () => Worker;
-  #worker: Worker | null = null;
+  readonly #createWorker: (game: GameReference) => GameThread;
+  #worker: GameThread | null = null;
   #deadline = 0;
   #phase = "";
   #give: (answer: GameChecked) => void = () => undefined;
   #order: CheckGame | null = null;
 
-  constructor(identity: HostIdentity, createWorker: () => Worker) {
-    this.#identity = identity;
+  constructor(createWorker: (game: GameReference) => GameThread) {
     this.#createWorker = createWorker;
   }
 
   /** Checks a game; a check under way is dropped. `give` is called once, unless `end` comes first. */
   begin(order: CheckGame, now: number, give: (answer: GameChecked) => void): void {
     this.end();
-    const worker = this.#createWorker();
+    const worker = this.#createWorker(order.game);
     this.#worker = worker;
     this.#order = order;
     this.#give = give;
@@ -45,7 +41,7 @@ export class GameChecker {
       const text = event.message || "the worker's script could not be loaded";
       this.#finish(failedCheck(order, { id: "load", text, fix: "mend the module" }));
     };
-    worker.postMessage({ identity: this.#identity, order } satisfies CheckOrder);
+    worker.postMessage(order);
   }
 
   /** Gives up a game that does not come back. */

@@ -2,7 +2,8 @@
 
 import type { GameDescription, GameReference } from "@attract/schema";
 import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "./failures.ts";
-import type { HostIdentity, RolloutToSupervisor, SupervisorToRollout } from "./worker-messages.ts";
+import type { GameThread } from "./game-thread.ts";
+import type { RolloutToSupervisor, SupervisorToRollout } from "./worker-messages.ts";
 import { scriptFailure } from "./worker-reports.ts";
 
 /** Loading a game may take this long. */
@@ -15,21 +16,19 @@ export interface DescriberHandlers {
 
 /** One game at a time; owned by the supervisor. */
 export class GameDescriber {
-  readonly #identity: HostIdentity;
-  readonly #createWorker: () => Worker;
-  #worker: Worker | null = null;
+  readonly #createWorker: (game: GameReference) => GameThread;
+  #worker: GameThread | null = null;
   #deadline = 0;
   #failed: DescriberHandlers["failed"] = () => undefined;
 
-  constructor(identity: HostIdentity, createWorker: () => Worker) {
-    this.#identity = identity;
+  constructor(createWorker: (game: GameReference) => GameThread) {
     this.#createWorker = createWorker;
   }
 
   /** Loads `game`; what was being loaded before is dropped. Exactly one of the handlers is called, unless `end` comes first. */
   begin(game: GameReference, now: number, handlers: DescriberHandlers): void {
     this.end();
-    const worker = this.#createWorker();
+    const worker = this.#createWorker(game);
     this.#worker = worker;
     this.#deadline = now + LOAD_MS;
     this.#failed = (report) => {
@@ -44,7 +43,7 @@ export class GameDescriber {
       handlers.described(message.description);
     };
     worker.onerror = (event) => this.#failed(scriptFailure(event.message, "load"));
-    worker.postMessage({ type: "describe", identity: this.#identity, game } satisfies SupervisorToRollout);
+    worker.postMessage({ type: "describe" } satisfies SupervisorToRollout);
   }
 
   /** Gives up a module that does not finish loading. */

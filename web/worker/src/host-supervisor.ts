@@ -5,6 +5,7 @@ import {
   decodeToBrowser,
   encodeForSend,
   type GameFailed,
+  type GameReference,
   type Hello,
   PROTOCOL_VERSION,
   ProtocolError,
@@ -12,12 +13,15 @@ import {
 import type { FailureReport } from "./failures.ts";
 import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
+import type { GameThread } from "./game-thread.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
 import { Socket, socketUrl } from "./socket.ts";
+import { SocketRelay } from "./socket-relay.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
 import type {
   HostIdentity,
   HostStatus,
+  RelayToRollout,
   RolloutToSupervisor,
   SupervisorToPage,
   SupervisorToRollout,
@@ -32,16 +36,18 @@ export interface SupervisorOptions {
   identity: HostIdentity;
   maxWorkers: number;
   post(message: SupervisorToPage): void;
-  /** A new thread running the rollout entry. */
-  createWorker(): Worker;
-  /** A new thread running the entry that checks a game. */
-  createCheckWorker(): Worker;
+  /** A new thread in the sandbox that plays or describes this game. */
+  createWorker(game: GameReference): GameThread;
+  /** A new thread in the sandbox that checks this game. */
+  createCheckWorker(game: GameReference): GameThread;
   /** 32 hex digits nobody can guess. */
   randomKey(): string;
 }
 
 interface Running extends Watched {
-  worker: Worker;
+  worker: GameThread;
+  /** Its websocket. */
+  relay: SocketRelay;
 }
 
 type Run = Assignment & { run_id: string; game: NonNullable<Assignment["game"]> };
@@ -73,22 +79,10 @@ export class HostSupervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#maxWorkers = options.maxWorkers;
-    this.#describer = new GameDescriber(options.identity, options.createWorker);
-    this.#checker = new GameChecker(options.identity, options.createCheckWorker);
+    this.#describer = new GameDescriber(options.createWorker);
+    this.#checker = new GameChecker(options.createCheckWorker);
     const { identity } = options;
-    const hello: Hello = {
-      type: "hello",
-      protocol_version: PROTOCOL_VERSION,
-      build: identity.build,
-      role: "host",
-      token: identity.token,
-      host_id: identity.hostId,
-      worker_index: null,
-      worker_key: null,
-      max_workers: options.maxWorkers,
-      run_id: null,
-      device: { user_agent: identity.userAgent, hardware_concurrency: identity.hardwareConcurrency },
-    };
+    const hello = this.#hello({ role: "host", max_workers: options.maxWorkers });
     this.#connection = new HostConnection(hello, Math.random);
     this.#socket = new Socket(socketUrl(identity.base), {
       opened: () => this.#perform(this.#connection.opened()),
@@ -118,6 +112,23 @@ export class HostSupervisor {
     this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
     this.#finish(null);
     setTimeout(() => this.#options.post({ type: "stopped" }), GOODBYE_MS);
+  }
+
+  #hello(fields: Pick<Hello, "role"> & Partial<Hello>): Hello {
+    const { identity } = this.#options;
+    return {
+      type: "hello",
+      protocol_version: PROTOCOL_VERSION,
+      build: identity.build,
+      token: identity.token,
+      host_id: identity.hostId,
+      worker_index: null,
+      worker_key: null,
+      max_workers: null,
+      run_id: null,
+      device: { user_agent: identity.userAgent, hardware_concurrency: identity.hardwareConcurrency },
+      ...fields,
+    };
   }
 
   #received(bytes: Uint8Array): void {
@@ -215,9 +226,17 @@ export class HostSupervisor {
   }
 
   #startWorker(run: Run, index: number, careful: boolean): void {
-    const worker = this.#options.createWorker();
+    const worker = this.#options.createWorker(run.game);
+    const hello = this.#hello({
+      role: "worker",
+      worker_index: index,
+      worker_key: this.#options.randomKey(),
+      run_id: run.run_id,
+    });
+    const tell = (message: RelayToRollout, transfer: Transferable[]) => worker.postMessage(message, transfer);
     const running: Running = {
       worker,
+      relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, tell),
       vitals: new Vitals(performance.now()),
       instanceIds: [],
       turn: null,
@@ -225,7 +244,7 @@ export class HostSupervisor {
     };
     this.#running.set(index, running);
     worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
-      if (this.#running.get(index) === running) this.#heard(run, index, running, event.data);
+      if (this.#running.get(index) === running) this.#hear(run, index, running, event.data);
     };
     worker.onerror = (event) => {
       if (this.#running.get(index) === running)
@@ -233,17 +252,30 @@ export class HostSupervisor {
     };
     const order: SupervisorToRollout = {
       type: "start",
-      identity: this.#options.identity,
       runId: run.run_id,
       workerIndex: index,
-      workerKey: this.#options.randomKey(),
       careful,
     };
     worker.postMessage(order);
   }
 
+  /** A game can say anything in its worker's name: what no worker says ends the worker, never the host. */
+  #hear(run: Run, index: number, running: Running, message: RolloutToSupervisor): void {
+    try {
+      this.#heard(run, index, running, message);
+    } catch (error) {
+      const text = `the worker said what no worker says: ${error instanceof Error ? error.message : error}`;
+      if (this.#running.get(index) === running) this.#broke(run, index, scriptFailure(text, "crash"));
+    }
+  }
+
   #heard(run: Run, index: number, running: Running, message: RolloutToSupervisor): void {
     switch (message.type) {
+      case "connect":
+      case "send":
+      case "disconnect":
+        running.relay.heard(message, performance.now());
+        break;
       case "heartbeat":
         running.vitals.heard(message, performance.now());
         break;
@@ -287,16 +319,22 @@ export class HostSupervisor {
     const running = this.#running.get(index);
     if (running === undefined) return;
     this.#running.delete(index);
-    const { worker } = running;
-    if (!isOrdered) {
+    const { worker, relay } = running;
+    const end = (): void => {
+      relay.close();
       worker.terminate();
+    };
+    if (!isOrdered) {
+      end();
       return;
     }
-    worker.onmessage = (event: MessageEvent<RolloutToSupervisor>) => {
-      if (event.data.type === "ended") worker.terminate();
+    worker.onmessage = ({ data }: MessageEvent<RolloutToSupervisor>) => {
+      // Its good-bye goes out; nothing else of it matters any more.
+      if (data?.type === "send") relay.heard(data, performance.now());
+      else if (data?.type === "ended") end();
     };
     worker.postMessage({ type: "stop" } satisfies SupervisorToRollout);
-    setTimeout(() => worker.terminate(), GOODBYE_MS);
+    setTimeout(end, GOODBYE_MS);
   }
 
   #check(now: number): void {

@@ -2,6 +2,7 @@
 
 /// <reference lib="dom" />
 import { BUILD } from "./build.ts";
+import { SandboxFrames } from "./sandbox-frames.ts";
 import type { HostIdentity, HostStatus, PageToSupervisor, SupervisorToPage } from "./worker-messages.ts";
 
 export interface HostOptions {
@@ -33,6 +34,7 @@ export function startHost(options: HostOptions): HostHandle {
     type: "module",
     name: "supervisor",
   });
+  const frames = new SandboxFrames(options.base);
   const tell = (message: PageToSupervisor): void => supervisor.postMessage(message);
   const releaseLock = holdLock();
   const identity: HostIdentity = {
@@ -45,9 +47,23 @@ export function startHost(options: HostOptions): HostHandle {
   };
   supervisor.onmessage = (event: MessageEvent<SupervisorToPage>) => {
     const message = event.data;
-    if (message.type === "status") options.onStatus(message.status);
-    else if (message.type === "reload") reloadOnce(options.reload ?? (() => location.reload()));
-    else supervisor.terminate();
+    switch (message.type) {
+      case "status":
+        options.onStatus(message.status);
+        break;
+      case "reload":
+        reloadOnce(options.reload ?? (() => location.reload()));
+        break;
+      case "open_sandbox":
+        frames.open(message.id, message.role, event.ports as unknown as [MessagePort, MessagePort]);
+        break;
+      case "close_sandbox":
+        frames.close(message.id);
+        break;
+      case "stopped":
+        end();
+        break;
+    }
   };
   supervisor.onerror = (event) => options.onStatus(brokenStatus(event.message));
   const onVisibility = (): void => tell({ type: "hidden", hidden: document.hidden });
@@ -65,7 +81,11 @@ export function startHost(options: HostOptions): HostHandle {
     removeEventListener("pagehide", onLeave);
     releaseLock();
     tell({ type: "stop" });
-    setTimeout(() => supervisor.terminate(), STOP_MS);
+    setTimeout(end, STOP_MS);
+  }
+  function end(): void {
+    supervisor.terminate();
+    frames.end();
   }
   return { setMaxWorkers: (maxWorkers) => tell({ type: "set_max_workers", maxWorkers }), stop };
 }

@@ -1,19 +1,29 @@
-/** Fetches a game's module and checks what it exports. */
+/** Runs a game's module and checks what it exports. */
 
-import type { GameReference } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import { checkDefinition } from "attract/define-game";
+import type { GameModule } from "./game-module.ts";
 
-/** The module's default export. Raises ConfigurationError, or whatever loading it threw. */
-export async function loadGame(base: string, game: GameReference): Promise<GameDefinition> {
-  const url = new URL(game.url, base).href;
-  const module: { default?: unknown } = await import(/* @vite-ignore */ url);
+/** The module's default export. Raises ConfigurationError, or whatever running it threw. */
+export async function loadGame({ reference, text, url }: GameModule): Promise<GameDefinition> {
+  // Stacks then name the module's own address, by which the server finds the lines of its author's files.
+  const code = new Blob([text, `\n//# sourceURL=${url}\n`], { type: "text/javascript" });
+  const address = URL.createObjectURL(code);
+  try {
+    return definitionOf(await import(/* @vite-ignore */ address), reference.name);
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/** The default export of the game `name`. Raises ConfigurationError when it is no game. */
+export function definitionOf(module: { default?: unknown }, name: string): GameDefinition {
   const definition = module.default;
   try {
     checkDefinition(definition);
   } catch (error) {
     // What is wrong with a default export was found here, not in the file: nothing else names it.
-    if (error instanceof Error) error.message = `${fileName(game.name)}: ${error.message}`;
+    if (error instanceof Error) error.message = `${fileName(name)}: ${error.message}`;
     throw error;
   }
   return definition;

@@ -2,14 +2,12 @@
 
 import type { GameDescription } from "@attract/schema";
 import { observationEntries } from "attract/observation";
-import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import * as ort from "onnxruntime-web/wasm";
 import { ObservationBatch } from "./observation-batch.ts";
 import type { Policy } from "./policy.ts";
 import { type ActionSampler, createSampler } from "./sampler.ts";
 
-// The file is fetched relative to the page's own assets; one thread needs no cross-origin isolation.
-ort.env.wasm.wasmPaths = { wasm: new URL(wasmUrl, import.meta.url).href };
+// One thread needs no cross-origin isolation.
 ort.env.wasm.numThreads = 1;
 ort.env.logLevel = "error";
 
@@ -126,6 +124,12 @@ function isPlain(game: PolicyGame, options: PolicySessionOptions): boolean {
   return (options.stateSize ?? 0) === 0 && entries.every(({ shape }) => shape.length === 1);
 }
 
+/** What the engine is made of: the bytes of its WebAssembly, or where they can be fetched. To be said before the first session. */
+export function setInferenceEngine(wasm: ArrayBuffer | string): void {
+  if (typeof wasm === "string") ort.env.wasm.wasmPaths = { wasm };
+  else ort.env.wasm.wasmBinary = wasm;
+}
+
 /**
  * Loads and compiles the inference engine, so that the first policy's session takes milliseconds. A worker does this before
  * it says hello: no lease waits for it, and no watchdog takes the compiler's silence for a game that hangs.
@@ -135,6 +139,8 @@ function isPlain(game: PolicyGame, options: PolicySessionOptions): boolean {
 export async function startInferenceEngine(): Promise<void> {
   const session = await ort.InferenceSession.create(IDENTITY_MODEL, { executionProviders: ["wasm"] });
   await session.release();
+  // Compiled: nobody needs the megabytes that it was compiled from.
+  ort.env.wasm.wasmBinary = undefined;
 }
 
 /** The smallest ONNX model, y = x: opset 18, IR version 9. */

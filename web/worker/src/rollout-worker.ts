@@ -1,13 +1,11 @@
-/** One rollout worker: its socket, its protocol state, its policies and its games. */
+/** One rollout worker: its protocol state, its policies and its games. It knows no secret: the game runs in the same thread. */
 
 import {
   decodeToBrowser,
   type EvaluationResult,
   encodeForSend,
-  type Hello,
   type Lease,
   type Policy as PolicyMessage,
-  PROTOCOL_VERSION,
   ProtocolError,
   type RolloutClose,
   type WelcomeWorker,
@@ -17,14 +15,15 @@ import { type Effect, policyKey, WorkerConnection } from "./connection.ts";
 import { ConsoleRelay } from "./console-relay.ts";
 import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
 import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "./failures.ts";
+import type { GameModule } from "./game-module.ts";
 import { loadGame } from "./load-game.ts";
 import { type Policy, RandomPolicy } from "./policy.ts";
 import { createPolicySession, type PolicySession } from "./policy-session.ts";
 import { replay } from "./replay.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
 import { ServedGames } from "./served-games.ts";
-import { Socket, socketUrl } from "./socket.ts";
-import type { HostIdentity, RolloutToSupervisor } from "./worker-messages.ts";
+import type { ServerSocket, SocketHandlers } from "./socket.ts";
+import type { RolloutToSupervisor } from "./worker-messages.ts";
 import { Yielder } from "./yielding.ts";
 
 const HEARTBEAT_MS = 250;
@@ -36,12 +35,13 @@ const MAX_SESSIONS = 2;
 const CAREFUL_MS = 60_000;
 
 export interface RolloutWorkerOptions {
-  identity: HostIdentity;
   runId: string;
   workerIndex: number;
-  workerKey: string;
+  module: GameModule;
   /** Say before each game's turn whose it is, for the first minute. */
   careful: boolean;
+  /** The socket, held by whoever knows the token, who greets on it too. */
+  openSocket(handlers: SocketHandlers): ServerSocket;
   /** Tells the supervisor. */
   post(message: RolloutToSupervisor): void;
 }
@@ -50,7 +50,7 @@ export interface RolloutWorkerOptions {
 export class RolloutWorker {
   readonly #options: RolloutWorkerOptions;
   readonly #connection: WorkerConnection;
-  readonly #socket: Socket;
+  readonly #socket: ServerSocket;
   readonly #yielder = new Yielder();
   /** In the order of their arrival. */
   readonly #sessions = new Map<string, PolicySession>();
@@ -75,23 +75,9 @@ export class RolloutWorker {
 
   constructor(options: RolloutWorkerOptions) {
     this.#options = options;
-    const { identity, runId, workerIndex, workerKey } = options;
     this.#isCareful = options.careful;
-    const hello: Hello = {
-      type: "hello",
-      protocol_version: PROTOCOL_VERSION,
-      build: identity.build,
-      role: "worker",
-      token: identity.token,
-      host_id: identity.hostId,
-      worker_index: workerIndex,
-      worker_key: workerKey,
-      max_workers: null,
-      run_id: runId,
-      device: { user_agent: identity.userAgent, hardware_concurrency: identity.hardwareConcurrency },
-    };
-    this.#connection = new WorkerConnection(hello, Math.random);
-    this.#socket = new Socket(socketUrl(identity.base), {
+    this.#connection = new WorkerConnection(options.runId, Math.random);
+    this.#socket = options.openSocket({
       opened: () => this.#perform(this.#connection.opened()),
       received: (bytes) => this.#received(bytes),
       closed: (code, reason) => this.#perform(this.#connection.closed(code, reason)),
@@ -181,7 +167,7 @@ export class RolloutWorker {
     this.#options.post({ type: "seated", instanceIds, seed });
     this.#welcome = welcome;
     if (this.#options.workerIndex === 0) this.#hearConsole(welcome);
-    const game = loadGame(this.#options.identity.base, welcome.game);
+    const game = this.#loadGame(welcome);
     this.#served = this.#servedGames(game, welcome);
     this.#playing = this.#playing
       .then(async () => {
@@ -201,6 +187,12 @@ export class RolloutWorker {
         this.#gameFailed(reportOf(error, NOWHERE, "load"));
         this.#end(`the game could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
       });
+  }
+
+  #loadGame(welcome: WelcomeWorker): Promise<GameDefinition> {
+    const { module } = this.#options;
+    if (module.reference.sha256 === welcome.game.sha256) return loadGame(module);
+    return Promise.reject(new Error("the run's game is another one by now"));
   }
 
   /** Before the game is loaded: what it writes is handed on, the first copy's lines alone. */
@@ -391,7 +383,7 @@ export class RolloutWorker {
   #mayPlayOn(): boolean {
     const leaseId = this.#connection.current?.lease_id;
     const isVoid = leaseId === undefined || this.#voided.has(leaseId);
-    return isVoid || this.#isOver || this.#connection.mayPlayOn(this.#socket.bufferedBytes);
+    return isVoid || this.#isOver || this.#connection.mayPlayOn();
   }
 
   #tick(): void {

@@ -11,15 +11,15 @@ export type ConnectEffect = { kind: "connect"; delayMs: number };
 
 /** Owned by one connection's state machine. */
 export class ServerLink {
-  readonly hello: Hello;
+  readonly #hello: Hello | null;
   readonly #backOff: BackOff;
   #phase: "away" | "greeting" | "welcome" | "ended" = "away";
   #refusal: string | null = null;
   #reports: GameFailed[] = [];
 
-  /** @param hello sent on every socket. @param random uniform in [0, 1) */
-  constructor(hello: Hello, random: () => number) {
-    this.hello = hello;
+  /** @param hello sent on every socket; null: whoever holds the socket sends it. @param random uniform in [0, 1) */
+  constructor(hello: Hello | null, random: () => number) {
+    this.#hello = hello;
     this.#backOff = new BackOff(random);
   }
 
@@ -35,7 +35,7 @@ export class ServerLink {
   opened(): SendEffect[] {
     this.#phase = "greeting";
     this.#refusal = null;
-    return [{ kind: "send", message: this.hello }];
+    return this.#hello === null ? [] : [{ kind: "send", message: this.#hello }];
   }
 
   /** What the closing of the socket asks for, and why it closed in a sentence; null once all has ended. */

@@ -2,12 +2,21 @@
 
 export interface SocketHandlers {
   opened(): void;
-  received(bytes: Uint8Array): void;
+  received(bytes: Uint8Array<ArrayBuffer>): void;
   closed(code: number, reason: string): void;
 }
 
-/** One connection at a time; owned by one worker. */
-export class Socket {
+/** What a connection needs of its socket. */
+export interface ServerSocket {
+  connect(delayMs: number): void;
+  /** Sends if the socket is open; what is not sent is lost, and the protocol sends it again. */
+  send(bytes: Uint8Array<ArrayBuffer>): void;
+  /** Closes for good; no handler is called any more. */
+  close(): void;
+}
+
+/** One connection at a time; owned by the supervisor, or by whom it relays for. */
+export class Socket implements ServerSocket {
   readonly #url: string;
   readonly #handlers: SocketHandlers;
   #socket: WebSocket | null = null;

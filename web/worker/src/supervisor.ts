@@ -1,10 +1,15 @@
 /** Entry of the supervisor worker. */
 
+import type { GameReference } from "@attract/schema";
+import { fetchModule, type GameModule } from "./game-module.ts";
+import { type SandboxOpener, SandboxThread, type ThreadRole } from "./game-thread.ts";
 import { HostSupervisor } from "./host-supervisor.ts";
-import type { PageToSupervisor } from "./worker-messages.ts";
+import type { PageToSupervisor, SupervisorToPage } from "./worker-messages.ts";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let supervisor: HostSupervisor | null = null;
+/** The newest game's module: the workers of a host play the same one. */
+let newest: { url: string; module: Promise<GameModule> } | null = null;
 
 /** Works on plain http too, where `crypto.randomUUID` does not exist. */
 function randomKey(): string {
@@ -12,21 +17,42 @@ function randomKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+function tell(message: SupervisorToPage, transfer: Transferable[] = []): void {
+  scope.postMessage(message, transfer);
+}
+
+const opener: SandboxOpener = {
+  open: (id, role, ports) => tell({ type: "open_sandbox", id, role }, ports),
+  close: (id) => tell({ type: "close_sandbox", id }),
+};
+
+function moduleOf(base: string, game: GameReference): Promise<GameModule> {
+  if (newest?.url === game.url) return newest.module;
+  const module = fetchModule(base, game);
+  newest = { url: game.url, module };
+  module.catch(() => {
+    if (newest?.module === module) newest = null;
+  });
+  return module;
+}
+
 scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
   const message = event.data;
   switch (message.type) {
-    case "start":
+    case "start": {
+      const { base } = message.identity;
+      const thread = (role: ThreadRole) => (game: GameReference) =>
+        new SandboxThread(role, moduleOf(base, game), opener);
       supervisor = new HostSupervisor({
         identity: message.identity,
         maxWorkers: message.maxWorkers,
-        post: (news) => scope.postMessage(news),
-        createWorker: () =>
-          new Worker(new URL("./rollout.ts", import.meta.url), { type: "module", name: "rollout" }),
-        createCheckWorker: () =>
-          new Worker(new URL("./check-worker.ts", import.meta.url), { type: "module", name: "check" }),
+        post: tell,
+        createWorker: thread("rollout"),
+        createCheckWorker: thread("check"),
         randomKey,
       });
       break;
+    }
     case "set_max_workers":
       supervisor?.setMaxWorkers(message.maxWorkers);
       break;

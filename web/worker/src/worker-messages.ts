@@ -1,9 +1,10 @@
 /** What page, supervisor and rollout workers of one host tell each other. */
 
-import type { Assignment, GameDescription, WelcomeHost } from "@attract/schema";
+import type { GameDescription, WelcomeHost } from "@attract/schema";
 import type { FailureReport } from "./failures.ts";
+import type { ThreadRole } from "./game-thread.ts";
 
-/** Who and where this host is; given by the page, handed on to every worker. */
+/** Who and where this host is; given by the page to its supervisor, and never to a worker, in which a game runs. */
 export interface HostIdentity {
   /** Of the page: every URL derives from it. */
   base: string;
@@ -23,20 +24,34 @@ export type PageToSupervisor =
 export type SupervisorToPage =
   | { type: "status"; status: HostStatus }
   | { type: "reload"; reason: string }
-  | { type: "stopped" };
+  | { type: "stopped" }
+  /** Make a sandbox with a thread in it; its two ports come along. */
+  | { type: "open_sandbox"; id: number; role: ThreadRole }
+  | { type: "close_sandbox"; id: number };
+
+/** Of the socket that the supervisor holds for a worker. */
+export type RelayToRollout =
+  /** The greeting is sent. */
+  | { type: "opened" }
+  | { type: "received"; bytes: Uint8Array<ArrayBuffer> }
+  | { type: "closed"; code: number; reason: string };
+
+export type RolloutToRelay =
+  | { type: "connect"; delayMs: number }
+  | { type: "send"; bytes: Uint8Array<ArrayBuffer> }
+  | { type: "disconnect" };
 
 export type SupervisorToRollout =
   | {
       type: "start";
-      identity: HostIdentity;
       runId: string;
       workerIndex: number;
-      workerKey: string;
       /** The worker before this one hung: say before each game's turn whose it is, for a while. */
       careful: boolean;
     }
-  | { type: "describe"; identity: HostIdentity; game: NonNullable<Assignment["game"]> }
-  | { type: "stop" };
+  | { type: "describe" }
+  | { type: "stop" }
+  | RelayToRollout;
 
 export type RolloutToSupervisor =
   /** At most every 250 ms; `leaseId` null while there is nothing to play. */
@@ -51,7 +66,8 @@ export type RolloutToSupervisor =
   /** The worker is done; `error` null when that is as it should be. It is not started again. */
   | { type: "ended"; error: string | null }
   /** Something of ours broke: the worker may be started again. */
-  | { type: "crashed"; report: FailureReport };
+  | { type: "crashed"; report: FailureReport }
+  | RolloutToRelay;
 
 /** One worker as the page shows it. */
 export interface WorkerStatus {

@@ -20,7 +20,7 @@ export function hangReport(running: Watched, silenceSeconds: number): FailureRep
   const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
   const text =
     `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
-    `the game does not return from create(), start() or update() in ${slots}; a hang leaves no stack`;
+    `the game does not return from create(), start() or update() in ${slots}, or has used up the memory; a hang leaves no stack`;
   return {
     kind: "hang",
     name: "Hang",

@@ -1,9 +1,13 @@
 /** One whole rollout worker in a real Chromium: real inference, a real game module, a socket that only remembers. */
 
-import type { Lease, WelcomeWorker } from "@attract/schema";
+import { type Hello, type Lease, PROTOCOL_VERSION, type WelcomeWorker } from "@attract/schema";
+import { fetchModule } from "@attract/worker/game-module";
+import { PortSocket } from "@attract/worker/port-socket";
 import { RolloutWorker } from "@attract/worker/rollout-worker";
+import { SocketRelay } from "@attract/worker/socket-relay";
 import type { RolloutToSupervisor } from "@attract/worker/worker-messages";
 import { afterEach, beforeEach, expect, vi } from "vitest";
+import "./engine.ts";
 import { lease, SEED } from "./counting-game.ts";
 import { FakeSocket, OpeningSocket } from "./fake-socket.ts";
 import { CARTPOLE_LIKE, goldenOnnx } from "./golden-policy.ts";
@@ -95,25 +99,37 @@ export async function seat(
   fields: Partial<WelcomeWorker> = {},
   careful = false,
 ): Promise<FakeSocket> {
+  const welcomed = welcome(atEachTick, fields);
+  const hello: Hello = {
+    type: "hello",
+    protocol_version: PROTOCOL_VERSION,
+    build: "dev",
+    role: "worker",
+    token: "t",
+    host_id: "0".repeat(32),
+    worker_index: 0,
+    worker_key: "1".repeat(32),
+    max_workers: null,
+    run_id: "run",
+    device: { user_agent: "", hardware_concurrency: 1 },
+  };
   worker = new RolloutWorker({
-    identity: {
-      base: "http://localhost/prefix/",
-      token: "t",
-      hostId: "0".repeat(32),
-      build: "dev",
-      userAgent: "",
-      hardwareConcurrency: 1,
-    },
     runId: "run",
     workerIndex: 0,
-    workerKey: "1".repeat(32),
+    module: await fetchModule(location.href, welcomed.game),
     careful,
+    // Both sides of the port, without the port.
+    openSocket: (handlers) => {
+      const relay = new SocketRelay("ws://localhost/prefix/ws", hello, (message) => socket.heard(message));
+      const socket = new PortSocket((message) => relay.heard(message, performance.now()), handlers);
+      return socket;
+    },
     post: (message) => news.push(message),
   });
   worker.start();
   await until(() => FakeSocket.all.at(-1)?.sent[0]?.type === "hello", "hello");
   const socket = FakeSocket.last;
-  socket.hears(welcome(atEachTick, fields));
+  socket.hears(welcomed);
   return socket;
 }
 

@@ -2,10 +2,7 @@
 
 import type { RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
-import type { GameDefinition } from "attract";
-import { useEffect, useMemo, useState } from "react";
-import { describeError } from "../api/client.ts";
-import { loadGame } from "../game/load-game.ts";
+import { useMemo } from "react";
 import type { Stage } from "../routes.ts";
 import { isOver } from "../state/run-state.ts";
 import { seatsOf } from "../state/seats.ts";
@@ -23,29 +20,13 @@ interface CabinetProps {
 }
 
 export function Cabinet({ run, version, hasWorkers, stage, onStage }: CabinetProps) {
-  const [definition, setDefinition] = useState<GameDefinition | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const reference = run.game_reference;
   // The settings are a new object with every event, the names are not.
   const names = JSON.stringify(seatsOf(run));
   const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
   const drawn = JSON.stringify(run.parameters);
   const parameters = useMemo<RunView["parameters"]>(() => JSON.parse(drawn), [drawn]);
-  const sha256 = reference?.sha256;
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the hash names the module; the object is new with every event
-  useEffect(() => {
-    if (reference === null) return;
-    let isCurrent = true;
-    setError(null);
-    loadGame(reference).then(
-      (loaded) => isCurrent && setDefinition(loaded),
-      (problem: unknown) => isCurrent && setError(problem),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [sha256]);
+  const told = JSON.stringify(run.game_reference);
+  const reference = useMemo<RunView["game_reference"]>(() => JSON.parse(told), [told]);
 
   return (
     <section className="cabinet" aria-label="The game">
@@ -55,23 +36,20 @@ export function Cabinet({ run, version, hasWorkers, stage, onStage }: CabinetPro
           <StageButton stage="play" current={stage} onStage={onStage} text="Play yourself" />
         </Button.Group>
       </div>
-      {definition === null || error !== null ? (
-        <Empty
-          text={error === null ? "Loading the game" : "The game cannot be shown"}
-          detail={error === null ? null : describeError(error).text}
-        />
+      {reference === null ? (
+        <Empty text="Loading the game" />
       ) : stage === "watch" ? (
         <Watch
           key="watch"
           runId={run.run_id}
-          definition={definition}
+          reference={reference}
           seats={seats}
           version={version}
           parameters={parameters}
           waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
         />
       ) : (
-        <Play key="play" definition={definition} parameters={parameters} />
+        <Play key="play" reference={reference} parameters={parameters} />
       )}
     </section>
   );
@@ -102,13 +80,12 @@ function StageButton({
   );
 }
 
-function Empty({ text, detail }: { text: string; detail: string | null }) {
+function Empty({ text }: { text: string }) {
   return (
     <>
       <div className="screen">
         <div className="over">
           <strong>{text}</strong>
-          {detail !== null && <span className="small">{detail}</span>}
         </div>
       </div>
       <div className="hud" />

@@ -1,9 +1,7 @@
 /** The line under the screen: score, best, step; redrawn a few times a second however fast the game runs. */
 
-import type { GameDefinition } from "attract";
-import { ticksPerStep } from "attract/define-game";
-import type { Player } from "attract/page/play";
 import { type ReactNode, type RefObject, useCallback, useEffect, useState } from "react";
+import type { Stage } from "../game/stage.ts";
 import { formatNumber } from "../state/format.ts";
 
 const EVERY_MS = 120;
@@ -16,26 +14,22 @@ export interface Score {
 
 const NOTHING: Score = { score: 0, steps: 0, best: null };
 
-/** The score of a sitting, read from the player a few times a second; `end` is to be called after each episode. */
-export function useScore(
-  player: RefObject<Player | null>,
-  definition: GameDefinition,
-): { score: Score; end: (episodeReturn: number) => void } {
+/** The score of a sitting, read from the stage a few times a second; `end` is to be called after each episode. */
+export function useScore(stage: RefObject<Stage | null>): {
+  score: Score;
+  end: (episodeReturn: number) => void;
+} {
   const [score, setScore] = useState(NOTHING);
   useEffect(() => {
-    const { tickSeconds, secondsPerStep = tickSeconds } = definition;
-    const perStep = ticksPerStep(tickSeconds, secondsPerStep);
     const timer = setInterval(() => {
-      const instance = player.current?.instance;
-      if (instance === undefined) return;
-      const steps = Math.ceil(instance.episodeTicks / perStep);
-      const current = instance.episodeReturns[0];
+      if (stage.current === null) return;
+      const { score: current, steps } = stage.current;
       setScore((old) =>
         old.score === current && old.steps === steps ? old : { ...old, score: current, steps },
       );
     }, EVERY_MS);
     return () => clearInterval(timer);
-  }, [player, definition]);
+  }, [stage]);
   const end = useCallback((episodeReturn: number) => {
     setScore((old) => ({
       ...old,

@@ -1,91 +1,90 @@
 /** Play: the game under your own hands, by keyboard or by buttons on a touch screen. */
 
-import type { RunView } from "@attract/schema";
+import type { GameDescription, GameReference, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
-import { describe, type GameDefinition } from "attract";
-import { drawActions } from "attract/cost";
-import type { Instance } from "attract/instance";
-import { createKeyboard } from "attract/page/keyboard";
-import { beside, createPlayer, type Player } from "attract/page/play";
-import { RandomPlayer } from "attract/random-play";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
-import { KeyRelay } from "../game/key-relay.ts";
-import { drawStill, screenOf } from "../game/screen.ts";
-import { useSampler } from "../hooks/use-sampler.ts";
+import { Stage } from "../game/stage.ts";
 import { formatNumber } from "../state/format.ts";
 import { Hud, useScore } from "./hud.tsx";
 
-type Phase = { name: "ready" } | { name: "playing" } | { name: "over"; episodeReturn: number };
+type Phase =
+  | { name: "loading" }
+  | { name: "ready" }
+  | { name: "playing" }
+  | { name: "over"; episodeReturn: number };
+
+/** Until the game has said what it is. */
+const UNKNOWN: Pick<GameDescription, "keys" | "action"> = {
+  keys: {},
+  action: { kind: "discrete", n: 2, labels: null },
+};
 
 interface PlayProps {
-  definition: GameDefinition;
+  /** The same object as long as the game is. */
+  reference: GameReference;
   /** How each episode's parameters are drawn, as those of training are. */
   parameters: RunView["parameters"];
 }
 
-export function Play({ definition, parameters }: PlayProps) {
+export function Play({ reference, parameters }: PlayProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [keys] = useState(() => new KeyRelay());
   const begin = useRef<() => void>(() => undefined);
-  const [phase, setPhase] = useState<Phase>({ name: "ready" });
+  const [phase, setPhase] = useState<Phase>({ name: "loading" });
+  const mayBegin = phase.name === "ready" || phase.name === "over";
   const [isSlow, setSlow] = useState(false);
+  const speedNow = useRef(1);
+  speedNow.current = isSlow ? 0.5 : 1;
   const [error, setError] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
-  const sampler = useSampler(parameters);
-  const player = useRef<Player | null>(null);
-  const { score, end } = useScore(player, definition);
-  const description = useMemo(() => describe(definition), [definition]);
-  const buttons = useMemo(() => touchKeys(description as never), [description]);
+  const drawn = useRef(parameters);
+  drawn.current = parameters;
+  const stage = useRef<Stage | null>(null);
+  const { score, end } = useScore(stage);
+  const [description, setDescription] = useState<Pick<GameDescription, "keys" | "action">>(UNKNOWN);
+  const buttons = useMemo(() => touchKeys(description), [description]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` begins anew after a failure
   useEffect(() => {
     let isGone = false;
     setError(null);
-    setPhase({ name: "ready" });
+    setPhase({ name: "loading" });
     const element = canvas.current as HTMLCanvasElement;
-    const keyboard = createKeyboard(description, keys);
-    const seed = Math.floor(Math.random() * 2 ** 32);
-    const chance = new RandomPlayer(definition.action, seed);
-    const others = { choose: (instance: Instance) => drawActions(instance, chance) };
-    const made = createPlayer({
-      definition,
-      canvas: screenOf(element),
-      controller: description.num_agents === 1 ? keyboard : beside(keyboard, others),
-      seed,
-      parameters: (episode) => sampler.current.sample(seed, 0, episode, 0),
-      onEpisodeEnd: (instance) => {
-        made.stop();
-        keys.releaseAll();
-        drawStill(element, instance);
-        end(instance.episodeReturns[0]);
-        setPhase({ name: "over", episodeReturn: instance.episodeReturns[0] });
+    const made = new Stage({
+      reference,
+      canvas: element,
+      player: "keys",
+      parameters: drawn.current,
+      onOpened: (opened) => {
+        setDescription(opened);
+        setPhase({ name: "ready" });
+      },
+      onEpisodeEnd: ({ episodeReturn }) => {
+        end(episodeReturn);
+        setPhase({ name: "over", episodeReturn });
       },
       onError: (problem) => isGone || setError(problem),
     });
-    player.current = made;
+    made.tell({ type: "speed", speed: speedNow.current });
+    stage.current = made;
     begin.current = () => {
       setPhase({ name: "playing" });
       made.start();
     };
-    try {
-      drawStill(element, made.instance);
-    } catch (problem) {
-      setError(problem);
-    }
     frame.current?.focus({ preventScroll: true });
     return () => {
       isGone = true;
-      made.stop();
-      keyboard.dispose();
+      made.close();
     };
-  }, [definition, description, keys, end, attempt]);
+  }, [reference, end, attempt]);
 
   useEffect(() => {
-    if (player.current !== null) player.current.speed = isSlow ? 0.5 : 1;
+    stage.current?.tell({ type: "speed", speed: isSlow ? 0.5 : 1 });
   }, [isSlow]);
+
+  useEffect(() => stage.current?.tell({ type: "parameters", parameters }), [parameters]);
 
   useEffect(() => {
     const isOurs = (event: KeyboardEvent) => {
@@ -100,11 +99,11 @@ export function Play({ definition, parameters }: PlayProps) {
       const isStart = event.code === "Enter" || event.code === "Space";
       if (!isKey && !(isStart && event.target === frame.current)) return;
       event.preventDefault();
-      keys.pass("keydown", event);
-      if (phase.name !== "playing" && !event.repeat) begin.current();
+      if (!event.repeat) stage.current?.tell({ type: "press", code: event.code });
+      if (mayBegin && !event.repeat) begin.current();
     };
-    const up = (event: KeyboardEvent) => keys.pass("keyup", event);
-    const drop = () => keys.releaseAll();
+    const up = (event: KeyboardEvent) => stage.current?.tell({ type: "release", code: event.code });
+    const drop = () => stage.current?.tell({ type: "release_all" });
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", up);
     window.addEventListener("blur", drop);
@@ -113,7 +112,7 @@ export function Play({ definition, parameters }: PlayProps) {
       window.removeEventListener("keyup", up);
       window.removeEventListener("blur", drop);
     };
-  }, [description, keys, phase.name]);
+  }, [description, mayBegin]);
 
   const names = Object.keys(description.keys).map(nameOfKey).join("  ");
   return (
@@ -129,6 +128,11 @@ export function Play({ definition, parameters }: PlayProps) {
         data-phase={phase.name}
       >
         <canvas ref={canvas} role="img" aria-label="The game, played by you" />
+        {error === null && phase.name === "loading" && (
+          <div className="over">
+            <strong>Loading the game</strong>
+          </div>
+        )}
         {error !== null ? (
           <div className="over" role="alert">
             <strong>The game broke</strong>
@@ -136,14 +140,12 @@ export function Play({ definition, parameters }: PlayProps) {
             <Button onClick={() => setAttempt(attempt + 1)}>Try again</Button>
           </div>
         ) : (
-          phase.name !== "playing" && (
+          mayBegin && (
             <div className="over">
               <strong>
-                {phase.name === "ready" ? "Your turn" : `Score ${formatNumber(phase.episodeReturn)}`}
+                {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
               </strong>
-              <Button onClick={() => begin.current()}>
-                {phase.name === "ready" ? "Play" : "Play again"}
-              </Button>
+              <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
               <span className="small">{names === "" ? "This game names no keys." : `Keys: ${names}`}</span>
             </div>
           )
@@ -162,31 +164,31 @@ export function Play({ definition, parameters }: PlayProps) {
           {isSlow ? "½×" : "1×"}
         </Button>
       </Hud>
-      <TouchKeys buttons={buttons} keys={keys} onPress={() => phase.name !== "playing" && begin.current()} />
+      <TouchKeys buttons={buttons} stage={stage} onPress={() => mayBegin && begin.current()} />
     </>
   );
 }
 
 interface TouchKeysProps {
   buttons: readonly TouchKey[];
-  keys: KeyRelay;
+  stage: RefObject<Stage | null>;
   onPress: () => void;
 }
 
 /** One button per action; arrows lie as on a gamepad. Shown where there is a finger instead of a keyboard. */
-function TouchKeys({ buttons, keys, onPress }: TouchKeysProps) {
+function TouchKeys({ buttons, stage, onPress }: TouchKeysProps) {
   const [down, setDown] = useState<string | null>(null);
   if (buttons.length === 0) return null;
   const isPad =
     buttons.some((button) => button.place === "up" || button.place === "down") &&
     buttons.every((button) => button.place !== null);
   const press = (button: TouchKey) => {
-    keys.press(button.codes[0]);
+    stage.current?.tell({ type: "press", code: button.codes[0] });
     setDown(button.codes[0]);
     onPress();
   };
   const release = (button: TouchKey) => {
-    keys.release(button.codes[0]);
+    stage.current?.tell({ type: "release", code: button.codes[0] });
     setDown(null);
   };
   return (

@@ -1,15 +1,12 @@
 /** Watch: the newest policy plays on the page, and takes over newer versions between episodes. */
 
-import type { RunView } from "@attract/schema";
+import type { GameReference, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
-import { describe, type GameDefinition } from "attract";
 import type { EndReason } from "attract/instance";
-import { createPlayer, type Player } from "attract/page/play";
 import { useEffect, useRef, useState } from "react";
 import { ApiError, describeError } from "../api/client.ts";
 import { NewestPolicy } from "../game/newest-policy.ts";
-import { drawStill, screenOf } from "../game/screen.ts";
-import { useSampler } from "../hooks/use-sampler.ts";
+import { Stage } from "../game/stage.ts";
 import { Hud, Item, useScore } from "./hud.tsx";
 
 const SPEEDS = [1, 2, 4];
@@ -19,7 +16,8 @@ const REST_MS = 900;
 
 interface WatchProps {
   runId: string;
-  definition: GameDefinition;
+  /** The same object as long as the game is. */
+  reference: GameReference;
   /** Id of the policy that plays each agent; empty: one plays them all. The same array as long as the run is. */
   seats: readonly string[];
   /** The newest version that can be had; null: none. */
@@ -30,31 +28,46 @@ interface WatchProps {
   waitingFor: "workers" | "learner" | "nothing";
 }
 
-export function Watch({ runId, definition, seats, version, parameters, waitingFor }: WatchProps) {
+export function Watch({ runId, reference, seats, version, parameters, waitingFor }: WatchProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const player = useRef<Player | null>(null);
+  const stage = useRef<Stage | null>(null);
   const newest = useRef(version);
   newest.current = version;
-  const sampler = useSampler(parameters);
+  const drawn = useRef(parameters);
+  drawn.current = parameters;
   const hasPolicy = version !== null;
   const [shown, setShown] = useState(-1);
   const [end, setEnd] = useState<EndReason | null>(null);
   const [speed, setSpeed] = useState(1);
+  const speedNow = useRef(speed);
+  speedNow.current = speed;
   const [isPaused, setPaused] = useState(() => matchMedia("(prefers-reduced-motion: reduce)").matches);
   const pausedNow = useRef(isPaused);
   pausedNow.current = isPaused;
   const resume = useRef<() => void>(() => undefined);
   const [attempt, setAttempt] = useState(0);
   const [error, setError] = useState<unknown>(null);
-  const { score, end: endScore } = useScore(player, definition);
+  const { score, end: endScore } = useScore(stage);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` begins anew after a failure
   useEffect(() => {
     let isGone = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const element = canvas.current as HTMLCanvasElement;
-    const actor = new NewestPolicy(runId, describe(definition) as never, seats);
-    const seed = Math.floor(Math.random() * 2 ** 32);
+    const made = new Stage({
+      reference,
+      canvas: element,
+      player: "policy",
+      parameters: drawn.current,
+      onEpisodeEnd: ({ reason, episodeReturn }) => {
+        setEnd(reason);
+        endScore(episodeReturn);
+        resume.current = () => undefined;
+        timer = setTimeout(goOn, REST_MS);
+      },
+      onError: (problem) => isGone || setError(problem),
+    });
+    const actor = new NewestPolicy(runId, made, seats);
     const renew = async () => {
       if (newest.current !== null) await actor.renew(newest.current);
       if (!isGone) setShown(actor.version);
@@ -68,32 +81,8 @@ export function Watch({ runId, definition, seats, version, parameters, waitingFo
       if (pausedNow.current) resume.current = () => made.start();
       else made.start();
     };
-    const made = createPlayer({
-      definition,
-      canvas: screenOf(element),
-      controller: { choose: (instance, begins) => actor.act(instance, begins) },
-      seed,
-      parameters: (episode) => sampler.current.sample(seed, 0, episode, 0),
-      onEpisodeEnd: (instance) => {
-        made.stop();
-        draw();
-        setEnd(instance.endReason);
-        endScore(instance.episodeReturns[0]);
-        resume.current = () => undefined;
-        timer = setTimeout(goOn, REST_MS);
-      },
-      onError: (problem) => isGone || setError(problem),
-      onDrawError: (problem) => isGone || setError(problem),
-    });
-    const draw = () => {
-      try {
-        drawStill(element, made.instance);
-      } catch (problem) {
-        setError(problem);
-      }
-    };
-    player.current = made;
-    draw();
+    made.tell({ type: "speed", speed: speedNow.current });
+    stage.current = made;
     const begin = () => {
       renew().then(
         () => {
@@ -114,22 +103,23 @@ export function Watch({ runId, definition, seats, version, parameters, waitingFo
     return () => {
       isGone = true;
       clearTimeout(timer);
-      made.stop();
+      made.close();
       resume.current = () => undefined;
-      void actor.close();
     };
-  }, [runId, definition, seats, endScore, hasPolicy, attempt]);
+  }, [runId, reference, seats, endScore, hasPolicy, attempt]);
+
+  useEffect(() => stage.current?.tell({ type: "parameters", parameters }), [parameters]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
     setSpeed(next);
-    if (player.current !== null) player.current.speed = next;
+    stage.current?.tell({ type: "speed", speed: next });
   };
   const changePaused = () => {
     if (isPaused) resume.current();
     else {
-      player.current?.stop();
-      const stopped = player.current;
+      stage.current?.stop();
+      const stopped = stage.current;
       resume.current = () => stopped?.start();
     }
     setPaused(!isPaused);
@@ -177,7 +167,7 @@ function HudButton({ text, label, onClick }: { text: string; label: string; onCl
 /** What stands on the screen while no policy plays. */
 function Before({ hasPolicy, waitingFor }: { hasPolicy: boolean; waitingFor: WatchProps["waitingFor"] }) {
   const [title, text] = hasPolicy
-    ? ["Loading the policy", "It runs in this page, as it will in your game."]
+    ? ["Loading the policy", "It runs in this browser, as it will in your game."]
     : BEFORE[waitingFor];
   return (
     <div className="over">

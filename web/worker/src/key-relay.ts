@@ -1,12 +1,10 @@
-/** Keys from the keyboard and from buttons on the screen, as one source for the SDK's keyboard controller. */
+/** Keys that are told of, from a keyboard or from buttons on the screen, as one source for the SDK's keyboard controller. */
 
 import type { KeyTarget } from "attract/page/keyboard";
 
-/** What a button on the screen knows of a key. */
-type KeyLike = Pick<KeyboardEvent, "code" | "repeat" | "ctrlKey" | "metaKey" | "altKey" | "preventDefault">;
 type Listener = (event: never) => void;
 
-/** Listened to by a keyboard controller; told by whoever hears keys. Owned by the component that plays. */
+/** Listened to by a keyboard controller; told by whoever hears keys. Owned by the stage that is played on. */
 export class KeyRelay implements KeyTarget {
   readonly #listeners = new Map<string, Set<Listener>>();
 
@@ -19,12 +17,6 @@ export class KeyRelay implements KeyTarget {
     this.#listeners.get(type)?.delete(listener);
   }
 
-  /** A key of the keyboard. */
-  pass(type: "keydown" | "keyup", event: KeyLike): void {
-    this.#tell(type, event);
-  }
-
-  /** A button that stands for the key `code`. */
   press(code: string): void {
     this.#tell("keydown", keyOf(code));
   }
@@ -38,12 +30,13 @@ export class KeyRelay implements KeyTarget {
     this.#tell("blur", undefined);
   }
 
-  #tell(type: string, event: KeyLike | undefined): void {
+  #tell(type: string, event: ReturnType<typeof keyOf> | undefined): void {
     for (const listener of this.#listeners.get(type) ?? []) listener(event as never);
   }
 }
 
-function keyOf(code: string): KeyLike {
+/** As much of an event as a keyboard controller looks at. */
+function keyOf(code: string) {
   return {
     code,
     repeat: false,

@@ -1,23 +1,23 @@
-/** Entry of a worker that checks one game and says what it found. */
+/** A thread of the sandbox that checks its game and says what it found. */
 
 import type { CheckGame, GameChecked } from "@attract/schema";
 import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
 import { NOWHERE, reportOf } from "./failures.ts";
-import { type CheckNews, type CheckOrder, failedCheck } from "./game-checker.ts";
+import { type CheckNews, failedCheck } from "./game-checker.ts";
+import type { GameModule } from "./game-module.ts";
 import { loadGame } from "./load-game.ts";
 
-const scope = self as unknown as DedicatedWorkerGlobalScope;
-const post = (news: CheckNews): void => scope.postMessage(news);
+type Post = (news: CheckNews) => void;
+
 /** Of a finding's texts and of how many there may be: the wire's limits. */
 const MOST_CHARACTERS = 5_000;
 const MOST_FINDINGS = 200;
 
-async function check({ identity, order }: CheckOrder): Promise<GameChecked> {
+async function check(order: CheckGame, module: GameModule, post: Post): Promise<GameChecked> {
   const { game } = order;
   const now = performance.now.bind(performance);
   const began = now();
-  const text = await (await fetch(new URL(game.url, identity.base))).text();
   // A game that is played some ten thousand steps may have as much to say.
   for (const level of ["debug", "log", "info", "warn", "error"] as const) console[level] = () => undefined;
   const calls = new ForbiddenCalls(game.url);
@@ -25,7 +25,7 @@ async function check({ identity, order }: CheckOrder): Promise<GameChecked> {
   calls.watch();
   let definition: Awaited<ReturnType<typeof loadGame>>;
   try {
-    definition = await loadGame(identity.base, game);
+    definition = await loadGame(module);
   } catch (error) {
     calls.restore();
     const report = reportOf(error, NOWHERE, "load");
@@ -34,7 +34,7 @@ async function check({ identity, order }: CheckOrder): Promise<GameChecked> {
   const report = checkGame(definition, {
     now,
     budgetMilliseconds: order.budget_seconds * 1000,
-    module: { name: game.url, text },
+    module: { name: game.url, text: module.text },
     calls,
     onPhase: (phase) => post({ type: "phase", phase }),
   });
@@ -70,11 +70,10 @@ function clip(text: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
 }
 
-async function answer(message: CheckOrder): Promise<void> {
+async function answer(order: CheckGame, module: GameModule, post: Post): Promise<void> {
   try {
-    post({ type: "checked", answer: await check(message) });
+    post({ type: "checked", answer: await check(order, module, post) });
   } catch (error) {
-    const order: CheckGame = message.order;
     const text = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
     post({
       type: "checked",
@@ -83,6 +82,10 @@ async function answer(message: CheckOrder): Promise<void> {
   }
 }
 
-scope.onmessage = (event: MessageEvent<CheckOrder>) => void answer(event.data);
-// What a game leaves behind, such as a promise nobody waits for, is no fault of the check.
-scope.addEventListener("unhandledrejection", (event) => event.preventDefault());
+/** Does the check that is ordered through `port`. */
+export function serveCheck(port: MessagePort, module: GameModule): void {
+  port.onmessage = (event: MessageEvent<CheckGame>) =>
+    void answer(event.data, module, (news) => port.postMessage(news));
+  // What a game leaves behind, such as a promise nobody waits for, is no fault of the check.
+  addEventListener("unhandledrejection", (event) => event.preventDefault());
+}

@@ -1,0 +1,143 @@
+/** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here. */
+
+import type { GameReference, RunView } from "@attract/schema";
+import { fetchModule } from "@attract/worker/game-module";
+import { SandboxThread } from "@attract/worker/game-thread";
+import { fetchEngine, SandboxFrames } from "@attract/worker/sandbox-frames";
+import type { PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage-messages";
+import { serverUrl } from "../api/client.ts";
+
+/** More would cost a phone's battery for nothing anyone sees. */
+const MAX_PIXEL_RATIO = 2;
+/** A game that has not answered for so long hangs; at first it has to be loaded too. */
+const HANG_MS = 5_000;
+const LOAD_MS = 30_000;
+
+let frames: SandboxFrames | null = null;
+
+export interface StageOptions {
+  reference: GameReference;
+  canvas: HTMLCanvasElement;
+  player: StagePlayer;
+  parameters?: RunView["parameters"];
+  onOpened?(description: Extract<StageToPage, { type: "opened" }>["description"]): void;
+  onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;
+  /** The game, or what runs it, failed; unless it only could not draw itself, the stage has ended. */
+  onError(error: Error): void;
+}
+
+/** Owned by the component that shows it; `close` ends the game, whatever it does. */
+export class Stage {
+  score = 0;
+  steps = 0;
+  readonly #options: StageOptions;
+  readonly #thread: SandboxThread;
+  #handle = 0;
+  /** When the frame was asked for that has not come yet. */
+  #askedAt: number | null = null;
+  #isLoaded = false;
+  #isOver = false;
+  #lastNow = 0;
+  #policyReady: ((error: string | null) => void) | null = null;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    const { reference, player, parameters = {} } = options;
+    frames ??= new SandboxFrames(serverUrl("."));
+    this.#thread = new SandboxThread("stage", fetchModule(serverUrl(".").href, reference), frames);
+    this.#thread.onmessage = ({ data }: MessageEvent<StageToPage>) => this.#heard(data);
+    this.#thread.onerror = ({ message }) => this.#fail(message);
+    const seed = Math.floor(Math.random() * 2 ** 32);
+    this.tell({ type: "open", player, seed, parameters });
+    this.#handle = requestAnimationFrame(this.#onFrame);
+  }
+
+  tell(message: PageToStage): void {
+    this.#thread.postMessage(message);
+  }
+
+  start(): void {
+    this.tell({ type: "start" });
+  }
+
+  stop(): void {
+    this.tell({ type: "stop" });
+  }
+
+  /** Plays with these models from now on. Raises Error when the engine cannot use them. */
+  async setPolicy(version: number, models: Uint8Array[], seats: readonly number[]): Promise<void> {
+    const engine = await fetchEngine();
+    const error = await new Promise<string | null>((resolve) => {
+      this.#policyReady = resolve;
+      this.tell({ type: "policy", version, models, seats, engine });
+    });
+    if (error !== null) throw new Error(error);
+  }
+
+  close(): void {
+    this.#isOver = true;
+    cancelAnimationFrame(this.#handle);
+    this.#thread.terminate();
+  }
+
+  readonly #onFrame = (now: number): void => {
+    this.#handle = requestAnimationFrame(this.#onFrame);
+    // While the page was hidden there were no frames, and a picture may be on its way.
+    const wasAway = now - this.#lastNow > 1000;
+    this.#lastNow = now;
+    if (this.#askedAt !== null) {
+      if (wasAway) this.#askedAt = now;
+      const limitMs = this.#isLoaded ? HANG_MS : LOAD_MS;
+      if (now - this.#askedAt > limitMs) this.#fail(`The game did not come back within ${limitMs / 1000} s.`);
+      return;
+    }
+    const { canvas } = this.#options;
+    this.#askedAt = now;
+    this.tell({
+      type: "frame",
+      now,
+      width: canvas.clientWidth,
+      height: canvas.clientHeight,
+      pixelRatio: Math.min(window.devicePixelRatio || 1, MAX_PIXEL_RATIO),
+    });
+  };
+
+  /** What a game says of itself is shown as text or as a picture, and believed in nothing else. */
+  #heard(message: StageToPage): void {
+    if (this.#isOver) return;
+    switch (message?.type) {
+      case "opened":
+        this.#isLoaded = true;
+        this.#options.onOpened?.(message.description);
+        break;
+      case "picture":
+        this.#askedAt = null;
+        this.score = Number(message.score);
+        this.steps = Number(message.steps);
+        if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
+        break;
+      case "episode_end":
+        this.#options.onEpisodeEnd?.(message);
+        break;
+      case "policy_ready":
+        this.#policyReady?.(message.error);
+        break;
+      case "failed":
+        if (message.isOver) this.#fail(String(message.text));
+        else this.#options.onError(new Error(String(message.text)));
+        break;
+    }
+  }
+
+  #fail(text: string): void {
+    if (this.#isOver) return;
+    this.close();
+    this.#options.onError(new Error(text));
+  }
+}
+
+function show(canvas: HTMLCanvasElement, bitmap: ImageBitmap): void {
+  if (canvas.width !== bitmap.width) canvas.width = bitmap.width;
+  if (canvas.height !== bitmap.height) canvas.height = bitmap.height;
+  canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
+}

@@ -1,0 +1,31 @@
+/** What a page and the stage of one game in its sandbox tell each other: pictures come out, keys and policies go in. */
+
+import type { GameDescription, RunView } from "@attract/schema";
+import type { EndReason } from "attract/instance";
+
+/** Who plays: chance, a person's keys, or a policy, which is sent. */
+export type StagePlayer = "chance" | "keys" | "policy";
+
+export type PageToStage =
+  /** First, and once. Nothing moves before `start`. */
+  | { type: "open"; player: StagePlayer; seed: number; parameters: RunView["parameters"] }
+  /** The page draws next: how large, in CSS pixels, and how many of the screen's go on one. `now` in milliseconds. */
+  | { type: "frame"; now: number; width: number; height: number; pixelRatio: number }
+  | { type: "start" }
+  | { type: "stop" }
+  | { type: "speed"; speed: number }
+  /** How the next episodes' parameters are drawn. */
+  | { type: "parameters"; parameters: RunView["parameters"] }
+  | { type: "press" | "release"; code: string }
+  | { type: "release_all" }
+  /** Play with these from now on. @see NewestPolicy for `seats` */
+  | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
+
+export type StageToPage =
+  | { type: "opened"; description: GameDescription }
+  /** Answers each `frame`; null: nothing has changed. */
+  | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
+  | { type: "episode_end"; reason: EndReason | null; episodeReturn: number }
+  | { type: "policy_ready"; version: number; error: string | null }
+  /** `isOver`: nothing comes any more. */
+  | { type: "failed"; text: string; isOver: boolean };
