@@ -275,6 +275,9 @@ class _Worker:
         shape = (horizon, len(slots))
         observation = (1000.0 * slots[None, :] + steps[:, None]).astype(np.float32)[..., None]
         zeros = np.zeros(shape, np.float32)
+        # The last reward makes an episode come to what it is to return.
+        rewards = zeros + np.float32(1)
+        rewards[ends] = self._fleet.episode_return - (EPISODE_STEPS - 1)
         flags = np.zeros(shape, np.uint8)
         episodes = [
             self._episode(int(slot), int(first + step) // EPISODE_STEPS, int(step))
@@ -293,7 +296,7 @@ class _Worker:
             action=from_numpy(np.zeros(shape, np.int32)),
             log_prob=from_numpy(zeros - np.float32(np.log(2))),
             value=from_numpy(zeros),
-            reward=from_numpy(zeros + np.float32(1)),
+            reward=from_numpy(rewards),
             terminated=from_numpy((flags + ends[:, None]).astype(np.uint8)),
             truncated=from_numpy(flags),
             valid=from_numpy(flags + np.uint8(1)),

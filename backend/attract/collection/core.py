@@ -98,6 +98,7 @@ class CollectionCore:
             leases_open=len(state.book),
             leases_lapsed=state.book.num_lapsed,
             blocks_refused=refused,
+            conduct=state.conduct,
         )
 
     def next_deadline(self) -> float | None:

@@ -21,6 +21,7 @@ from attract.collection.gate import FleetGate
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.orders import lease_message, welcome_message
+from attract.collection.plausibility import GameLimits, Plausibility
 from attract.collection.reports import FailureCount
 from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
@@ -36,7 +37,11 @@ class Described:
         self.description = description
         self.target = config.batch_target(description)
         self.seating = config.seating(description)
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
+        limits = GameLimits(
+            description.num_agents, description.ticks_per_step, config.most_episode_steps(description)
+        )
+        plausibility = Plausibility(limits, config.horizon)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), plausibility)
         self.counts_at_arrival = config.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.slots_per_worker(description))
