@@ -121,7 +121,10 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
         {worker.left_out !== null && (
           <>
             <span className="soft">: {worker.left_out}</span>{" "}
-            <button type="button" onClick={() => void api.letIn(runId, worker.identity).catch(() => undefined)}>
+            <button
+              type="button"
+              onClick={() => void api.letIn(runId, worker.identity).catch(() => undefined)}
+            >
               Let in again
             </button>
           </>
