@@ -31,7 +31,7 @@ def invited() -> DrivenCore:
     return driven
 
 
-def test_hostile_07_a_stranger_that_stays_wrong_is_left_out_with_the_reason() -> None:
+def test_hostile_07_C7_a_stranger_that_stays_wrong_is_left_out_with_the_reason() -> None:
     driven = invited()
     refuse(driven, 11, 2)
     assert left_out(driven) == [None, None]
@@ -98,7 +98,7 @@ def test_hostile_07_a_version_that_the_learner_has_forgotten_is_nobodys_lie() ->
     assert left_out(driven) == [None, None]
 
 
-def test_R9_where_nobody_can_be_confirmed_nobody_is_blamed_and_the_run_pauses() -> None:
+def test_hostile_07_C7_where_nobody_can_be_confirmed_nobody_is_blamed_and_the_run_pauses() -> None:
     driven = DrivenCore.started(schedule="sync")
     for update in range(3):
         assert not driven.core.paused, update

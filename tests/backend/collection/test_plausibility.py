@@ -113,7 +113,7 @@ LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_hostile_08_what_cannot_have_happened_is_refused_by_the_name_of_its_field(lie: str) -> None:
+def test_hostile_08_S2_T2_what_cannot_have_happened_is_refused_by_the_name_of_its_field(lie: str) -> None:
     change, field = LIES[lie]
     one = Plausibility(GameLimits(1, 2, LIMIT), HORIZON)
     # The second lie of a cheat that goes on: the eighth segment is the second one of its lease.
