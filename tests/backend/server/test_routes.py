@@ -57,6 +57,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/join",
         "/api/runs/{run_id}/pause",
         "/api/runs/{run_id}/resume",
+        "/api/runs/{run_id}/let-in",
         "/api/runs/{run_id}/stop",
     } | ({"/api/runs"} & admins)
 
