@@ -89,7 +89,7 @@ class FakeWorker:
     breaks: bool = False
     """Whether agents but the first end after 3 steps of each episode and come back after 2 more (E9)."""
     draws_returns: bool = False
-    """Whether an episode's returns come from its own random stream (rule C5), instead of naming its game."""
+    """Whether an episode's returns come from its own random stream (C5); its last reward makes up for it."""
     first_observation: float | None = None
     """Replaces every observation's first element (to send something bad)."""
     welcome: WelcomeWorker | None = None
@@ -258,6 +258,11 @@ class FakeWorker:
                 "executed_ticks": from_numpy((valid * description.ticks_per_step).astype(np.uint16)),
                 "log_prob": from_numpy((valid * -np.log(description.action.n)).astype(np.float32)),
             }
+        if self.draws_returns:
+            for step, column in zip(end_step.tolist(), end_column.tolist(), strict=True):
+                slot, last = slots[column], first_step + step
+                drawn = self._returns(slot // agents, last, lease.seed)[slot % agents]
+                rewards[step, column] = drawn - self._counted(slot % agents, last) + last
         finals = None
         if len(end_step):
             finals = FinalObservations(
@@ -320,11 +325,7 @@ class FakeWorker:
     def _result(self, instance_id: int, last_step: int, step: int, seed: Seed) -> EpisodeResult:
         assert self.welcome is not None
         episode = last_step // self.episode_steps
-        agents = self.welcome.description.num_agents
-        returns = [float(instance_id)] * agents
-        if self.draws_returns:
-            words = sequential_words(seed, "game", episode=episode, instance=instance_id, count=agents)
-            returns = uniforms(words).tolist()
+        returns = self._returns(instance_id, last_step, seed)
         return EpisodeResult(
             instance_id=instance_id,
             episode=episode,
@@ -334,6 +335,22 @@ class FakeWorker:
             length_ticks=self.episode_steps * self.welcome.description.ticks_per_step,
             end_reason="cut" if episode == 0 else "time_limit",
         )
+
+    def _returns(self, instance_id: int, last_step: int, seed: Seed) -> list[float]:
+        """What each agent's rewards of the episode that ends there come to."""
+        assert self.welcome is not None
+        agents = self.welcome.description.num_agents
+        if self.draws_returns:
+            episode = last_step // self.episode_steps
+            words = sequential_words(seed, "game", episode=episode, instance=instance_id, count=agents)
+            return uniforms(words).tolist()
+        return [float(self._counted(agent, last_step)) for agent in range(agents)]
+
+    def _counted(self, agent: int, last_step: int) -> int:
+        """The sum of the numbers of an episode's steps in which an agent takes part."""
+        first = last_step - last_step % self.episode_steps
+        away = range(first + 3, min(first + 5, last_step + 1)) if self.breaks and agent > 0 else range(0)
+        return sum(range(first, last_step + 1)) - sum(away)
 
     def _close(self, lease: Lease) -> RolloutClose:
         slots = self.slot_ids

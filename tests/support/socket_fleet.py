@@ -296,6 +296,9 @@ class _Worker:
             log_prob, value = self._model.judge(observation)
             # After an episode's last step nothing is worth anything (rule E4).
             bootstrap = np.where(ends[-1], np.float32(0), self._model.judge(after)[1])
+        # The last reward makes an episode come to what it is to return.
+        rewards = zeros + np.float32(1)
+        rewards[ends] = self._fleet.episode_return - (EPISODE_STEPS - 1)
         flags = np.zeros(shape, np.uint8)
         episodes = [
             self._episode(int(slot), int(first + step) // EPISODE_STEPS, int(step))
@@ -314,7 +317,7 @@ class _Worker:
             action=from_numpy(np.zeros(shape, np.int32)),
             log_prob=from_numpy(log_prob),
             value=from_numpy(value),
-            reward=from_numpy(zeros + np.float32(1)),
+            reward=from_numpy(rewards),
             terminated=from_numpy((flags + ends[:, None]).astype(np.uint8)),
             truncated=from_numpy(flags),
             valid=from_numpy(flags + np.uint8(1)),

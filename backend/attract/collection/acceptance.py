@@ -9,6 +9,7 @@ from attract.collection.batches import AcceptedBlock, Pool
 from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
+from attract.collection.plausibility import Plausibility
 from attract.collection.rows import RowAllocator
 from attract.collection.seating import Seating
 from attract.schema.episodes import Episodes
@@ -30,9 +31,17 @@ class Fresh:
 class Acceptance:
     """Judges blocks, and owns the store's rows and the two pools. Used by the core alone."""
 
-    def __init__(self, book: LeaseBook, seating: Seating, capacity: int) -> None:
+    def __init__(
+        self,
+        book: LeaseBook,
+        seating: Seating,
+        capacity: int,
+        plausibility: Plausibility | None = None,
+    ) -> None:
+        """`plausibility`: looks at what training leases give; None: nothing does."""
         self._book = book
         self._seating = seating
+        self._plausibility = plausibility
         self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
@@ -57,7 +66,8 @@ class Acceptance:
     def offer(self, worker: Worker, block: Block, fresh: Fresh) -> Verdict:
         """Accept the whole block, taking its rows, or refuse it with a reason.
 
-        Raises: ProtocolError: when the slots, segment or version named are not those of the open lease.
+        Raises: ProtocolError: when the slots, segment or version named are not those of the open lease, or
+            what it tells does not fit what its worker sent before.
         """
         lease = self._book.get(block.lease_id)
         if lease is None:
@@ -72,6 +82,9 @@ class Acceptance:
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
+                # Hosts of the admin's own are spot-checked (rule C7): their blocks cost what they did.
+                if self._plausibility is not None and lease.is_strangers_play:
+                    self._plausibility.check(lease, block, columns)
                 received[columns] = True
                 lease.remaining -= count
                 self.rows.reserved -= count
@@ -87,6 +100,8 @@ class Acceptance:
         if lease is not None:
             columns = _int64(block.slot_id.data) - lease.first_slot
             lease.received[block.segment_index, columns] = False
+            if self._plausibility is not None:
+                self._plausibility.forget(lease.worker_id)
             lease.remaining += len(columns)
             self.rows.reserved += len(columns)
 

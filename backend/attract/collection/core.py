@@ -113,6 +113,7 @@ class CollectionCore:
             leases_open=len(state.book),
             leases_lapsed=state.book.num_lapsed,
             blocks_refused=refused,
+            conduct=state.conduct,
         )
 
     def standing(self) -> Standing:

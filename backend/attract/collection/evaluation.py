@@ -23,6 +23,8 @@ class Evaluation:
     """Indices not leased, ascending."""
     share: int = 0
     """Episodes per lease, fixed when the first is issued."""
+    confirmed: bool = True
+    """Whether workers of the admin's own alone play it."""
     _leased: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _results: dict[int, EpisodeResult] = field(default_factory=dict[int, EpisodeResult])
 
@@ -73,6 +75,7 @@ class Evaluation:
             return_std=float(returns.std()),
             length_mean=float(np.mean([one.length_steps for one in results])),
             deterministic=self.deterministic,
+            confirmed=self.confirmed,
             agent_return_means=by_agent.mean(axis=0).tolist() if by_agent.shape[1] > 1 else [],
         )
         return EvaluationDone(view, results)

@@ -290,6 +290,15 @@ class Fleet:
         """Whether a worker that is not of a host of the admin's own ever came."""
         return self._has_guests
 
+    @property
+    def has_own_workers(self) -> bool:
+        """Whether a worker of the admin's own is here, or may come back to its socket."""
+        return any(
+            one.tier == "local" and not one.broken and not one.away
+            for one in self.workers.values()
+            if one.connection_id is not None or one.worker_key in self._returning
+        )
+
     def hosts_of_several(self) -> set[str]:
         """Ids of the hosts with more than one connected worker: those share its cores."""
         counts = Counter(one.host.host_id for one in self.connected())
@@ -304,8 +313,17 @@ class Fleet:
         own = [one for one in self.workers.values() if one.host is host and one.worker_index == worker_index]
         return own[-1] if own else None
 
-    def view(self, now: float, *, leases_open: int, leases_lapsed: int, blocks_refused: int) -> FleetView:
-        """The fleet as the dashboard shows it."""
+    def view(
+        self,
+        now: float,
+        *,
+        leases_open: int,
+        leases_lapsed: int,
+        blocks_refused: int,
+        conduct: Conduct | None = None,
+    ) -> FleetView:
+        """The fleet as the dashboard shows it; `conduct` knows who is left out, and why."""
+        conduct = Conduct() if conduct is None else conduct
         hosts: list[HostView] = []
         total = 0.0
         for host in sorted(self.hosts.values(), key=lambda one: one.order):
@@ -313,7 +331,7 @@ class Fleet:
             for worker in self.workers.values():
                 gone = worker.disconnected_at
                 if worker.host is host and not (gone is not None and now - gone > GONE_SHOWN_SECONDS):
-                    workers.append(_view_worker(worker, now))
+                    workers.append(_view_worker(worker, now, conduct.reason(worker.identity)))
                     total += workers[-1].steps_per_second
             if host.connection_id is not None or workers:
                 workers.sort(key=lambda one: (one.worker_index, one.worker_id))
@@ -323,6 +341,7 @@ class Fleet:
                         tier=host.tier,
                         user_agent=host.user_agent,
                         hidden=host.hidden,
+                        identity=host.identity,
                         workers=workers,
                     )
                 )
@@ -356,9 +375,11 @@ def _identity(host_id: str, tier: Tier, identity: str) -> str:
     return host_id if tier == "local" or not identity else identity
 
 
-def _view_worker(worker: Worker, now: float) -> WorkerView:
+def _view_worker(worker: Worker, now: float, left_out: str | None) -> WorkerView:
     if worker.connection_id is None or worker.broken:
         state = "gone"
+    elif worker.benched:
+        state = "left_out"
     elif not worker.seated:
         state = "joining"
     else:
@@ -375,5 +396,7 @@ def _view_worker(worker: Worker, now: float) -> WorkerView:
         steps_per_second=worker.rate.per_second(now),
         collected_steps=worker.collected_steps,
         episodes=worker.episodes,
+        identity=worker.identity,
+        left_out=left_out,
         last_heard_seconds=max(0.0, now - worker.last_heard),
     )

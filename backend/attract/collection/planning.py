@@ -164,12 +164,15 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
 
 
 def _evaluate(state: CollectionState, described: Described, now: float) -> None:
-    """The first evaluation's waiting episodes go to workers, local ones if there are any."""
+    """The first evaluation's waiting episodes go to workers of the admin's own.
+
+    Only where there is none at all do strangers play them, and then nothing is confirmed by it.
+    """
     if not state.evaluations or not state.gate.is_open:
         return
     evaluation = state.evaluations[0]
     workers = state.fleet.present()
-    if any(one.tier == "local" for one in workers):
+    if state.fleet.has_own_workers:
         workers = [one for one in workers if one.tier == "local"]
     able = [one for one in workers if one.sent_version == evaluation.version]
     for worker in able:
@@ -177,6 +180,7 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
             return
         if len(worker.leases) < 2 and not any(one.purpose == "evaluate" for one in worker.leases):
             episodes = tuple(evaluation.next_share(len(workers)))
+            evaluation.confirmed = evaluation.confirmed and worker.tier == "local"
             state.issue(described, worker, "evaluate", now, evaluation=evaluation, episodes=episodes)
 
 

@@ -23,6 +23,7 @@ from attract.collection.gate import FleetGate
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
 from attract.collection.orders import lease_message, welcome_message
+from attract.collection.plausibility import GameLimits, Plausibility
 from attract.collection.reports import FailureCount
 from attract.collection.schedules import Progress, resolve_schedule
 from attract.schema.api import GameReport
@@ -38,7 +39,11 @@ class Described:
         self.description = description
         self.target = config.batch_target(description)
         self.seating = config.seating(description)
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
+        limits = GameLimits(
+            description.num_agents, description.ticks_per_step, config.most_episode_steps(description)
+        )
+        plausibility = Plausibility(limits, config.horizon)
+        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), plausibility)
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"

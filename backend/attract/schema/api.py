@@ -93,7 +93,8 @@ class WorkerView(WireModel):
     worker_id: Count
     host_id: str
     worker_index: Count
-    state: Literal["joining", "waiting", "playing", "gone"]
+    state: Literal["joining", "waiting", "playing", "left_out", "gone"]
+    """`left_out`: it gets no leases for now, because of how it behaved."""
     num_instances: Count
     lease_id: Count | None
     policy_version: Count | None
@@ -101,6 +102,10 @@ class WorkerView(WireModel):
     collected_steps: Count
     episodes: Count
     last_heard_seconds: float
+    identity: Text = ""
+    """What its conduct is counted for; named to let it in again."""
+    left_out: Text | None = None
+    """Why it gets no leases, or is on probation; None: it is like any other."""
 
 
 class HostView(WireModel):
@@ -111,6 +116,8 @@ class HostView(WireModel):
     user_agent: Text
     hidden: bool
     workers: list[WorkerView]
+    identity: Text = ""
+    """Who stands behind it, as the server knows: the token it showed and where it came from."""
 
 
 class FleetView(WireModel):
@@ -123,6 +130,12 @@ class FleetView(WireModel):
     blocks_refused: Count
     sockets_refused: Count = 0
     """Sockets turned away or closed for what they sent, since the server started."""
+
+
+class LetIn(WireModel):
+    """Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again."""
+
+    identity: Text
 
 
 class GameReport(WireModel):
@@ -222,6 +235,8 @@ class EvaluationView(WireModel):
     return_std: float
     length_mean: float
     deterministic: bool
+    confirmed: bool = True
+    """Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version."""
     agent_return_means: list[float] = []
     """Mean return of each agent, for games of several; `return_mean` is over all of them."""
 

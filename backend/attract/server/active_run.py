@@ -222,6 +222,11 @@ class ActiveRun:
         self._background.spawn(self._keep_time())
         await self._news.changed()
 
+    async def let_in(self, identity: str) -> None:
+        """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
+        self.carry_out(self._core.release(identity, self._clock()))
+        await self._news.changed()
+
     async def pause(self) -> None:
         """Let leases run out and give no new ones; an update under way is finished."""
         if self._progress.state in ("running", "starting", "evaluating"):

@@ -99,7 +99,7 @@ class Evaluator:
             await self._record.mark_best(max(0, row.policy_version - 1))
 
     async def _write(self, view: EvaluationView) -> None:
-        decides = view.deterministic == self._progress.settings.evaluation.deterministic
+        decides = view.confirmed and view.deterministic == self._progress.settings.evaluation.deterministic
         if decides and (self._best_evaluation is None or view.return_mean >= self._best_evaluation):
             self._best_evaluation = view.return_mean
             await self._record.mark_best(view.policy_version)

@@ -16,6 +16,7 @@ from attract.runs.metrics import Event
 from attract.schema.api import (
     FleetView,
     GameEntry,
+    LetIn,
     LogView,
     MetricsView,
     Problem,
@@ -166,6 +167,11 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @role("admin")
     async def resume_run(run_id: str) -> RunView:
         return await service.resume(run_id)
+
+    @app.post("/api/runs/{run_id}/let-in")
+    @role("admin")
+    async def let_in(run_id: str, body: LetIn) -> RunView:
+        return await service.let_in(run_id, body.identity)
 
     @app.post("/api/runs/{run_id}/stop")
     @role("admin")

@@ -1,6 +1,7 @@
 """The course of a run: lessons, evaluations and what else falls due along the way, and when it is over."""
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -8,7 +9,7 @@ from attract.collection.core import CollectionCore
 from attract.collection.effects import Effect, EpisodesCounted
 from attract.curriculum.director import Action, ChangeLesson, Director, Evaluate, KeepVersion
 from attract.runs.metrics import UpdateRow
-from attract.schema.api import RunState
+from attract.schema.api import GameReport, RunState
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Published, Ready, Train
 from attract.server.background import BackgroundTasks
@@ -219,7 +220,14 @@ class RunCourse:
         self.confirming = False
         if self._control.is_ending:
             return
-        if self._progress.goal.evaluated(update, view.return_mean) == "finish":
+        if not view.confirmed:
+            text = (
+                f"an evaluation of invited hosts alone came to {view.return_mean:g}: a goal is confirmed by "
+                "hosts of your own; start one here with the dashboard's `Run workers in this tab`"
+            )
+            self._news.report(GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None))
+        reached = view.return_mean if view.confirmed else -math.inf
+        if self._progress.goal.evaluated(update, reached) == "finish":
             self._control.end("finished", version=view.policy_version)
         elif self._progress.state == "evaluating":
             self._progress.state = "running"

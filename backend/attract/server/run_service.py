@@ -199,6 +199,18 @@ class RunService:
         await run.pause()
         return run.view()
 
+    async def let_in(self, run_id: str, identity: str) -> RunView:
+        """Let an identity that was left out play again.
+
+        Raises: UnknownRunError: the run is not active, or nobody of that name is left out.
+        """
+        run = self._require_active(run_id)
+        try:
+            await run.let_in(identity)
+        except KeyError:
+            raise UnknownRunError(f"nobody called {identity!r} is left out of run {run_id}") from None
+        return run.view()
+
     async def resume(self, run_id: str) -> RunView:
         """Go on with the paused run. Raises: UnknownRunError: when it is not this one."""
         run = self._require_active(run_id)

@@ -249,9 +249,16 @@ def test_C1_episodes_are_of_instances_that_have_a_slot_in_their_block(
     slots: list[int], instance: int, known: bool
 ) -> None:
     driven = DrivenCore.started()
-    ended = Episode(instance, 0, 0, [1.0], length_steps=1, length_ticks=1, end_reason="terminated")
+    ended = Episode(instance, 0, 0, [0.0], length_steps=1, length_ticks=1, end_reason="terminated")
+    flags = np.zeros((4, 2), np.bool_)
+    if instance in slots:
+        flags[0, slots.index(instance)] = True
     block = played_block(num_slots=2, lease_id=driven.workers[10].leases[0].lease_id).model_copy(
-        update={"slot_id": from_numpy(np.array(slots, np.int32)), "episodes": columns_of([ended])}
+        update={
+            "slot_id": from_numpy(np.array(slots, np.int32)),
+            "episodes": columns_of([ended]),
+            "terminated": from_numpy(flags),
+        }
     )
     if known:
         assert driven.core.offer_block(10, block, 0.0).accepted

@@ -79,3 +79,32 @@ def test_a_result_too_few_is_refused_and_the_lease_stays() -> None:
     with pytest.raises(ProtocolError, match="asked for 2"):
         evaluation.complete(1, [result(0.0)])
     assert evaluation.has_leased(1)
+
+
+def evaluated_by(tiers: dict[int, str]) -> DrivenCore:
+    """An evaluation of four episodes, asked for when workers of these tiers are there."""
+    driven = DrivenCore(small_config(num_workers=2))
+    driven.host(max_workers=2)
+    for index, (connection_id, tier) in enumerate(tiers.items()):
+        driven.tier = tier
+        driven.join(connection_id, index, host_id=f"{index:032x}")
+    driven.wait(5.0)
+    driven.ready()
+    driven.do(driven.core.request_evaluation(4, True, Seed(low=1, high=2), driven.now))
+    for _ in range(12):
+        for connection_id in tiers:
+            driven.play(connection_id)
+    return driven
+
+
+def test_hostile_09_while_a_worker_of_ones_own_is_there_strangers_evaluate_nothing() -> None:
+    driven = evaluated_by({10: "local", 11: "invited"})
+    (done,) = driven.wanted(EvaluationDone)
+    assert done.view.confirmed
+    assert not [one for one in driven.leases(11) if one.purpose == "evaluate"]
+
+
+def test_hostile_09_what_strangers_alone_evaluate_is_not_confirmed() -> None:
+    driven = evaluated_by({10: "invited", 11: "invited"})
+    (done,) = driven.wanted(EvaluationDone)
+    assert not done.view.confirmed

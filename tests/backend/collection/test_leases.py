@@ -128,7 +128,7 @@ def talk(driven: DrivenCore, seconds: float, steps: Callable[[int], int], connec
             driven.say(connection_id, told)
 
 
-def test_hostile_03_the_same_words_again_renew_nothing() -> None:
+def test_hostile_03_C3_the_same_words_again_renew_nothing() -> None:
     driven = DrivenCore.started(schedule="sync", rollout_segments=4)
     driven.play(10)
     lease = driven.leases(10)[0]
@@ -138,7 +138,7 @@ def test_hostile_03_the_same_words_again_renew_nothing() -> None:
     assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
-def test_hostile_03_more_steps_than_the_lease_has_are_no_progress() -> None:
+def test_hostile_03_C3_more_steps_than_the_lease_has_are_no_progress() -> None:
     driven = DrivenCore.started(schedule="sync", rollout_segments=4)
     driven.play(10)
     lease = driven.leases(10)[0]
@@ -146,7 +146,7 @@ def test_hostile_03_more_steps_than_the_lease_has_are_no_progress() -> None:
     assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
-def test_hostile_03_steps_told_of_without_a_block_last_as_long_as_thirty_segments() -> None:
+def test_hostile_03_C3_steps_told_of_without_a_block_last_as_long_as_thirty_segments() -> None:
     driven = DrivenCore.started(schedule="sync", horizon=1_000)
     for connection_id in (10, 11):
         driven.wait(4.0)

@@ -65,6 +65,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/access/{entry_id}/revoke",
         "/api/runs/{run_id}/pause",
         "/api/runs/{run_id}/resume",
+        "/api/runs/{run_id}/let-in",
         "/api/runs/{run_id}/stop",
     } | ({"/api/runs"} & admins)
 

@@ -98,6 +98,10 @@ export interface EvaluationView {
   length_mean: number;
   deterministic: boolean;
   /**
+   * Played by hosts of the admin's own; strangers' word reaches no goal and marks no best version.
+   */
+  confirmed: boolean;
+  /**
    * Mean return of each agent, for games of several; `return_mean` is over all of them.
    */
   agent_return_means: number[];
@@ -163,6 +167,10 @@ export interface HostView {
   user_agent: string;
   hidden: boolean;
   workers: WorkerView[];
+  /**
+   * Who stands behind it, as the server knows: the token it showed and where it came from.
+   */
+  identity: string;
 }
 /**
  * One worker as the dashboard shows it.
@@ -171,7 +179,10 @@ export interface WorkerView {
   worker_id: number;
   host_id: string;
   worker_index: number;
-  state: "joining" | "waiting" | "playing" | "gone";
+  /**
+   * `left_out`: it gets no leases for now, because of how it behaved.
+   */
+  state: "joining" | "waiting" | "playing" | "left_out" | "gone";
   num_instances: number;
   lease_id: number | null;
   policy_version: number | null;
@@ -179,6 +190,14 @@ export interface WorkerView {
   collected_steps: number;
   episodes: number;
   last_heard_seconds: number;
+  /**
+   * What its conduct is counted for; named to let it in again.
+   */
+  identity: string;
+  /**
+   * Why it gets no leases, or is on probation; None: it is like any other.
+   */
+  left_out: string | null;
 }
 /**
  * One game that can be trained here: bundled, or a module under the served project directory.
@@ -264,6 +283,12 @@ export interface LessonView {
    * Why it changed; None where it did not.
    */
   reason: string | null;
+}
+/**
+ * Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again.
+ */
+export interface LetIn {
+  identity: string;
 }
 /**
  * Server-sent event `log`: a line that the first copy of the game wrote to the console of its worker.

@@ -76,7 +76,9 @@ const snapshot = {
 
 const worker = (state: "playing" | "gone") => ({ state }) as FleetView["hosts"][0]["workers"][0];
 const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
-  hosts: [{ host_id: "h", tier: "local", user_agent: "", hidden: false, workers: states.map(worker) }],
+  hosts: [
+    { host_id: "h", tier: "local", user_agent: "", hidden: false, identity: "", workers: states.map(worker) },
+  ],
   steps_per_second: 777,
   leases_open: 0,
   leases_lapsed: 0,

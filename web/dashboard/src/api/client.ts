@@ -79,6 +79,8 @@ export const api = {
   pause: (runId: string) => post<RunView>(runPath(runId, "/pause")),
   resume: (runId: string) => post<RunView>(runPath(runId, "/resume")),
   stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),
+  /** Lets an identity that was left out play again. */
+  letIn: (runId: string, identity: string) => post<RunView>(runPath(runId, "/let-in"), { identity }),
   join: (request: JoinRequest) => post<JoinLink>("api/join", request),
   /** Who may come in: sessions and join links. */
   access: () => get<AccessView>("api/access"),

@@ -1,6 +1,7 @@
 /** The fleet, worker by worker. */
 
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
+import { api } from "../api/client.ts";
 import { Help } from "../parts/help.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
 
@@ -8,6 +9,7 @@ const STATES: Readonly<Record<WorkerView["state"], string>> = {
   joining: "Joining",
   waiting: "Waiting",
   playing: "Playing",
+  left_out: "Left out",
   gone: "Gone",
 };
 
@@ -17,7 +19,15 @@ const TIERS: Readonly<Record<HostView["tier"], string>> = {
   public: "public",
 };
 
-export function FleetCard({ fleet, version }: { fleet: FleetView | null; version: number }) {
+export function FleetCard({
+  fleet,
+  version,
+  runId,
+}: {
+  fleet: FleetView | null;
+  version: number;
+  runId: string;
+}) {
   const workers = fleet?.hosts.flatMap((host) => host.workers.map((worker) => ({ host, worker }))) ?? [];
   const here = workers.filter(({ worker }) => worker.state !== "gone");
   const gone = workers.filter(({ worker }) => worker.state === "gone");
@@ -64,7 +74,7 @@ export function FleetCard({ fleet, version }: { fleet: FleetView | null; version
             </thead>
             <tbody>
               {[...here, ...gone].map(({ host, worker }) => (
-                <Row key={worker.worker_id} host={host} worker={worker} />
+                <Row key={worker.worker_id} host={host} worker={worker} runId={runId} />
               ))}
             </tbody>
           </table>
@@ -95,7 +105,7 @@ function Head({
   );
 }
 
-function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
+function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runId: string }) {
   return (
     <tr data-worker={worker.worker_id} data-state={worker.state}>
       <td>
@@ -106,7 +116,20 @@ function Row({ host, worker }: { host: HostView; worker: WorkerView }) {
         </span>
       </td>
       <td className="mono">{worker.worker_index + 1}</td>
-      <td>{STATES[worker.state]}</td>
+      <td>
+        {STATES[worker.state]}
+        {worker.left_out !== null && (
+          <>
+            <span className="soft">: {worker.left_out}</span>{" "}
+            <button
+              type="button"
+              onClick={() => void api.letIn(runId, worker.identity).catch(() => undefined)}
+            >
+              Let in again
+            </button>
+          </>
+        )}
+      </td>
       <td className="mono number rare">{worker.num_instances}</td>
       <td className="mono number">{formatCount(worker.steps_per_second)}</td>
       <td className="mono number rare">{formatCount(worker.collected_steps)}</td>

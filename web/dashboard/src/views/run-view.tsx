@@ -78,7 +78,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         />
       </section>
       <GameLog lines={live.log} />
-      {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} />}
+      {isRunning && <FleetCard fleet={live.fleet} version={run.policy_version} runId={run.run_id} />}
     </main>
   );
 }

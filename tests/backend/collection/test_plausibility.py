@@ -1,0 +1,163 @@
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attract.collection.leases import Lease, LeaseBook
+from attract.collection.plausibility import GameLimits, Plausibility
+from attract.errors import ProtocolError
+from attract.schema.messages import Block, Tensor
+from attract.schema.tensor import from_numpy
+from blocks import seated_worker, train_lease
+from fake_worker import FakeWorker, counting_description
+
+HORIZON, SLOTS, LIMIT = 4, 6, 7
+
+
+def a_lease(book: LeaseBook, segments: int = 2) -> Lease:
+    return book.issue(
+        worker_id=3,
+        purpose="train",
+        version=0,
+        first_slot=0,
+        num_slots=SLOTS,
+        num_segments=segments,
+        local=False,
+        now=0.0,
+    )
+
+
+def played(worker: FakeWorker, leases: int = 8, segments: int = 2) -> Iterator[tuple[Lease, Block]]:
+    """Blocks of leases one after another, the slots of a segment in two blocks."""
+    book = LeaseBook()
+    for number in range(leases):
+        lease = a_lease(book, segments)
+        for segment in range(segments):
+            first = (number * segments + segment) * HORIZON
+            for block in worker.segment_blocks(train_lease(1), segment, first):
+                yield lease, block
+
+
+def worker_of(agents: int, *, breaks: bool = False, slots_per_block: int = 1_000) -> FakeWorker:
+    description = counting_description(num_agents=agents)
+    worker = seated_worker(num_slots=SLOTS, horizon=HORIZON, description=description, breaks=breaks)
+    worker.slots_per_block = slots_per_block
+    return worker
+
+
+def places(block: Block) -> Any:
+    return np.frombuffer(block.slot_id.data, "<i4").astype(np.int64)
+
+
+@pytest.mark.parametrize(("agents", "breaks"), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize("slots_per_block", [2, 3, 4, 1_000])
+def test_hostile_08_honest_blocks_pass_however_they_are_cut(
+    agents: int, breaks: bool, slots_per_block: int
+) -> None:
+    one = Plausibility(GameLimits(agents, 2, LIMIT), HORIZON)
+    worker = worker_of(agents, breaks=breaks, slots_per_block=slots_per_block)
+    for lease, block in played(worker):
+        one.check(lease, block, places(block))
+
+
+def changed(tensor: Tensor, change: Callable[[Any], Any]) -> Tensor:
+    kinds = {"float32": np.float32, "int32": np.int32, "uint8": np.uint8, "uint16": np.uint16}
+    array = np.frombuffer(tensor.data, kinds[tensor.dtype]).reshape(tensor.shape)
+    return from_numpy(change(array).astype(array.dtype))
+
+
+def told(**changes: Callable[[Any], Any]) -> Callable[[Block], dict[str, Any]]:
+    def change(block: Block) -> dict[str, Any]:
+        columns = {name: how(getattr(block.episodes, name)) for name, how in changes.items()}
+        return {"episodes": block.episodes.model_copy(update=columns)}
+
+    return change
+
+
+def of(field: str, how: Callable[[Any], Any]) -> Callable[[Block], dict[str, Any]]:
+    return lambda block: {field: changed(getattr(block, field), how)}
+
+
+def erased(block: Block) -> dict[str, Any]:
+    """No end in the block, and no episode told of it."""
+    nothing = {name: [] for name in ("instance_id", "episode", "step", "returns", "length_steps")}
+    nothing |= {"length_ticks": [], "end_reason": []}
+    return {
+        "truncated": changed(block.truncated, np.zeros_like),
+        "episodes": block.episodes.model_copy(update=nothing),
+    }
+
+
+LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
+    "rewards x 100": (of("reward", lambda a: a * 100), "episodes.returns"),
+    "returns": (told(returns=lambda a: [5000.0 for _ in a]), "episodes.returns"),
+    "lengths": (told(length_steps=lambda a: [one - 1 for one in a]), "episodes.length"),
+    "ticks": (told(length_ticks=lambda a: [one + 1 for one in a]), "episodes.length_ticks"),
+    "longer than the limit": (
+        told(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
+        "episodes.length_steps",
+    ),
+    "ends erased": (erased, "truncated"),
+    "flags without episodes": (of("truncated", np.zeros_like), "episodes.step"),
+    "another end": (told(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),
+    "another step": (told(step=lambda a: [(one + 1) % HORIZON for one in a]), "episodes.step"),
+    "an episode twice": (
+        told(instance_id=lambda a: [a[0] for _ in a], step=lambda a: [a[0] for _ in a]),
+        "episodes.step",
+    ),
+    "first_step shifted": (of("first_step", lambda a: a + 7), "first_step"),
+    "first_step back": (of("first_step", lambda a: a - HORIZON), "first_step"),
+    "half a step": (of("executed_ticks", lambda a: a - 1), "executed_ticks"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_hostile_08_S2_T2_what_cannot_have_happened_is_refused_by_the_name_of_its_field(lie: str) -> None:
+    change, field = LIES[lie]
+    one = Plausibility(GameLimits(1, 2, LIMIT), HORIZON)
+    # The second lie of a cheat that goes on: the eighth segment is the second one of its lease.
+    for number, (lease, block) in enumerate(played(worker_of(1))):
+        is_target = number == 3  # steps 12 to 15, the episode of steps 7 to 13 ends in it
+        if not is_target:
+            one.check(lease, block, slice(0, SLOTS))
+            continue
+        with pytest.raises(ProtocolError, match=field):
+            one.check(lease, block.model_copy(update=change(block)), slice(0, SLOTS))
+        return
+
+
+def test_hostile_08_a_gap_is_no_lie_and_what_follows_it_is_not_known() -> None:
+    one = Plausibility(GameLimits(1, 2, 0), HORIZON)
+    wrong = told(returns=lambda a: [5000.0 for _ in a])
+    for number, (lease, block) in enumerate(played(worker_of(1), segments=1)):
+        if number in (1, 2):
+            continue  # lost with a lease that lapsed
+        if number == 3:
+            block = block.model_copy(update=wrong(block))  # its beginning was not seen: it cannot be told
+        one.check(lease, block, slice(0, SLOTS))
+        if number == 4:
+            break
+    later = [entry for number, entry in enumerate(played(worker_of(1), segments=1)) if number == 5]
+    (lease, block) = later[0]
+    with pytest.raises(ProtocolError, match=r"episodes.returns"):
+        one.check(lease, block.model_copy(update=wrong(block)), slice(0, SLOTS))
+
+
+def test_hostile_08_rounding_of_rewards_is_no_lie() -> None:
+    one = Plausibility(GameLimits(1, 2, LIMIT), HORIZON)
+    draw = np.random.default_rng(1)
+    carried = np.zeros(SLOTS)
+    for number, (lease, block) in enumerate(played(worker_of(1), leases=60)):
+        exact = draw.normal(0.0, 10.0 ** draw.uniform(-4, 4), (HORIZON, SLOTS))
+        returns: list[float] = []
+        for step in range(HORIZON):
+            carried += exact[step]
+            if (number * HORIZON + step + 1) % LIMIT == 0:
+                returns += carried.tolist()
+                carried[:] = 0.0
+        update = {
+            "reward": from_numpy(exact.astype(np.float32)),
+            "episodes": block.episodes.model_copy(update={"returns": returns}),
+        }
+        one.check(lease, block.model_copy(update=update), slice(0, SLOTS))
