@@ -168,7 +168,7 @@ class RunRecord:
         await self._keep("an evaluation", self._store.add_metrics, update, values)
         for tracker in self._trackers:
             with _unless_refused("a copy of the metrics"):
-                await self._run(tracker.write, agent_steps, values)
+                await self._run(functools.partial(tracker.write, agent_steps, values, always=True))
 
     async def mark_best(self, version: int) -> None:
         """Point `best` at a version."""

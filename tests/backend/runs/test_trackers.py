@@ -1,3 +1,4 @@
+import itertools
 import resource
 import signal
 import subprocess
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from attract.runs import trackers
 from attract.runs.trackers import TensorBoardTracker
 from event_files import read_scalars
 
@@ -55,3 +57,24 @@ def test_a_row_the_disk_has_no_room_for_leaves_a_file_that_can_be_read_and_gone_
     tracker.write(3, {"time/fps": 3.0})
     tracker.close()
     assert read_scalars(path) == [("time/fps", 1, 1.0), ("time/fps", 3, 3.0)]
+
+
+def test_watched_a_long_runs_copies_grow_ever_slower_and_every_evaluation_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(trackers, "STAGE_BYTES", 4000)
+    tracker = TensorBoardTracker(tmp_path)
+    for update in range(1, 5001):
+        tracker.write(update, {"time/fps": float(update)})
+        if update % 1000 == 999:
+            tracker.write(update, {"eval/return": 1.0}, always=True)
+    tracker.close()
+    (path,) = tmp_path.glob("events.out.tfevents.*")
+    # About 53 bytes a row: 75 rows of each stage stand for 75, 150, 300, 600, 1,200, 2,400, ... updates.
+    assert path.stat().st_size < 7 * 4000
+    scalars = read_scalars(path)
+    steps = [step for name, step, _ in scalars if name == "time/fps"]
+    assert steps[:50] == list(range(1, 51))
+    gaps = [after - before for before, after in itertools.pairwise(steps)]
+    assert gaps[-1] in (32, 64)
+    assert [step for name, step, _ in scalars if name == "eval/return"] == [999, 1999, 2999, 3999, 4999]
