@@ -29,7 +29,8 @@ class Footprint:
     def __str__(self) -> str:
         return (
             f"{self.resident_bytes / 2**20:.0f} MiB, {self.num_descriptors} descriptors, "
-            f"{self.num_files} files, metrics.db {self.database_bytes / 2**20:.1f} MiB, events {self.event_bytes / 2**20:.1f} MiB"
+            f"{self.num_files} files, metrics.db {self.database_bytes / 2**20:.1f} MiB, "
+            f"events {self.event_bytes / 2**20:.1f} MiB"
         )
 
 
