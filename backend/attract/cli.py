@@ -31,6 +31,9 @@ app = App(
 
 AtLeastOne = Parameter(validator=cyclopts.validators.Number(gte=1))
 
+WRITTEN_SO = {"--resume=auto": "--resume-auto"}
+"""`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
+
 WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
 """Environment: a worker token of one's own choice, for a fleet started apart from its trainer."""
 
@@ -42,6 +45,7 @@ def train(
     *,
     run_id: Annotated[str | None, Parameter(group=RUN)] = None,
     resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    resume_auto: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
@@ -69,6 +73,8 @@ def train(
         Name of the run's folder; by default game, time and four random digits.
     resume
         Go on with the run named by --run-id, which may be `latest`.
+    resume_auto
+        Also written --resume=auto: go on with the run named by --run-id, or start it where there is none yet.
     force
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     initialize_from
@@ -95,6 +101,7 @@ def train(
         Copies of the game per worker (the same as --collection.instances-per-worker).
     """
     from attract.commands.gateway import run_async
+    from attract.commands.resuming import finished_code, goes_on
     from attract.commands.train import TrainOrder, settings_beneath, train_game
     from attract.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
@@ -106,6 +113,8 @@ def train(
         runs_dir=runs_dir,
         project_dir=Path(game).parent if own_game else None,
     )
+    if resume_auto:
+        resume = goes_on(server.runs_dir, run_id)
     given = join_layers(
         settings_beneath(game, server, resumed=run_id if resume else None),
         from_file(config),
@@ -113,6 +122,11 @@ def train(
         from_flags(settings if isinstance(settings, GivenFlags) else {}),
         from_aliases(workers=workers, instances=instances),
     )
+    if resume_auto and resume and run_id is not None:
+        code = finished_code(server.runs_dir, run_id, given)
+        if code is not None:
+            print(f"run {run_id} has reached its end already", file=sys.stderr)
+            return code
     order = TrainOrder(
         game=game,
         settings=given,
@@ -254,8 +268,18 @@ def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
 
 
 @app.command
-def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | None = None) -> int:
-    """Join a trainer elsewhere with a headless browser, until the trainer ends or Ctrl-C.
+def join(
+    url: str,
+    /,
+    *,
+    workers: Annotated[int, AtLeastOne] = 1,
+    token: str | None = None,
+    until_gone: Annotated[float | None, Parameter(validator=cyclopts.validators.Number(gt=0))] = None,
+) -> int:
+    """Join a trainer elsewhere with a headless browser, until the trainer says good-bye or Ctrl-C.
+
+    While the trainer is away it waits. What will not mend itself (a wrong token, a certificate that is not
+    trusted, nobody at the address) ends it with exit code 2 and the reason.
 
     Parameters
     ----------
@@ -265,11 +289,15 @@ def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | N
         How many workers to run.
     token
         Worker token; by default from the link or $ATTRACT_WORKER_TOKEN.
+    until_gone
+        Seconds that the trainer may be away, at the start too; then exit code 4. By default it waits for ever
+        for a trainer that it has reached.
     """
     from attract.commands.gateway import run_async
     from attract.commands.join import join_trainer
 
-    return run_async(join_trainer(url, workers, token or os.environ.get(WORKER_TOKEN)))
+    token = token or os.environ.get(WORKER_TOKEN)
+    return run_async(join_trainer(url, workers, token, until_gone_seconds=until_gone))
 
 
 @app.command
@@ -401,7 +429,11 @@ def main() -> None:
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        code = app(sys.argv[1:], exit_on_error=True, result_action="return_value")
+        code = app(
+            [WRITTEN_SO.get(word, word) for word in sys.argv[1:]],
+            exit_on_error=True,
+            result_action="return_value",
+        )
         sys.stdout.flush()
     except AttractError as error:
         text = Text.assemble(("error:", "red"), f" {error}")

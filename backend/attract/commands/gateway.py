@@ -19,6 +19,7 @@ from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.learner_link import StartLearner, spawn_learner
 from attract.server.memory import settle_memory
+from attract.server.routes import lan_address
 from attract.server.run_service import RunService
 from attract.server.serving import uvicorn_options
 from attract.settings import ServerSettings
@@ -37,11 +38,25 @@ class Gateway:
     """Loopback address, for browsers on this machine."""
     service: RunService
     guard: Guard
+    settings: ServerSettings
 
     @property
     def dashboard_url(self) -> str:
         """The dashboard with the admin token in its fragment."""
         return f"{self.url}/#token={self.guard.admin_token}"
+
+    def join_link(self) -> str:
+        """A link for hosts: for other devices where the server listens for them, else for this machine."""
+        settings = self.settings
+        if settings.public_url is None and not settings.lan:
+            return f"{self.url}/join.html#token={self.guard.issue('worker')}"
+        base = settings.public_url or f"http://{lan_address()}:{settings.port}"
+        token = self.guard.issue("worker", tier="invited", seconds=settings.invite_seconds)
+        return f"{base.rstrip('/')}/join.html#token={token}"
+
+    async def say_goodbye(self) -> None:
+        """Send the hosts home: what they came for is done, and nobody will be here again."""
+        await self.service.say_goodbye()
 
 
 class _Server(uvicorn.Server):
@@ -86,7 +101,7 @@ async def running_gateway(
                 raise ConfigurationError("the server did not start", setting="server")
             await asyncio.sleep(STARTED_POLL_SECONDS)
         local = "127.0.0.1" if host in ("0.0.0.0", "::") else host
-        yield Gateway(f"http://{local}:{port}", app.state.service, app.state.guard)
+        yield Gateway(f"http://{local}:{port}", app.state.service, app.state.guard, settings)
     finally:
         # Before uvicorn waits for open connections: a page that listens to events never closes its own.
         await app.state.service.close()

@@ -47,7 +47,7 @@ def build_app(
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
         yield
         await service.close()
-        hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
+        await hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
 
     app = FastAPI(
         title="Attract",

@@ -31,6 +31,9 @@ from attract.server.run_plan import policy_ids
 from attract.server.statistics import Statistics
 from attract.settings import RunSettings
 
+WAITING_SECONDS = 5.0
+"""So long without workers is worth a word; a page that is loaded anew takes less."""
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -56,6 +59,8 @@ class RunResult:
     """Whether it never began, since what was asked for cannot be."""
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
+    waited_seconds: float = 0.0
+    """How long nobody was there to play, before the first worker too."""
 
 
 class RunProgress:
@@ -98,6 +103,9 @@ class RunProgress:
         self._clock = clock
         self._first_lease: float | None = None
         self._ended: float | None = None
+        self._waits_since: float | None = clock()
+        """When the last worker was here, or the run began without one; None: one is here."""
+        self._waited_seconds = 0.0
         self._seconds_before = 0.0
         self._steps_before: int | None = None
 
@@ -145,6 +153,30 @@ class RunProgress:
         if self._steps_before is None:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 
+    def look_for_workers(self, fleet: FleetView) -> bool:
+        """Note whether anybody is here to play; whether that changed what `waiting_seconds` says."""
+        before, now = self.waiting_seconds is not None, self._clock()
+        has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
+        if fleet.last_left_seconds is not None:
+            self._waits_since = now - fleet.last_left_seconds
+        elif has_workers and self._waits_since is not None:
+            if self._is_for_workers:
+                self._waited_seconds += now - self._waits_since
+            self._waits_since = None
+        return (self.waiting_seconds is not None) != before
+
+    @property
+    def waiting_seconds(self) -> float | None:
+        """How long nobody has been here to play, once that is no mere moment; None where nobody is missed."""
+        if self._waits_since is None or not self._is_for_workers:
+            return None
+        seconds = self._clock() - self._waits_since
+        return seconds if seconds >= WAITING_SECONDS else None
+
+    @property
+    def _is_for_workers(self) -> bool:
+        return self._ended is None and self.state in ("starting", "running", "evaluating")
+
     def ended(self) -> None:
         """The clock stops; later calls change nothing."""
         if self._ended is None:
@@ -175,6 +207,7 @@ class RunProgress:
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
+            waiting_seconds=self.waiting_seconds,
             newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,
@@ -276,6 +309,7 @@ class RunProgress:
             error=self.error,
             refused=self.refused,
             findings=[] if self._diagnosis is None else self._diagnosis.all_said,
+            waited_seconds=self._waited_seconds,
         )
 
     def _sitting_seconds(self) -> float:
