@@ -57,6 +57,7 @@ def train(
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
+    max_workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
@@ -97,6 +98,8 @@ def train(
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
         Browser workers (the same as --collection.num-workers).
+    max_workers
+        Workers that room is kept for (the same as --collection.max-workers).
     instances
         Copies of the game per worker (the same as --collection.instances-per-worker).
     """
@@ -120,7 +123,7 @@ def train(
         from_file(config),
         from_variables(os.environ),
         from_flags(settings if isinstance(settings, GivenFlags) else {}),
-        from_aliases(workers=workers, instances=instances),
+        from_aliases(workers=workers, max_workers=max_workers, instances=instances),
     )
     if resume_auto and resume and run_id is not None:
         code = finished_code(server.runs_dir, run_id, given)

@@ -34,6 +34,7 @@ class Described:
     def __init__(self, config: CollectionConfig, description: GameDescription, book: LeaseBook) -> None:
         self.description = description
         self.target = config.batch_target(description)
+        """Rule S1's, for the fleet that is here."""
         self.seating = config.seating(description)
         self.acceptance = Acceptance(book, self.seating, config.store_capacity(description))
         self.counts_at_arrival = config.schedule != "sync"

@@ -1,11 +1,11 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from attract.cores import usable_cores
 from attract.curriculum.director import Director
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
@@ -105,6 +105,7 @@ class RunProgress:
         self._ended: float | None = None
         self._waits_since: float | None = clock()
         """When the last worker was here, or the run began without one; None: one is here."""
+        self._waited_at_last_look = False
         self._waited_seconds = 0.0
         self._seconds_before = 0.0
         self._steps_before: int | None = None
@@ -114,7 +115,7 @@ class RunProgress:
         self.description = description
         self.statistics = Statistics(description.reward_terms)
         self._facts = RunFacts.of(
-            self.settings, description, num_cores=os.cpu_count() or 1, starts_untrained=starts_untrained
+            self.settings, description, num_cores=usable_cores(), starts_untrained=starts_untrained
         )
         self._diagnosis = Diagnosis(self._facts)
 
@@ -154,8 +155,8 @@ class RunProgress:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 
     def look_for_workers(self, fleet: FleetView) -> bool:
-        """Note whether anybody is here to play; whether that changed what `waiting_seconds` says."""
-        before, now = self.waiting_seconds is not None, self._clock()
+        """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
+        before, now = self._waited_at_last_look, self._clock()
         has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
         if fleet.last_left_seconds is not None:
             self._waits_since = now - fleet.last_left_seconds
@@ -163,7 +164,8 @@ class RunProgress:
             if self._is_for_workers:
                 self._waited_seconds += now - self._waits_since
             self._waits_since = None
-        return (self.waiting_seconds is not None) != before
+        self._waited_at_last_look = self.waiting_seconds is not None
+        return self._waited_at_last_look != before
 
     @property
     def waiting_seconds(self) -> float | None:
@@ -180,6 +182,8 @@ class RunProgress:
     def ended(self) -> None:
         """The clock stops; later calls change nothing."""
         if self._ended is None:
+            if self._waits_since is not None and self._is_for_workers:
+                self._waited_seconds += self._clock() - self._waits_since
             self._ended = self._clock()
 
     @property
