@@ -7,7 +7,7 @@ STAMPS := .make
 TORCH := 2.13.0
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test check format mutants planted clean
+.PHONY: setup demo serve build test soak check format mutants planted clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -25,6 +25,10 @@ build: $(STAMPS)/node
 test: setup
 	npx vitest run
 	$(BIN)/python -m pytest
+
+# The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
+soak: setup
+	$(BIN)/python -m pytest -m soak
 
 check: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/ruff check backend tests shared_schema

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
@@ -214,14 +215,51 @@ class ServerSettings(Settings):
     request_seconds: Annotated[float, Field(gt=0)] = 10.0
     send_seconds: Annotated[float, Field(gt=0)] = 10.0
     sockets_per_address: Positive = 64
+    """Open sockets of one address that have not shown a token yet."""
+    sockets_per_token: Positive = 1024
+    """Open sockets that came in by one token, from whatever addresses."""
     messages_per_second: Positive = 4_000
     """Of one socket, over time; five seconds' worth may come at once, more closes it (1013)."""
     bytes_per_second: Positive = 256 * 1024 * 1024
     """The same for the size of what it sends."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
     """How long a join link for other devices works."""
+    admin_token: str | None = Field(default=None, repr=False)
+    """The admin's token, of one's own choice; else a new one is made at each start, and printed."""
+    admin_token_file: Path | None = None
+    """A file that holds it, which others cannot read."""
     worker_token: str | None = Field(default=None, repr=False)
     """A worker token of one's own choice, for a fleet that is started apart from its trainer."""
+    worker_token_file: Path | None = None
+    """A file that holds it."""
+    worker_tier: Literal["local", "invited"] = "invited"
+    """What a fleet with that token counts as: `local` only where all its machines are the operator's."""
+    behind_proxy: Annotated[tuple[str, ...], BeforeValidator(split_names)] = ()
+    """Addresses or networks of the proxies whose forwarded headers are believed; none: nobody's are."""
+    tls_cert: Path | None = None
+    """Certificate chain in PEM, with which the server speaks TLS itself."""
+    tls_key: Path | None = None
+    """The certificate's key in PEM."""
+
+    @model_validator(mode="after")
+    def _may_listen(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("tls_cert and tls_key work together: give both")
+        for one in self.behind_proxy:
+            try:
+                network = ip_network(one, strict=False)
+            except ValueError:
+                raise ValueError(
+                    f"behind_proxy {one!r} is no address; e.g. 10.0.0.5 or 10.0.0.0/24"
+                ) from None
+            if network.prefixlen == 0:
+                raise ValueError(f"behind_proxy {one!r} is everybody; name the proxy's own address")
+        if not (is_loopback(self.host) or self.lan or self.tls_cert or self.behind_proxy):
+            raise ValueError(
+                f"host {self.host!r} lets the network in, in plain text; allow it by --lan, or give"
+                " --tls-cert and --tls-key, or --behind-proxy ADDRESS"
+            )
+        return self
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], **given: Any) -> Self:
@@ -235,7 +273,7 @@ class ServerSettings(Settings):
             text = environment.get(variable, "").strip()
             if not text:
                 continue
-            many = name in ("allowed_hosts", "allowed_origins")
+            many = name in ("allowed_hosts", "allowed_origins", "behind_proxy")
             found[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if many else text
             written[name] = variable
         for name, value in given.items():
@@ -257,9 +295,27 @@ SERVER_VARIABLES = {
     "ATTRACT_PUBLIC_URL": "public_url",
     "ATTRACT_ALLOWED_HOSTS": "allowed_hosts",
     "ATTRACT_ALLOWED_ORIGINS": "allowed_origins",
+    "ATTRACT_ADMIN_TOKEN": "admin_token",
+    "ATTRACT_ADMIN_TOKEN_FILE": "admin_token_file",
     "ATTRACT_WORKER_TOKEN": "worker_token",
+    "ATTRACT_WORKER_TOKEN_FILE": "worker_token_file",
+    "ATTRACT_WORKER_TIER": "worker_tier",
+    "ATTRACT_INVITE_SECONDS": "invite_seconds",
+    "ATTRACT_BEHIND_PROXY": "behind_proxy",
+    "ATTRACT_TLS_CERT": "tls_cert",
+    "ATTRACT_TLS_KEY": "tls_key",
+    "ATTRACT_SOCKETS_PER_ADDRESS": "sockets_per_address",
+    "ATTRACT_SOCKETS_PER_TOKEN": "sockets_per_token",
 }
 """Environment variable to the server setting it gives."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def merge_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:

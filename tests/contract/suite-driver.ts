@@ -1,6 +1,9 @@
-/** Plays the suite's games of Gymnasium's rules from given states; run by `test_suite_gymnasium.py` as `node driver.mjs IN OUT`. */
+/** Plays our games of Gymnasium's rules, also from given states; run by tests as `node driver.mjs IN OUT`. */
 
 import { readFileSync, writeFileSync } from "node:fs";
+import cartpole from "../../web/games/cartpole/game.ts";
+import lander from "../../web/games/lander/game.ts";
+import pendulum from "../../web/games/pendulum/game.ts";
 import type { GameDefinition } from "../../web/sdk/src/contract.ts";
 import { GameInstance } from "../../web/sdk/src/instance.ts";
 import acrobot from "../../web/suite/acrobot.ts";
@@ -16,6 +19,9 @@ interface Order {
 }
 
 const games: Record<string, GameDefinition> = {
+  cartpole,
+  lander,
+  pendulum,
   acrobot,
   "cart-pole": cartPole,
   "mountain-car": mountainCar,

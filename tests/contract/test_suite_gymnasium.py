@@ -8,10 +8,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from attract.results.rival import begin_at, evaluation_starts
-from attract.results.suite import PLAIN_GAMES
-from attract.schema.philox import derive_seed
-from attract.settings import EvaluationSettings
 from node_driver import bundle_driver
 
 TOLERANCE = 1e-6
@@ -122,23 +118,6 @@ def test_truncation_comes_with_gymnasiums_last_step(play: Play, twin: Twin) -> N
     rows = play(order(twin, [{"fields": start, "actions": [*actions, actions[0]]}]))[0][1:]
     assert len(rows) == twin.max_steps
     assert [row[-2:] for row in rows] == [[0.0, 0.0]] * (twin.max_steps - 1) + [[0.0, 1.0]]
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.game)
-def test_the_rival_is_judged_on_the_starts_of_our_evaluation(play: Play, twin: Twin) -> None:
-    rival = next(game.rival for game in PLAIN_GAMES if game.name == twin.game)
-    assert rival is not None
-    assert rival.environment == twin.environment
-    seed = derive_seed(EvaluationSettings().seed, "evaluation")
-    starts = [{"fields": None, "actions": []}] * 20
-    ours = play({"game": twin.game, "seed": seed.model_dump(), "sequences": starts})
-    env = gymnasium.make(twin.environment)
-    for (mine,), state in zip(ours, evaluation_starts(rival.starts, 20), strict=True):
-        env.reset(seed=0)
-        assert np.abs(begin_at(env, state) - np.array(mine[:-3])).max() <= 1e-7
-        # Gymnasium goes on from there.
-        after, *_ = env.step(as_gymnasium(twin.last(env.unwrapped.state)))
-        assert np.abs(after - np.array(mine[:-3])).max() < 0.5
 
 
 def order(twin: Twin, sequences: list[dict[str, Any]]) -> dict[str, Any]:

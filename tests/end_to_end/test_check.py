@@ -412,6 +412,8 @@ def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: 
     assert "lines left out)" in said
     assert "\x1b[31m" not in said
     assert outcome.json["agent_steps"] >= 30_000
+    chance = {one["id"]: one for one in outcome.json["check"]}["random"]
+    assert (chance["severity"], chance["line"]) == ("error", 6)
 
 
 def test_a_game_that_cannot_be_played_ends_its_training_at_once_with_one_stack(tmp_path: Path) -> None:

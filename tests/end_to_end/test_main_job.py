@@ -43,7 +43,8 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
     result = outcomes[0].json
     assert set(result) == {
         "run_id", "agent_steps", "updates", "policy_version", "wall_seconds",
-        "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error", "findings",
+        "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error",
+        "findings", "check",
     }  # fmt: skip
     assert result["run_id"] == "cartpole-1"
     assert result["updates"] == result["policy_version"]

@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.exports import model_file
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_to_learner, encode
@@ -151,7 +152,8 @@ class FakeLearner:
                     if not self.hold_disk.is_set():
                         self.holding.set()
                         await self.hold_disk.wait()
-                    _save(Path(begin.run_dir), version, message.counters, message.curriculum)
+                    metrics = {**message.metrics, **published.metrics}
+                    _save(Path(begin.run_dir), version, message.counters, message.curriculum, metrics)
                     say(published)
                 case Export():
                     chosen = version if message.policy_version is None else message.policy_version
@@ -197,14 +199,25 @@ def _export(order: Export, version: int, models: dict[str, bytes]) -> None:
     (out / "policy.json").write_text(json.dumps({"policy_version": version, "training": order.summary}))
 
 
-def _save(run_dir: Path, version: int, counters: Counters, curriculum: dict[str, Any] | None = None) -> None:
+def _save(
+    run_dir: Path,
+    version: int,
+    counters: Counters,
+    curriculum: dict[str, Any] | None = None,
+    metrics: dict[str, float] | None = None,
+) -> None:
     folder = run_dir / "checkpoints" / str(version)
     folder.mkdir(parents=True, exist_ok=True)
-    saved = {"counters": counters.model_dump(), "curriculum": curriculum or {}}
-    (folder / "checkpoint.json").write_text(json.dumps(saved))
+    saved = {
+        "counters": counters.model_dump(),
+        "curriculum": curriculum or {},
+        "metrics": metrics or {},
+        "weights_sha256": f"{version:064d}",
+    }
+    (folder / DOCUMENT_FILE).write_text(json.dumps(sealed(version, saved)))
 
 
 def _newest(run_dir: Path) -> tuple[int, Counters, dict[str, Any]]:
     version = max(int(path.name) for path in (run_dir / "checkpoints").iterdir())
-    saved = json.loads((run_dir / "checkpoints" / str(version) / "checkpoint.json").read_text())
+    saved = json.loads((run_dir / "checkpoints" / str(version) / DOCUMENT_FILE).read_text())
     return version, Counters.model_validate(saved["counters"]), saved["curriculum"]

@@ -18,6 +18,7 @@ from attract.schema.messages import (
     GameDescribed,
     Lease,
     Policy,
+    Progress,
     ToBrowser,
 )
 from driven_core import small_config
@@ -39,6 +40,10 @@ class Peer:
     frozen: bool = False
     dead: bool = False
     playing: bool = False
+    lies: str = ""
+    """`progress`: it says every 2 s that it plays, and never does; `steps`: one step more each time."""
+    told_steps: int = 0
+    identity: str = ""
     played_seconds: float = 0.0
 
 
@@ -121,7 +126,8 @@ class Simulation:
         key = f"{len(self.peers):032x}"
         worker = FakeWorker(self.config.run_id, worker_index=index, worker_key=key, slots_per_block=2)
         worker.draws_returns = self.draws_returns
-        peer = Peer(worker, self.segment_seconds[index % len(self.segment_seconds)])
+        seconds = self.segment_seconds[index % len(self.segment_seconds)]
+        peer = Peer(worker, seconds, identity=f"{len(self.peers):08x}@192.0.2.{len(self.peers) % 250}")
         self.peers.append(peer)
         self.after(self.random.uniform(*self.latency), lambda: self.connect(peer))
         return peer
@@ -131,7 +137,11 @@ class Simulation:
         if peer.dead:
             return
         peer.connection_id = self._new_connection()
-        self.do(self.core.connect_worker(peer.connection_id, peer.worker.hello(), self._tier(), self.now))
+        self.do(
+            self.core.connect_worker(
+                peer.connection_id, peer.worker.hello(), self._tier(), self.now, peer.identity
+            )
+        )
 
     def disconnect(self, peer: Peer) -> None:
         """Its socket breaks: what is under way on it is lost."""
@@ -329,6 +339,9 @@ class Simulation:
         if not peer.worker.leases or peer.playing:
             return
         peer.playing = True
+        if peer.lies in ("progress", "steps"):
+            self.after(2.0, lambda: self._only_say(peer))
+            return
         seconds = peer.segment_seconds * self.random.uniform(0.9, 1.1)
 
         def finish() -> None:
@@ -350,6 +363,15 @@ class Simulation:
                 self.freeze(peer, 25.0)
 
         self.after(seconds, finish)
+
+    def _only_say(self, peer: Peer) -> None:
+        peer.playing = False
+        if peer.dead or not peer.worker.leases:
+            return
+        peer.told_steps += peer.lies == "steps"
+        lease_id = peer.worker.leases[0].lease_id
+        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.told_steps)])
+        self._play(peer)
 
     def freeze(self, peer: Peer, seconds: float) -> None:
         """It does nothing for a while; its socket stays open."""

@@ -80,6 +80,12 @@ class SocketFleet:
     """Sent by the host in the place of the description."""
     block_error: bytes | None = None
     """Sent once in the place of the next block."""
+    plays: bool = False
+    """Its log-probabilities and values are the policy's own, as the real learner checks (rule C7)."""
+    stale: list[bytes] = field(default_factory=list[bytes])
+    """Blocks of an earlier life of the server: each worker sends them again as soon as it has a seat."""
+    refused_blocks: list[BlockAck] = field(default_factory=list[BlockAck])
+    newest_block: bytes | None = None
     never_ready: int | None = None
     """Index of a worker that acknowledges no policy."""
     accepted: list[tuple[int, int, int]] = field(default_factory=list)
@@ -188,6 +194,7 @@ class _Worker:
         self._socket = socket
         self._welcome: WelcomeWorker | None = None
         self._version = -1
+        self._model: _Model | None = None
         self._steps = 0
         self._sent: dict[tuple[int, int], tuple[int, int, int]] = {}
 
@@ -201,8 +208,13 @@ class _Worker:
         match message:
             case WelcomeWorker():
                 self._welcome = message
+                for data in self._fleet.stale:
+                    await self._send(data)
             case Policy():
-                assert message.onnx == b"onnx %d" % message.policy_version
+                if self._fleet.plays:
+                    self._model = _Model(message.onnx)
+                else:
+                    assert message.onnx == b"onnx %d" % message.policy_version
                 self._version = message.policy_version
                 self._fleet.policies.append(message.policy_version)
                 if self._index == self._fleet.never_ready:
@@ -223,6 +235,8 @@ class _Worker:
             case BlockAck():
                 if message.accepted:
                     self._fleet.accepted.append(self._sent[message.lease_id, message.block_index])
+                else:
+                    self._fleet.refused_blocks.append(message)
                 async with self._fleet.changed:
                     self._fleet.changed.notify_all()
             case LeaseVoid():
@@ -251,7 +265,8 @@ class _Worker:
             if self._fleet.block_error is not None:
                 data, self._fleet.block_error = self._fleet.block_error, None
                 await self._send(data)
-            await self._send(encode(block))
+            data = self._fleet.newest_block = encode(block)
+            await self._send(data)
         if lease.purpose == "train":
             self._steps = first + lease.num_segments * welcome.horizon
         close = RolloutClose(
@@ -275,6 +290,12 @@ class _Worker:
         shape = (horizon, len(slots))
         observation = (1000.0 * slots[None, :] + steps[:, None]).astype(np.float32)[..., None]
         zeros = np.zeros(shape, np.float32)
+        after = (1000.0 * slots + first + horizon).astype(np.float32)[:, None]
+        log_prob, value, bootstrap = zeros - np.float32(np.log(2)), zeros, np.zeros(len(slots), np.float32)
+        if self._model is not None and lease.purpose == "train":
+            log_prob, value = self._model.judge(observation)
+            # After an episode's last step nothing is worth anything (rule E4).
+            bootstrap = np.where(ends[-1], np.float32(0), self._model.judge(after)[1])
         flags = np.zeros(shape, np.uint8)
         episodes = [
             self._episode(int(slot), int(first + step) // EPISODE_STEPS, int(step))
@@ -291,17 +312,15 @@ class _Worker:
             first_step=from_numpy(np.full(len(slots), first, np.int32)),
             observation={"obs": from_numpy(observation)},
             action=from_numpy(np.zeros(shape, np.int32)),
-            log_prob=from_numpy(zeros - np.float32(np.log(2))),
-            value=from_numpy(zeros),
+            log_prob=from_numpy(log_prob),
+            value=from_numpy(value),
             reward=from_numpy(zeros + np.float32(1)),
             terminated=from_numpy((flags + ends[:, None]).astype(np.uint8)),
             truncated=from_numpy(flags),
             valid=from_numpy(flags + np.uint8(1)),
             executed_ticks=from_numpy((flags + 1).astype(np.uint16)),
-            bootstrap_observation={
-                "obs": from_numpy((1000.0 * slots + first + horizon).astype(np.float32)[:, None])
-            },
-            bootstrap_value=from_numpy(np.zeros(len(slots), np.float32)),
+            bootstrap_observation={"obs": from_numpy(after)},
+            bootstrap_value=from_numpy(bootstrap),
             episodes=columns_of(episodes if lease.purpose == "train" else []),
         )
 
@@ -331,3 +350,22 @@ class _Worker:
             play_seconds=0.1,
         )
         await self._send(encode(result))
+
+
+class _Model:
+    """A policy of two actions as the server sent it."""
+
+    def __init__(self, onnx: bytes) -> None:
+        # Imported here: most fleets play the fake learner's models.
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(onnx, options)
+
+    def judge(self, observation: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Log-probability of action 0, and value, of observations [..., 1]; both [...] float32."""
+        logits, value = self._session.run(["logits", "value"], {"obs": observation.reshape(-1, 1)})
+        shape = observation.shape[:-1]
+        log_prob = logits[:, 0] - np.logaddexp(logits[:, 0], logits[:, 1])
+        return log_prob.reshape(shape).astype(np.float32), value.reshape(shape).astype(np.float32)

@@ -106,7 +106,12 @@ async def _serve() -> None:
     lines = questions()
     order = Order.model_validate_json(await anext(lines))
     settings = ServerSettings(
-        port=0, runs_dir=order.runs_dir, worker_token=order.token, sockets_per_address=MOST_SOCKETS
+        port=0,
+        runs_dir=order.runs_dir,
+        worker_token=order.token,
+        worker_tier="local",
+        sockets_per_address=MOST_SOCKETS,
+        sockets_per_token=MOST_SOCKETS,
     )
     stamped: list[StampedApp] = []
     ready: list[Ready] = []

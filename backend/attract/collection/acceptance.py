@@ -40,6 +40,8 @@ class Acceptance:
         self.warmup = Pool()
         """Segments of random play, for the first statistics (rule P7); counted nowhere."""
         self.num_refused = 0
+        self.num_accepted = 0
+        """Blocks committed to a pool."""
         self._record_leases: set[int] = set()
 
     def reserve(self, lease: Lease) -> None:
@@ -110,6 +112,7 @@ class Acceptance:
         else:
             self.rows.give_back(verdict.rows)
             return None
+        self.num_accepted += 1
         return accepted
 
     def is_record(self, lease_id: int) -> bool:

@@ -30,6 +30,8 @@ USUAL_GROWTH: Final = 4
 """Unless told, rows are kept for so many times the expected workers ..."""
 GROWTH_BYTES: Final = 256 * 1024 * 1024
 """... if the rows that this adds take no more than this of shared memory."""
+ENDLESS_STEPS: Final = 100_000
+"""Steps after which an evaluation episode of a game without a time limit is stopped."""
 EXPECTED_STEPS: Final = 1_000_000
 """What a run without an end is taken to need, where that matters."""
 OBSERVE_SLOT_BYTES: Final = 32
@@ -83,6 +85,8 @@ class CollectionConfig:
     num_groups: int = 0
     """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
+    first_lease_id: int = 1
+    """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.
@@ -178,6 +182,10 @@ class CollectionConfig:
         if description.max_seconds is None:
             return 0
         return max(1, round(description.max_seconds / description.seconds_per_step))
+
+    def longest_episode(self, description: GameDescription) -> int:
+        """Steps after which an evaluation episode is stopped."""
+        return self.time_limit(description) or ENDLESS_STEPS
 
     def desync_limit(self, description: GameDescription) -> int:
         """Range of rule E7's cut in steps, 0 when off."""

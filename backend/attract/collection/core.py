@@ -13,9 +13,10 @@ from attract.collection.effects import (
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Tier, Worker
-from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence
+from attract.collection.hearing import assign, hear_host, hear_worker, heard, send_again, silence, stall
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.planning import plan, start_warmup
+from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
@@ -88,6 +89,10 @@ class CollectionCore:
             blocks_refused=refused,
         )
 
+    def standing(self) -> Standing:
+        """Workers, leases, blocks, rows and versions in numbers."""
+        return standing_of(self._state)
+
     def next_deadline(self) -> float | None:
         """When `tick` must be called at the latest; None when nothing is waited for."""
         state = self._state
@@ -99,15 +104,21 @@ class CollectionCore:
                 times.append(worker.disconnected_at + GRACE_SECONDS)
             if worker.present and not worker.acknowledged:
                 times.append(worker.policy_sent_at + SILENCE_SECONDS)
-            times += [state.book.deadline(lease) for lease in worker.leases[:1]]
+            times.append(state.deadline(worker))
+        times.append(state.conduct.next_return())
         return min((time for time in times if time is not None), default=None)
 
     # --- the fleet ---
 
-    def connect_host(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
-        """A host said hello: it is welcomed and gets its assignment."""
+    def connect_host(
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
+    ) -> list[Effect]:
+        """A host said hello: it is welcomed and gets its assignment.
+
+        `identity`: credential and address of its socket in one word; none: its id stands in.
+        """
         state = self._state
-        host, replaced = state.fleet.connect_host(connection_id, hello, tier)
+        host, replaced = state.fleet.connect_host(connection_id, hello, tier, identity)
         self._replace(replaced)
         state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
         if not state.stopped:
@@ -117,8 +128,12 @@ class CollectionCore:
             assign(state, host)
         return self._done(now)
 
-    def connect_worker(self, connection_id: int, hello: Hello, tier: Tier, now: float) -> list[Effect]:
+    def connect_worker(
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
+    ) -> list[Effect]:
         """A worker said hello: it is welcomed once it has a seat, or at once when its key is known.
+
+        `identity`: as in `connect_host`.
 
         Raises: ProtocolError: code `run`, when it was made for another run.
         """
@@ -126,8 +141,9 @@ class CollectionCore:
         if state.stopped or hello.worker_key is None:
             raise _wrong_run(hello.run_id)
         self._check_run(hello.run_id)
-        worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now)
+        worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
         self._replace(replaced)
+        state.fleet.look_at_conduct(state.conduct, now)
         state.gate.changed(state.fleet, now)
         state.touch(worker)
         if worker.seated and state.described is not None:
@@ -169,6 +185,23 @@ class CollectionCore:
             hear_host(self._state, who, message, now)
         return self._done(now)
 
+    def asked(self, connection_id: int, now: float) -> None:
+        """Central inference: a worker was sent an act, and it is its turn (rule C3)."""
+        worker = self._state.fleet.of(connection_id)
+        if isinstance(worker, Worker):
+            worker.owed += 1
+            if worker.owed == 1 and worker.leases:
+                worker.leases[0].heard_at = now
+
+    def answered(self, connection_id: int, now: float) -> None:
+        """Central inference: a worker answered an act; it may be the server's turn now."""
+        worker = self._state.fleet.of(connection_id)
+        if isinstance(worker, Worker):
+            worker.owed = max(0, worker.owed - 1)
+            worker.last_heard = now
+            if worker.leases:
+                worker.leases[0].heard_at = now
+
     # --- blocks ---
 
     def offer_block(self, connection_id: int, block: Block, now: float) -> Verdict:
@@ -182,9 +215,6 @@ class CollectionCore:
             raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
         self._check_run(block.run_id)
         heard(self._state, worker, now)
-        lease = self._state.lease_of(worker, block.lease_id)
-        if lease is not None:
-            lease.heard_at = now
         acceptance = described.acceptance
         verdict = acceptance.offer(worker, block, self._state.fresh(described))
         if verdict.reason != "duplicate" and not acceptance.is_record(block.lease_id):
@@ -193,6 +223,11 @@ class CollectionCore:
             counters.ticks += acceptance.num_ticks(block)
             worker.collected_steps += steps
             worker.rate.add(steps, now)
+        lease = self._state.lease_of(worker, block.lease_id)
+        if lease is not None and verdict.accepted:
+            lease.block_came(now)
+            worker.has_played = True
+            self._state.conduct.played(worker.identity, now)
         return verdict
 
     def commit_block(self, connection_id: int, block: Block, verdict: Verdict, now: float) -> list[Effect]:
@@ -344,6 +379,7 @@ class CollectionCore:
     def tick(self, now: float) -> list[Effect]:
         """Time has passed: leases may have lapsed (rule C3), deadlines gone by."""
         state = self._state
+        state.fleet.look_at_conduct(state.conduct, now)
         for worker in list(state.fleet.workers.values()):
             gone = worker.disconnected_at
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
@@ -352,10 +388,9 @@ class CollectionCore:
                     state.lapse_all(worker, "the worker's socket is closed", now)
             if worker.present and not worker.acknowledged and now >= worker.policy_sent_at + SILENCE_SECONDS:
                 silence(state, worker, now)
-            for lease in worker.leases[:1]:
-                deadline = state.book.deadline(lease)
-                if deadline is not None and now >= deadline:
-                    silence(state, worker, now)
+            deadline = state.deadline(worker)
+            if deadline is not None and now >= deadline:
+                stall(state, worker, worker.leases[0], now)
         return self._done(now)
 
     def _end_update(self, outcome: Trained | Published) -> None:

@@ -4,6 +4,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from attract.collection.conduct import Conduct
 from attract.collection.leases import GRACE_SECONDS, Lease
 from attract.collection.rates import DecayedRate
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
@@ -24,6 +25,8 @@ class Host:
     host_id: str
     order: int
     tier: Tier = "invited"
+    identity: str = ""
+    """Who stands behind it, as the server knows: what a page says of itself is not part of it."""
     connection_id: int | None = None
     user_agent: str = ""
     max_workers: int = 0
@@ -40,6 +43,8 @@ class Worker:
     tier: Tier
     connection_id: int | None
     last_heard: float
+    host_identity: str = ""
+    """Identity of the socket that it came on: as `Host.identity`."""
     worker_id: int = -1
     """Issued when it is seated; -1 before."""
     instance_ids: range = range(0)
@@ -48,6 +53,12 @@ class Worker:
     """A lease of it lapsed in silence: nothing more is asked of it until it is heard. Set by the fleet."""
     broken: bool = False
     """Its game or its session failed: its host will end it. Set by the fleet."""
+    benched: bool = False
+    """Its identity gets no leases for now. Set by the fleet."""
+    has_played: bool = False
+    """Whether a block of it was ever accepted."""
+    owed: int = 0
+    """Central inference: acts that it has not answered; with none it waits for the server."""
     sent_version: int | None = None
     """The newest version of which every policy was sent: a lease may name it."""
     sending_version: int | None = None
@@ -73,6 +84,13 @@ class Worker:
     """Times its game failed since it last finished a training lease."""
 
     @property
+    def identity(self) -> str:
+        """What its conduct is counted for; of a host of the admin's own each worker stands for itself."""
+        if self.tier == "local":
+            return f"{self.host_identity}/{self.worker_index}"
+        return self.host_identity
+
+    @property
     def seated(self) -> bool:
         """Whether it has its ids."""
         return self.worker_id >= 0
@@ -85,7 +103,7 @@ class Worker:
     @property
     def present(self) -> bool:
         """Whether something can be asked of it now."""
-        return self.is_connected and not self.silent
+        return self.is_connected and not self.silent and not self.benched
 
     def forget_sent(self) -> None:
         """What it was sent last may not have arrived: it is to be sent anew."""
@@ -115,27 +133,38 @@ class Fleet:
         self._unseated: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
+        self._benched = 0
+        """Workers that sit out."""
         self._connected: list[Worker] | None = None
         self._present: list[Worker] | None = None
         """What `connected` and `present` say, until it changes."""
 
-    def connect_host(self, connection_id: int, hello: Hello, tier: Tier) -> tuple[Host, int | None]:
-        """The host of that socket, and the connection it had before, if any."""
+    def connect_host(
+        self, connection_id: int, hello: Hello, tier: Tier, identity: str = ""
+    ) -> tuple[Host, int | None]:
+        """The host of that socket, and the connection it had before, if any.
+
+        `identity`: of the socket, as the server knows it; without one the host's own id stands in.
+        """
         host = self._host(hello.host_id)
         replaced = host.connection_id
         if replaced is not None:
             del self._by_connection[replaced]
         host.connection_id = connection_id
         host.tier = tier
+        host.identity = _identity(host.host_id, tier, identity)
         host.user_agent = hello.device.user_agent
         host.max_workers = hello.max_workers or 0
         self._by_connection[connection_id] = host
         return host, replaced
 
     def connect_worker(
-        self, connection_id: int, hello: Hello, tier: Tier, now: float
+        self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
     ) -> tuple[Worker, int | None]:
-        """The worker of that socket, known or new, and the connection it had before, if any."""
+        """The worker of that socket, known or new, and the connection it had before, if any.
+
+        `identity`: as `connect_host` has it.
+        """
         key = hello.worker_key or ""
         worker = self.workers.get(key)
         replaced = None
@@ -149,7 +178,9 @@ class Fleet:
                 del self._by_connection[replaced]
         worker.connection_id = connection_id
         worker.tier = tier
+        worker.host_identity = _identity(hello.host_id, tier, identity)
         worker.disconnected_at = None
+        worker.owed = 0
         worker.away = False
         worker.silent = False
         worker.last_heard = now
@@ -179,6 +210,17 @@ class Fleet:
         if worker.silent != is_silent:
             worker.silent = is_silent
             self._changed()
+
+    def look_at_conduct(self, conduct: Conduct, now: float) -> None:
+        """Whose identity sits out gets nothing, until it may again."""
+        if not conduct.num_out and not self._benched:
+            return
+        for worker in self.workers.values():
+            is_out = conduct.is_out(worker.identity, now)
+            if worker.benched != is_out:
+                worker.benched = is_out
+                self._benched += 1 if is_out else -1
+                self._changed()
 
     def set_broken(self, worker: Worker) -> None:
         """Nothing is asked of it ever again."""
@@ -288,6 +330,11 @@ class Fleet:
         if host_id not in self.hosts:
             self.hosts[host_id] = Host(host_id, order=len(self.hosts))
         return self.hosts[host_id]
+
+
+def _identity(host_id: str, tier: Tier, identity: str) -> str:
+    # A host of the admin's own is believed when it says which one it is; all of them share one token.
+    return host_id if tier == "local" or not identity else identity
 
 
 def _view_worker(worker: Worker, now: float) -> WorkerView:

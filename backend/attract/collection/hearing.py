@@ -39,7 +39,7 @@ def hear_worker(state: CollectionState, worker: Worker, message: FromBrowser, no
         case messages.Progress():
             lease = state.lease_of(worker, message.lease_id)
             if lease is not None:
-                lease.heard_at = now
+                lease.progressed(message.steps, now, is_first=not worker.has_played)
         case messages.PolicyAck():
             if message.policy_version == worker.sending_version:
                 if worker.unsent:
@@ -83,7 +83,9 @@ def _game_described(state: CollectionState, description: GameDescription) -> Non
 
 
 def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
-    state.book.played(lease, now)
+    if not lease.remaining:
+        state.book.played(lease, now)
+        state.conduct.finished(worker.identity)
     if lease.purpose == "train" and lease.front_since is not None:
         steps = lease.num_segments * lease.num_slots * state.config.horizon
         worker.measured(steps, now - lease.front_since)
@@ -142,6 +144,21 @@ def heard(state: CollectionState, worker: Worker, now: float) -> None:
     state.touch(worker)
     worker.last_heard = now
     state.fleet.set_silent(worker, False)
+
+
+def stall(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    """Its lease stood still for too long (rule C3); who does that again and again sits out for a while."""
+    state.book.stalled(lease, now)
+    since = now if lease.front_since is None else lease.front_since
+    silence(state, worker, now)
+    seconds = state.conduct.stalled(worker.identity, since, now)
+    if seconds is not None:
+        state.fleet.look_at_conduct(state.conduct, now)
+        state.note(
+            "conduct",
+            f"worker {worker.worker_id} gets no lease for {seconds:.0f} s: it let several lapse in a row, "
+            "while others played",
+        )
 
 
 def silence(state: CollectionState, worker: Worker, now: float) -> None:

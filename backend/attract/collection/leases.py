@@ -17,6 +17,14 @@ SILENCE_SEGMENTS: Final = 3.0
 """Rule C3: the same, in median segment times."""
 GRACE_SECONDS: Final = 2.0
 """Rule C3: how long a closed socket's leases wait for a reconnect."""
+START_SECONDS: Final = 60.0
+"""Rule C3: how long a worker that has never played is believed without a step: it makes its games."""
+BLOCK_SECONDS: Final = 60.0
+"""Rule C3: shortest time in which the next block must come, however many steps are told of ..."""
+BLOCK_SEGMENTS: Final = 30.0
+"""... and the same in median segment times."""
+UNKNOWN_BLOCK_SECONDS: Final = 600.0
+"""The same while no segment time is known; twice as long after each lease that it ended."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +50,20 @@ class Lease:
     """Segments per slot; 0 for `evaluate`."""
     local: bool
     heard_at: float
-    """When progress was last heard, or it came to the front of its worker's queue."""
+    """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue."""
+    most_steps: int = 0
+    """Steps of each slot that it asks for; `evaluate`: those its episodes may have one after another."""
+    steps: int = 0
+    """Most that its worker has told of; never more than `most_steps`."""
+    block_at: float = 0.0
+    """When a block of it was last accepted, or it came to the front."""
     episodes: tuple[int, ...] = ()
     """Indices of the evaluation episodes; `evaluate` only."""
     lesson: Lesson = field(default_factory=Lesson)
     """Taken over at each of its games' next `start()`."""
     issued_at: float = 0.0
+    sends_blocks: bool = True
+    """Whether its worker sends blocks: an evaluation has none, those of central inference are made here."""
     front_since: float | None = None
     """When it came to the front; None while it is queued behind another."""
     received: NDArray[np.bool_] = field(init=False)
@@ -62,8 +78,22 @@ class Lease:
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""
         if self.front_since is None:
-            self.front_since = now
+            self.front_since = self.heard_at = self.block_at = now
+
+    def progressed(self, steps: int, now: float, *, is_first: bool) -> None:
+        """Its worker says how many steps it has played; only more than before renew it.
+
+        `is_first`: the worker has played nothing yet, and may still be loading.
+        """
+        grown = min(steps, self.most_steps)
+        if grown > self.steps:
+            self.steps, self.heard_at = grown, now
+        elif is_first and self.front_since is not None and now < self.front_since + START_SECONDS:
             self.heard_at = now
+
+    def block_came(self, now: float) -> None:
+        """A block of it was accepted."""
+        self.heard_at = self.block_at = now
 
 
 class Promised(Collection[int]):
@@ -85,14 +115,16 @@ class Promised(Collection[int]):
 class LeaseBook:
     """All leases of a run: ids rise and are never used again; a lease that is not open any more is spent."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_id: int = 1) -> None:
         self._open: dict[int, Lease] = {}
         self._training: dict[int, Lease] = {}
         self.promised = Promised(self._training)
         """What the open training leases may still give."""
         self.silence_seconds = SILENCE_SECONDS
         """Rule C3: max(15 s, 3 x the median segment time)."""
-        self._next_id = 1
+        self.block_seconds = UNKNOWN_BLOCK_SECONDS
+        """Rule C3: max(60 s, 30 x the median segment time)."""
+        self._first_id = self._next_id = first_id
         self._segment_seconds: deque[float] = deque(maxlen=101)
         self.num_lapsed = 0
 
@@ -113,6 +145,8 @@ class LeaseBook:
         num_segments: int,
         local: bool,
         now: float,
+        most_steps: int = 1 << 53,
+        sends_blocks: bool = True,
         episodes: tuple[int, ...] = (),
         lesson: Lesson | None = None,
     ) -> Lease:
@@ -127,6 +161,8 @@ class LeaseBook:
             num_segments=num_segments,
             local=local,
             heard_at=now,
+            most_steps=most_steps,
+            sends_blocks=sends_blocks,
             episodes=episodes,
             lesson=lesson or Lesson(),
             issued_at=now,
@@ -143,7 +179,7 @@ class LeaseBook:
 
     def is_spent(self, lease_id: int) -> bool:
         """Whether the id was issued and is not open any more."""
-        return 0 < lease_id < self._next_id and lease_id not in self._open
+        return self._first_id <= lease_id < self._next_id and lease_id not in self._open
 
     def spend(self, lease: Lease) -> None:
         """Its one use is over: nothing more of it is accepted."""
@@ -161,7 +197,16 @@ class LeaseBook:
             self._segment_seconds.append((now - lease.front_since) / lease.num_segments)
             usual = statistics.median(self._segment_seconds)
             self.silence_seconds = max(SILENCE_SECONDS, SILENCE_SEGMENTS * usual)
+            self.block_seconds = max(BLOCK_SECONDS, BLOCK_SEGMENTS * usual)
 
     def deadline(self, lease: Lease) -> float | None:
-        """When it lapses if nothing is heard; None while it is queued behind another."""
-        return None if lease.front_since is None else lease.heard_at + self.silence_seconds
+        """When it lapses if no steps and no blocks come; None while it is queued behind another."""
+        if lease.front_since is None:
+            return None
+        silence = lease.heard_at + self.silence_seconds
+        return min(silence, lease.block_at + self.block_seconds) if lease.sends_blocks else silence
+
+    def stalled(self, lease: Lease, now: float) -> None:
+        """It lapsed at its deadline. Before any segment time is known, segments may just take that long."""
+        if not self._segment_seconds and now >= lease.block_at + self.block_seconds:
+            self.block_seconds *= 2.0

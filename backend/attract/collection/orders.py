@@ -1,7 +1,5 @@
 """The messages that tell a worker what to do: its welcome and its leases."""
 
-from typing import Final
-
 from attract.collection.config import CollectionConfig
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Worker
@@ -9,9 +7,6 @@ from attract.collection.leases import Lease
 from attract.schema.game import GameDescription
 from attract.schema.messages import EpisodeOrder, Seat, WelcomeWorker
 from attract.schema.messages import Lease as LeaseMessage
-
-ENDLESS_STEPS: Final = 100_000
-"""Steps after which an evaluation episode of a game without a time limit is stopped."""
 
 
 def welcome_message(config: CollectionConfig, description: GameDescription, worker: Worker) -> WelcomeWorker:
@@ -44,7 +39,6 @@ def lease_message(
         )
         for policy_id in config.seating(description).seats
     ]
-    limit = config.time_limit(description)
     return LeaseMessage(
         run_id=config.run_id,
         lease_id=lease.lease_id,
@@ -54,7 +48,7 @@ def lease_message(
         seed=config.seed if evaluation is None else evaluation.seed,
         num_segments=lease.num_segments,
         episodes=[EpisodeOrder(index=index) for index in lease.episodes],
-        max_episode_steps=None if evaluation is None else limit or ENDLESS_STEPS,
+        max_episode_steps=None if evaluation is None else config.longest_episode(description),
         desync_steps=config.desync_limit(description) if lease.purpose == "train" else 0,
         parameters=dict(lease.lesson.parameters),
         lesson_id=lease.lesson.lesson_id,

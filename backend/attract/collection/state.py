@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.conduct import Conduct
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     Effect,
@@ -48,8 +49,9 @@ class CollectionState:
     def __init__(self, config: CollectionConfig) -> None:
         self.config = config
         self.fleet = Fleet()
-        self.book = LeaseBook()
+        self.book = LeaseBook(config.first_lease_id)
         self.learner = LearnerState()
+        self.conduct = Conduct()
         self.gate = FleetGate(config)
         self.described: Described | None = None
         self.describing: int | None = None
@@ -137,6 +139,7 @@ class CollectionState:
     ) -> Lease:
         """Give a worker a lease, with a row kept for each of its segments."""
         agents = described.description.num_agents
+        longest = self.config.longest_episode(described.description)
         lease = self.book.issue(
             worker_id=worker.worker_id,
             purpose=purpose,
@@ -146,6 +149,8 @@ class CollectionState:
             num_segments=num_segments,
             local=worker.tier == "local",
             now=now,
+            most_steps=num_segments * self.config.horizon or len(episodes) * longest,
+            sends_blocks=not episodes and not (self.config.num_groups and purpose == "train"),
             episodes=episodes,
             lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
         )
@@ -173,6 +178,16 @@ class CollectionState:
         lease = self.book.get(lease_id)
         return lease if lease is not None and lease.worker_id == worker.worker_id else None
 
+    def is_central(self, lease: Lease) -> bool:
+        """Whether the server steps its games (rule I1)."""
+        return self.config.num_groups > 0 and lease.purpose == "train"
+
+    def deadline(self, worker: Worker) -> float | None:
+        """When the lease that a worker plays lapses; None without one, or while it waits for us."""
+        if not worker.leases or (self.is_central(worker.leases[0]) and not worker.owed):
+            return None
+        return self.book.deadline(worker.leases[0])
+
     def end_lease(self, lease: Lease, now: float) -> None:
         """Spend a lease: no more of it counts, its unused rows are free, its worker's next one begins."""
         if self.described is not None:
@@ -195,6 +210,7 @@ class CollectionState:
         worker = self.fleet.by_id(lease.worker_id)
         worker.voided.append(lease.lease_id)
         self.send_void(worker, lease.lease_id, reason)
+        worker.owed = 0
         self.end_lease(lease, now)
 
     def send_void(self, worker: Worker, lease_id: int, reason: str) -> None:

@@ -14,7 +14,7 @@ from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.errors import ConfigurationError
 from attract.results.child import attract, json_of
 from attract.results.machine import describe_machine
-from attract.results.plan import EVALUATION_EPISODES, Run, plan_runs
+from attract.results.plan import Run, plan_runs
 from attract.results.record import Record, Row, Said
 from attract.results.suite import SUITE_DIR, module_of, plan_suite
 from attract.results.table import render
@@ -60,7 +60,7 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
         row = _rival_row(run) if run.rival is not None else _own_row(run, order.runs_dir)
         record.put(run, row, describe_machine())
-        say(f"  {row.return_mean:.2f} +- {row.return_std:.2f} after {row.wall_seconds:.0f} s")
+        say(f"  {row.return_mean:.2f} +- {row.standard_error:.2f} after {row.wall_seconds:.0f} s")
         _write(order.out, render(record, shown, scale=order.scale))
     _write(order.out, render(record, shown, scale=order.scale))
     say(f"wrote {order.out}")
@@ -129,7 +129,7 @@ def _judged(run: Run, run_id: str, trained: dict[str, Any], runs_dir: Path) -> d
         won = played["won"]
         deviation = (won * (1 - won)) ** 0.5
         return {"return_mean": won, "return_std": deviation, "episodes": played["episodes"]}
-    played = attract("eval", run_id, "--episodes", str(EVALUATION_EPISODES), "--json", runs_dir=runs_dir)
+    played = attract("eval", run_id, "--episodes", str(run.episodes), "--json", runs_dir=runs_dir)
     return {
         "return_mean": played["return_mean"] / run.reward_scale,
         "return_std": played["return_std"] / run.reward_scale,
@@ -140,7 +140,7 @@ def _judged(run: Run, run_id: str, trained: dict[str, Any], runs_dir: Path) -> d
 def _rival_row(run: Run) -> Row:
     assert run.rival is not None
     order = dataclasses.asdict(run.rival) | {
-        "steps": run.steps, "seed": run.seed, "episodes": EVALUATION_EPISODES,
+        "steps": run.steps, "seed": run.seed, "episodes": run.episodes,
     }  # fmt: skip
     values = json_of([sys.executable, "-m", "attract.results.rival"], json.dumps(order))
     return Row(steps=run.steps, flags=list(run.flags), **values)

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import signal
 import sys
@@ -28,6 +29,7 @@ from attract.server.games import GameLibrary
 from attract.server.plan_text import plan_lines
 from attract.server.run_plan import policy_ids
 from attract.server.run_progress import RunResult
+from attract.server.run_service import RunService
 from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, finding_text, lesson_text, log_text
 
@@ -106,7 +108,9 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                     if order.headless:
                         workers = int(started.settings["collection"]["num_workers"])
                         url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
-                        host = await HostProcess.start(url, lambda event: _host_event(display, event))
+                        host = await HostProcess.start(
+                            url, functools.partial(_host_event, display, gateway.service)
+                        )
                     result, stopped_by = await _watch(gateway, started.run_id, display, output, order)
                     if result is not None and exit_code(result, started.goal, stopped_by) in FINAL_CODES:
                         await gateway.say_goodbye()
@@ -235,11 +239,12 @@ class _Standing:
         self._told = now
 
 
-def _host_event(display: Display, event: Mapping[str, Any]) -> None:
+def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
     kind = event.get("event")
     if kind in ("page_error", "failed") or (kind == "console" and event.get("level") == "error"):
         display.say(f"browser: {event.get('text', kind)}")
     elif kind == "restart":
+        service.host_restarts += 1
         display.say("browser: the page is opened again")
 
 
@@ -302,4 +307,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "error": result.error,
         "waited_seconds": result.waited_seconds,
         "findings": [finding.model_dump(mode="json") for finding in result.findings],
+        "check": None
+        if result.check is None
+        else [finding.model_dump(mode="json") for finding in result.check],
     }

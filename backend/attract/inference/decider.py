@@ -1,5 +1,6 @@
 """The policy's versions as ONNX sessions, and actions drawn with the workers' own generator (C5, C9)."""
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
@@ -18,6 +19,13 @@ from attract.schema.messages import Seed
 from attract.schema.philox import action_uniforms
 
 Device = Literal["auto", "cpu", "cuda"]
+CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+INSTALL = "pip install onnxruntime-gpu in the place of onnxruntime, or use --device cpu"
+PASS_BYTES = 256 << 20
+"""About what one pass through a policy may take for observations and activations."""
+ACTIVATION_SHARE = 16
+"""How much more a row's largest activations take than its observation does as float32: IMPALA's first
+convolution makes 16 channels of 3, and holds a few such at a time."""
 
 
 class OnnxDecider:
@@ -49,7 +57,10 @@ class OnnxDecider:
         self._outputs = [*self._distribution.output_names, "value"]
         if state_size:
             self._outputs.append("state_outs")
+        self._device: Device = device
         self._providers = _providers(device)
+        row_bytes = sum(4 * math.prod(shape) for _, shape in self._fields.values())
+        self._rows_at_once = max(1, PASS_BYTES // (ACTIVATION_SHARE * max(1, row_bytes)))
         self._options = onnxruntime.SessionOptions()
         self._options.intra_op_num_threads = num_threads
         self._options.inter_op_num_threads = 1
@@ -58,7 +69,9 @@ class OnnxDecider:
     def add(self, version: int, onnx: bytes) -> None:
         """Make a version ready: its session exists and has run once.
 
-        Raises: PolicyError: when it is no model of this game.
+        Raises:
+            PolicyError: when it is no model of this game.
+            ConfigurationError: when CUDA was asked for, and ONNX Runtime took the CPU instead.
         """
         if version in self._sessions:
             return
@@ -68,6 +81,8 @@ class OnnxDecider:
             self._run(session, observation, np.zeros((1, self._state_size), np.float32))
         except Exception as error:
             raise PolicyError(f"version {version} cannot be run: {error}") from error
+        if self._device == "cuda":
+            check_cuda(session)
         self._sessions[version] = session
 
     def keep(self, versions: Collection[int]) -> None:
@@ -120,6 +135,22 @@ class OnnxDecider:
         observation: Mapping[str, NDArray[Any]],
         state: NDArray[np.float32],
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+        rows = len(state)
+        if rows <= self._rows_at_once:
+            return self._run_at_once(session, observation, state)
+        passes = [
+            self._run_at_once(session, {key: array[part] for key, array in observation.items()}, state[part])
+            for part in (slice(at, at + self._rows_at_once) for at in range(0, rows, self._rows_at_once))
+        ]
+        outputs, values, states = zip(*passes, strict=True)
+        return np.concatenate(outputs), np.concatenate(values), np.concatenate(states)
+
+    def _run_at_once(
+        self,
+        session: onnxruntime.InferenceSession,
+        observation: Mapping[str, NDArray[Any]],
+        state: NDArray[np.float32],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         feeds: dict[str, Any] = {self._input_names[key]: values for key, values in observation.items()}
         if self._state_size:
             feeds["state_ins"] = state
@@ -129,13 +160,23 @@ class OnnxDecider:
         return got[0] if len(got) == 1 else np.concatenate(got, axis=1), value, state_after
 
 
-def _providers(device: Device) -> list[str]:
-    available: list[str] = onnxruntime.get_available_providers()
-    if device == "cuda" and "CUDAExecutionProvider" not in available:
+def check_cuda(session: onnxruntime.InferenceSession) -> None:
+    """Whether the session runs on CUDA: ONNX Runtime takes the CPU without a word where its CUDA cannot load.
+
+    Raises: ConfigurationError: when it does not.
+    """
+    if CUDA not in session.get_providers():
         raise ConfigurationError(
-            "this ONNX Runtime knows no CUDA",
+            "ONNX Runtime could not load its CUDA provider and would run on the CPU",
             setting="device",
-            fix="pip install onnxruntime-gpu in the place of onnxruntime, or use --device cpu",
+            fix="install the CUDA and cuDNN that it was built for, or use --device cpu",
         )
-    use_cuda = device != "cpu" and "CUDAExecutionProvider" in available
-    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if use_cuda else ["CPUExecutionProvider"]
+
+
+def _providers(device: Device) -> list[str | tuple[str, dict[str, str]]]:
+    available: list[str] = onnxruntime.get_available_providers()
+    if device == "cuda" and CUDA not in available:
+        raise ConfigurationError("this ONNX Runtime knows no CUDA", setting="device", fix=INSTALL)
+    use_cuda = device != "cpu" and CUDA in available
+    # With TensorFloat-32, its default, outputs miss the learner's by more than rules C7 and C9 allow.
+    return [(CUDA, {"use_tf32": "0"}), CPU] if use_cuda else [CPU]

@@ -9,6 +9,7 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.learner.update_batch import FinalObservations, UpdateBatch, finite_where_invalid, start_states
 from attract.policy.network import Policy
+from attract.policy.precision import full_precision
 
 CHUNK_STEPS = 32_768
 """Steps per pass through the network, at most: more at once are no faster."""
@@ -35,6 +36,7 @@ class Appraisal:
 
 
 @torch.no_grad()
+@full_precision()
 def appraise(
     policy: Policy, distribution: ActionDistribution, batch: UpdateBatch, *, from_zero: bool = False
 ) -> Appraisal:

@@ -17,12 +17,10 @@ from safetensors import SafetensorError
 
 from attract.errors import CheckpointError
 from attract.learner.shared_names import part_of
+from attract.runs.checkpoint_document import DOCUMENT_FILE, read_document, read_exactly, sealed
 
-FORMAT_VERSION = 1
 POLICY_FILE = "policy.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
-DOCUMENT_FILE = "checkpoint.json"
-_MAX_DOCUMENT_BYTES = 16 << 20
 _TEMPORARY_PREFIX = ".writing-"
 
 
@@ -79,17 +77,11 @@ class Snapshot:
     ) -> Self:
         """Serialise the version as it stands; `document` holds JSON values."""
         files = {POLICY_FILE: _saved(policy), OPTIMIZER_FILE: _saved(optimizer)}
-        whole: dict[str, Any] = {
-            "format": "attract-checkpoint",
-            "format_version": FORMAT_VERSION,
-            "policy_version": policy_version,
-            **document,
-            "files": {
-                name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-                for name, data in files.items()
-            },
+        described = {
+            name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
+            for name, data in files.items()
         }
-        whole["sha256"] = _document_sha256(whole)
+        whole = sealed(policy_version, {**document, "files": described})
         files[DOCUMENT_FILE] = json.dumps(whole).encode()
         return cls(policy_version, files, document)
 
@@ -123,11 +115,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
     Raises: CheckpointError: when something is missing, cut short, changed, or of a format not known here.
     """
-    document = _read_document(path)
+    document = read_document(path)
     tensors: dict[str, dict[str, torch.Tensor]] = {}
     for name in (POLICY_FILE, OPTIMIZER_FILE):
         expected = cast("dict[str, Any]", document["files"].get(name, {}))
-        data = _read_exactly(path / name, expected.get("bytes"))
+        data = read_exactly(path / name, expected.get("bytes"))
         if hashlib.sha256(data).hexdigest() != expected.get("sha256"):
             raise CheckpointError(str(path), f"{name} is not what was written (its SHA-256 differs)")
         try:
@@ -180,44 +172,6 @@ def weights_sha256(state: Mapping[str, torch.Tensor]) -> str:
         digest.update(f"{name} {array.dtype} {tuple(array.shape)}\n".encode())
         digest.update(array.numpy().tobytes())
     return digest.hexdigest()
-
-
-def _read_document(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        raise CheckpointError(str(path), "there is no such folder")
-    data = _read_exactly(path / DOCUMENT_FILE, None)
-    try:
-        document = json.loads(data)
-    except ValueError as error:
-        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is no JSON: {error}") from error
-    if not isinstance(document, dict) or document.get("format") != "attract-checkpoint":
-        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is not a checkpoint's")
-    document = cast("dict[str, Any]", document)
-    if document.get("format_version") != FORMAT_VERSION:
-        raise CheckpointError(
-            str(path), f"format {document.get('format_version')!r}; this version reads {FORMAT_VERSION}"
-        )
-    if document.get("sha256") != _document_sha256(document):
-        raise CheckpointError(str(path), f"{DOCUMENT_FILE} is not what was written (its SHA-256 differs)")
-    return document
-
-
-def _document_sha256(document: Mapping[str, Any]) -> str:
-    rest = {key: value for key, value in document.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def _read_exactly(path: Path, num_bytes: int | None) -> bytes:
-    """All bytes of a file; its size is checked before anything is read."""
-    try:
-        size = path.stat().st_size
-        if num_bytes is not None and size != num_bytes:
-            raise CheckpointError(str(path.parent), f"{path.name} has {size} bytes, expected {num_bytes}")
-        if num_bytes is None and size > _MAX_DOCUMENT_BYTES:
-            raise CheckpointError(str(path.parent), f"{path.name} has {size} bytes, too many")
-        return path.read_bytes()
-    except OSError as error:
-        raise CheckpointError(str(path.parent), f"{path.name}: {error.strerror}") from error
 
 
 def _saved(tensors: Mapping[str, torch.Tensor]) -> bytes:

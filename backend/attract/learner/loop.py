@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -51,6 +51,8 @@ class Update:
     metrics: Mapping[str, float]
     valid_steps: int
     rejected: list[RejectedRow]
+    gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What `train` said of it."""
 
 
 class Learner:
@@ -273,7 +275,7 @@ class Learner:
                 rejected=rejected,
             )
         )
-        self._publish(Update(message.batch_id, metrics, num_steps, rejected))
+        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""
@@ -290,7 +292,8 @@ class Learner:
         """Hand the version to the disk; it is announced once it is durable (rule D1)."""
         state = self._state
         self._policies.remember()
-        snapshot = state.snapshot(self._labels)
+        row = _finite({**update.gateway_metrics, **update.metrics})
+        snapshot = state.snapshot({**self._labels, "metrics": row})
         published = Published(
             batch_id=update.batch_id,
             policy_version=state.policy_version,

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -41,8 +42,9 @@ class VersionHistory:
         self._distribution = distribution
         self._num_versions = num_versions
         self._states: dict[int, dict[str, Tensor]] = {}
-        self._ends: dict[int, tuple[int, Tensor]] = {}
-        """Slot to the number of its next step and the recurrent state before it; oldest first."""
+        device = next(self._judge.parameters()).device
+        no_slots = torch.empty(0, dtype=torch.int64, device=device)
+        self._ends = SlotEnds(no_slots, no_slots, torch.empty((0, policy.state_size), device=device))
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep a copy of the state dict; the oldest beyond the number kept is forgotten."""
@@ -92,28 +94,57 @@ class VersionHistory:
         """The state before each segment, recomputed where it can be; remembers where slots end."""
         if not batch.recurrent_state:
             return {}
-        states = batch.recurrent_state[RECURRENT_STATE].clone()
-        slots, starts = batch.slot_id.tolist(), batch.first_step.tolist()
-        ends = {
-            (slot, start + batch.num_steps): column
-            for column, (slot, start, is_known) in enumerate(zip(slots, starts, known.tolist(), strict=True))
-            if is_known
-        }
-        for column, (slot, start) in enumerate(zip(slots, starts, strict=True)):
-            before = ends.get((slot, start))
-            next_step, state = self._ends.get(slot, (-1, states[column]))
-            if start == 0:
-                states[column] = 0.0
-            elif before is not None:
-                states[column] = next_states[before]
-            elif next_step == start:
-                states[column] = state
-        for (slot, step), column in sorted(ends.items()):
-            self._ends.pop(slot, None)
-            self._ends[slot] = (step, next_states[column].clone())
-        for slot in list(self._ends)[:-MAX_SLOTS_REMEMBERED]:
-            del self._ends[slot]
+        slots, starts = batch.slot_id.long(), batch.first_step.long()
+        states = self._ends.states_at(slots, starts, batch.recurrent_state[RECURRENT_STATE])
+        # Those that end in this batch come before what is remembered of earlier ones.
+        here = SlotEnds.of(slots[known], starts[known] + batch.num_steps, next_states[known])
+        states = here.states_at(slots, starts, states).masked_fill((starts == 0).unsqueeze(1), 0.0)
+        self._ends = self._ends.followed_by(here.newest(), at_most=MAX_SLOTS_REMEMBERED)
         return {RECURRENT_STATE: states}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotEnds:
+    """In which recurrent state slots stood at which of their steps; n of them, oldest first."""
+
+    slots: Tensor
+    steps: Tensor
+    """[n] int64, each below 2^31."""
+    states: Tensor
+    """[n, state_size] float32, before that step."""
+
+    @classmethod
+    def of(cls, slots: Tensor, steps: Tensor, states: Tensor) -> Self:
+        """In the order of slots and steps."""
+        order = torch.argsort(_place(slots, steps), stable=True)
+        return cls(slots[order], steps[order], states[order])
+
+    def states_at(self, slots: Tensor, steps: Tensor, otherwise: Tensor) -> Tensor:
+        """[S, state_size], the state of each slot ([S]) at its step ([S]); where unknown, its `otherwise`."""
+        if self.slots.numel() == 0:
+            return otherwise
+        places, order = torch.sort(_place(self.slots, self.steps), stable=True)
+        wanted = _place(slots, steps)
+        found = torch.searchsorted(places, wanted, right=True).sub_(1).clamp_(min=0)
+        is_known = (places[found] == wanted).unsqueeze(1)
+        return torch.where(is_known, self.states[order[found]], otherwise)
+
+    def newest(self) -> Self:
+        """Each slot at its last step alone; in the order of slots, as they are in."""
+        is_last = torch.ones_like(self.slots, dtype=torch.bool)
+        is_last[:-1] = self.slots[1:] != self.slots[:-1]
+        return type(self)(self.slots[is_last], self.steps[is_last], self.states[is_last])
+
+    def followed_by(self, later: "SlotEnds", *, at_most: int) -> "SlotEnds":
+        """Both, of a slot in both the later; the oldest beyond `at_most` are forgotten."""
+        stays = ~torch.isin(self.slots, later.slots)
+        pairs = ((self.slots, later.slots), (self.steps, later.steps), (self.states, later.states))
+        return SlotEnds(*(torch.cat((old[stays], new))[-at_most:] for old, new in pairs))
+
+
+def _place(slots: Tensor, steps: Tensor) -> Tensor:
+    """One number for slot and step, ordered by both."""
+    return (slots << 32) + steps
 
 
 def keep_segments(batch: Batch, chosen: Tensor) -> Batch:

@@ -11,6 +11,7 @@ from torch import Tensor
 from attract.errors import PolicyError
 from attract.policy.entries import Observations
 from attract.policy.network import Policy
+from attract.policy.precision import full_precision
 
 TOLERANCE = 1e-5
 """Largest |torch - onnx| / max(1, |torch|) that rule C9 allows for each output."""
@@ -43,7 +44,7 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     observations = probe(policy) if observations is None else observations
     count = next(iter(observations.values())).shape[0]
     state = torch.rand((count, policy.state_size), generator=torch.Generator().manual_seed(0)) * 2 - 1
-    with torch.no_grad():
+    with torch.no_grad(), full_precision():
         device = next(policy.parameters()).device
         prepared = policy.prepare({key: array.to(device) for key, array in observations.items()})
         outputs, value, state_outs = policy.step(prepared, state.to(device))

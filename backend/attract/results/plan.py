@@ -8,6 +8,8 @@ from attract.errors import ConfigurationError, nearest_name
 
 SEEDS = (1, 2, 3)
 EVALUATION_EPISODES = 100
+MANY_EPISODES = 500
+"""Where an episode costs next to nothing: a mean of so many is known twice as well."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,6 @@ class Rival:
     """Settings that fall linearly to 0."""
     normalize: bool = False
     """Observations and rewards are divided by their running deviations."""
-    starts: tuple[tuple[float, float], ...] = ()
-    """Range of each number of the state at an episode's start, in the order in which our game draws them: it
-    is judged on the episodes that ours is. Empty: on Gymnasium's own."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,8 @@ class Task:
     rival: Rival | None = None
     goal: float | None = None
     """Training ends sooner once the last 100 episodes average this and an evaluation confirms it."""
+    episodes: int = EVALUATION_EPISODES
+    """By how many both sides are judged."""
 
 
 # The rival's settings are those of RL Baselines3 Zoo, hyperparams/ppo.yml.
@@ -95,9 +96,23 @@ LANDER_RIVAL = Rival(
 )
 
 TASKS = (
-    Task("cartpole", "CartPole", 200_000, (Variant("mlp", "MLP", 475),), CARTPOLE_RIVAL),
-    Task("lander", "Lander", 1_500_000, (Variant("mlp", "MLP", 200),), LANDER_RIVAL),
-    Task("pendulum", "Pendulum", 300_000, (Variant("mlp", "MLP, continuous", -250),), PENDULUM_RIVAL),
+    Task(
+        "cartpole",
+        "CartPole",
+        200_000,
+        (Variant("mlp", "MLP", 475),),
+        CARTPOLE_RIVAL,
+        episodes=MANY_EPISODES,
+    ),
+    Task("lander", "Lander", 1_500_000, (Variant("mlp", "MLP", 200),), LANDER_RIVAL, episodes=MANY_EPISODES),
+    Task(
+        "pendulum",
+        "Pendulum",
+        300_000,
+        (Variant("mlp", "MLP, continuous", -250),),
+        PENDULUM_RIVAL,
+        episodes=MANY_EPISODES,
+    ),
     Task("harvest", "Harvest, 24 x 24 x 3 pixels", 1_000_000, (Variant("cnn", "CNN", 12),)),
     Task(
         "memory",
@@ -109,6 +124,7 @@ TASKS = (
             Variant("zero", "LSTM, no stored states", 0.6, "at most", ("--ppo.recurrent-start", "zero")),
         ),
         goal=0.95,
+        episodes=MANY_EPISODES,
     ),
     Task("foragers", "Foragers, three agents", 1_000_000, (Variant("mlp", "MLP, shared, masked", 30),)),
 )
@@ -144,6 +160,7 @@ class Run:
     """The game's rewards are multiplied by it; what is recorded is divided by it again."""
     opponent: str | None = None
     """A module in which the policy plays against a script: recorded is the share of episodes that it wins."""
+    episodes: int = EVALUATION_EPISODES
 
     @property
     def key(self) -> str:
@@ -172,11 +189,21 @@ def plan_runs(*, only: str | None = None, seed: int | None = None, scale: float 
         steps = max(1, round(task.steps * scale))
         for each in seeds:
             runs += [
-                Run(name, variant.name, each, task.game, steps, _flags(task, variant))
+                Run(
+                    name,
+                    variant.name,
+                    each,
+                    task.game,
+                    steps,
+                    _flags(task, variant),
+                    episodes=task.episodes,
+                )
                 for variant in task.variants
             ]
             if task.rival is not None:
-                runs.append(Run(name, "sb3", each, task.game, steps, rival=task.rival))
+                runs.append(
+                    Run(name, "sb3", each, task.game, steps, rival=task.rival, episodes=task.episodes)
+                )
     return runs
 
 

@@ -1,6 +1,7 @@
 """The record of finished runs: a JSON file beside the table, so that a run is done once."""
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,11 @@ class Row:
     steps_per_second: float
     findings: list[Said] = field(default_factory=list[Said])
 
+    @property
+    def standard_error(self) -> float:
+        """Of `return_mean`: by how much the mean of other episodes would differ."""
+        return self.return_std / math.sqrt(self.episodes)
+
 
 class Record:
     """Finished runs by key; owned by the command, written whole after each run."""
@@ -52,10 +58,13 @@ class Record:
             self.machine = data["machine"]
 
     def get(self, run: Run) -> Row | None:
-        """What the run gave, unless it is not done or was done with other steps or flags."""
+        """What the run gave, unless it is not done or was done with other steps or flags, or was judged by
+        fewer episodes.
+        """
         row = self._rows.get(run.key)
-        is_same = row is not None and row.steps == run.steps and row.flags == list(run.flags)
-        return row if is_same else None
+        if row is None or row.episodes < run.episodes:
+            return None
+        return row if row.steps == run.steps and row.flags == list(run.flags) else None
 
     def put(self, run: Run, row: Row, machine: str) -> None:
         """Keep the run's row, on disk when this returns."""

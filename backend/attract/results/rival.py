@@ -8,21 +8,22 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from attract.schema.philox import derive_seed, sequential_words, uniforms
 from attract.settings import EvaluationSettings
 
+BLOCKS_AT_ONCE = 32
+"""Four numbers each; drawn ahead, since one at a time would take most of an episode's time."""
+
 
 def train(order: dict[str, Any]) -> dict[str, Any]:
-    """Train for at least `steps` steps, then play `episodes` whole episodes by the likeliest actions.
-
-    Where `starts` has ranges, the episodes begin as those of our own evaluation do.
-    """
+    """Train for at least `steps` steps, then play our own evaluation's episodes by the likeliest actions."""
     env_util: Any = importlib.import_module("stable_baselines3.common.env_util")
     environment = env_util.make_vec_env(order["environment"], order["num_environments"], seed=order["seed"])
     see: Callable[[Any], Any] = lambda observation: observation  # noqa: E731 - what the policy sees
@@ -35,8 +36,7 @@ def train(order: dict[str, Any]) -> dict[str, Any]:
     model.learn(order["steps"])
     seconds = time.perf_counter() - began
     environment.close()
-    starts = evaluation_starts(order["starts"], order["episodes"]) if order["starts"] else None
-    returns = _play(model, order["environment"], order["episodes"], starts, see)
+    returns = _play(model, order["environment"], order["episodes"], see)
     values = torch.tensor(returns, dtype=torch.float64)
     return {
         "agent_steps": int(model.num_timesteps),
@@ -63,45 +63,62 @@ def create_ppo(environment: Any, settings: Mapping[str, Any], *, linear: Collect
     return sb3.PPO("MlpPolicy", environment, device="cpu", seed=seed, **chosen)
 
 
-def evaluation_starts(ranges: Sequence[Sequence[float]], episodes: int) -> list[list[float]]:
-    """States at the start of the episodes that `attract eval` plays by default, [episodes, len(ranges)].
-
-    Raises: ValueError: for no ranges.
+class GameStream:
+    """In the place of a Gymnasium environment's generator: what our twin of it draws in an episode of
+    `attract eval`. Both draw the same numbers in the same order, so that they begin, and go on, alike.
     """
-    seed = derive_seed(EvaluationSettings().seed, "evaluation")
-    states: list[list[float]] = []
-    for instance in range(episodes):
-        words = sequential_words(seed, "game", episode=0, instance=instance, count=len(ranges))
-        drawn = zip(ranges, uniforms(words), strict=True)
-        states.append([low + (high - low) * float(uniform) for (low, high), uniform in drawn])
-    return states
+
+    def __init__(self, episode: int) -> None:
+        """Of the evaluation's episode number `episode`, from 0."""
+        self._seed = derive_seed(EvaluationSettings().seed, "evaluation")
+        self._episode = episode
+        self._num_blocks = 0
+        self._ready = np.empty(0)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: int | tuple[int, ...] | None = None) -> Any:
+        """See `numpy.random.Generator.uniform`; float64, of the shape of `low` and `high` without a size."""
+        low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+        shape = np.broadcast_shapes(low.shape, high.shape) if size is None else size
+        drawn = low + (high - low) * self._next(int(np.prod(shape))).reshape(shape)
+        return drawn if drawn.ndim else float(drawn)
+
+    def _next(self, count: int) -> NDArray[np.float64]:
+        while self._ready.size < count:
+            words = sequential_words(
+                self._seed,
+                "game",
+                episode=0,
+                instance=self._episode,
+                count=4 * BLOCKS_AT_ONCE,
+                first_block=self._num_blocks,
+            )
+            self._num_blocks += BLOCKS_AT_ONCE
+            self._ready = np.concatenate((self._ready, uniforms(words)))
+        taken, self._ready = self._ready[:count], self._ready[count:]
+        return taken
 
 
-def _play(
-    model: Any, name: str, episodes: int, starts: Sequence[Sequence[float]] | None, see: Callable[[Any], Any]
-) -> list[float]:
+def begin(environment: Any, episode: int) -> Any:
+    """Begin the episode that `attract eval` begins as number `episode`; its first observation."""
+    environment.unwrapped.np_random = GameStream(episode)
+    return environment.reset()[0]
+
+
+def _play(model: Any, name: str, episodes: int, see: Callable[[Any], Any]) -> list[float]:
+    """Returns of the episodes, played side by side: one prediction a step for all that are not over."""
     gymnasium: Any = importlib.import_module("gymnasium")
-    environment = gymnasium.make(name)
-    returns: list[float] = []
-    for episode in range(episodes):
-        observation, _ = environment.reset(seed=20_000 + episode)
-        if starts is not None:
-            observation = begin_at(environment, starts[episode])
-        total, is_over = 0.0, False
-        while not is_over:
-            action, _ = model.predict(see(observation), deterministic=True)
-            observation, reward, terminated, truncated, _ = environment.step(action)
-            total += float(reward)
-            is_over = bool(terminated or truncated)
-        returns.append(total)
+    environments = [gymnasium.make(name) for _ in range(episodes)]
+    seen = {place: begin(environment, place) for place, environment in enumerate(environments)}
+    returns = [0.0] * episodes
+    while seen:
+        actions, _ = model.predict(see(np.stack(list(seen.values()))), deterministic=True)
+        for place, action in zip(list(seen), actions, strict=True):
+            observation, reward, terminated, truncated, _ = environments[place].step(action)
+            returns[place] += float(reward)
+            seen[place] = observation
+            if terminated or truncated:
+                del seen[place]
     return returns
-
-
-def begin_at(environment: Any, state: Sequence[float]) -> Any:
-    """Put a classic-control environment that was just reset into `state`; its first observation, float32."""
-    plain = environment.unwrapped
-    plain.state = np.array(state)
-    return plain._get_ob() if hasattr(plain, "_get_ob") else plain.state.astype(np.float32)
 
 
 def _linear(first: float) -> Any:

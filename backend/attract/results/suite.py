@@ -28,20 +28,11 @@ RIVAL_COST = 30.0
 
 # The rivals' settings and steps are those of RL Baselines3 Zoo, hyperparams/ppo.yml; the bars are the returns
 # that it publishes for them in benchmark.md.
-_MOUNTAIN_CAR_START = ((-0.6, -0.4), (0.0, 0.0))
-_CARTPOLE = Rival(
-    CARTPOLE_RIVAL.environment,
-    CARTPOLE_RIVAL.num_environments,
-    CARTPOLE_RIVAL.settings,
-    CARTPOLE_RIVAL.linear,
-    starts=((-0.05, 0.05),) * 4,
-)
 _MOUNTAIN_CAR = Rival(
     "MountainCar-v0",
     16,
     {"n_steps": 16, "gae_lambda": 0.98, "gamma": 0.99, "n_epochs": 4, "ent_coef": 0.0},
     normalize=True,
-    starts=_MOUNTAIN_CAR_START,
 )
 _MOUNTAIN_CAR_CONTINUOUS = Rival(
     "MountainCarContinuous-v0",
@@ -61,14 +52,12 @@ _MOUNTAIN_CAR_CONTINUOUS = Rival(
         "policy_kwargs": {"log_std_init": -3.29, "ortho_init": False},
     },
     normalize=True,
-    starts=_MOUNTAIN_CAR_START,
 )
 _ACROBOT = Rival(
     "Acrobot-v1",
     16,
     {"n_steps": 256, "gae_lambda": 0.94, "gamma": 0.99, "n_epochs": 4, "ent_coef": 0.0},
     normalize=True,
-    starts=((-0.1, 0.1),) * 4,
 )
 
 
@@ -93,7 +82,7 @@ class PlainGame:
 
 
 PLAIN_GAMES = (
-    PlainGame("cart-pole", "CartPole", 100_000, 500.0, rival=_CARTPOLE),
+    PlainGame("cart-pole", "CartPole", 100_000, 500.0, rival=CARTPOLE_RIVAL),
     PlainGame(
         "mountain-car-continuous", "MountainCarContinuous", 20_000, 88.343, rival=_MOUNTAIN_CAR_CONTINUOUS
     ),

@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from statistics import mean, median
 
-from attract.results.plan import EVALUATION_EPISODES, SCHEDULES, SCHEDULES_NAME, TASKS, Run, Task, Variant
+from attract.results.plan import SCHEDULES, SCHEDULES_NAME, TASKS, Run, Task, Variant
 from attract.results.record import Record, Row
 from attract.results.suite_table import render_suite
 
 MISSING = "not run"
 NO_TWIN = "no twin"
 
-INTRODUCTION = f"""# What training gives
+INTRODUCTION = """# What training gives
 
 Made by `attract results`: every row is a real training in headless Chromium on this machine, judged by
-{EVALUATION_EPISODES} evaluation episodes in the browser, each played to its end, with the likeliest action.
-Stable-Baselines3's PPO is trained beside it on the Gymnasium environment of the same rules, for as many
-steps, with the settings of RL Baselines3 Zoo and one thread, and judged the same way there."""
+evaluation episodes in the browser, each played to its end, with the likeliest action; +- is the standard
+error of their mean. Stable-Baselines3's PPO is trained beside it on the Gymnasium environment of the same
+rules, for as many steps, with the settings of RL Baselines3 Zoo and one thread, and judged there by the same
+episodes: its environment draws what our game draws, from the start to the noise of the engines."""
 
 SECONDS = """Seconds are of training alone, beside whatever else the machine
 did: speeds are compared by `attract bench --peers`."""
@@ -42,9 +43,9 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
 
 def _tasks_table(record: Record, runs: Sequence[Run]) -> str:
     lines = [
-        "| Task | Policy | Steps | Seconds, median | Return per seed, mean +- deviation | Bar, every seed "
+        "| Task | Policy | Steps | Seconds, median | Episodes | Return per seed | Bar, every seed "
         "| Met | SB3's return per seed | SB3's seconds, median |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for task in TASKS:
         for variant in task.variants:
@@ -65,6 +66,7 @@ def _task_line(
         variant.policy,
         f"{mine[0].steps:,}" if task.goal is None else f"to {task.goal:g}, at most {mine[0].steps:,}",
         _seconds(done),
+        f"{task.episodes}",
         _returns(rows),
         f"{sign} {variant.bar:g}",
         _verdict(variant, rows),
@@ -81,7 +83,7 @@ def _schedules_table(record: Record, runs: Sequence[Run]) -> str:
     lines = [
         SCHEDULES_INTRODUCTION,
         "",
-        "| Schedule | Steps | Steps/s, median | Against `sync` | Return per seed, mean +- deviation |",
+        "| Schedule | Steps | Steps/s, median | Against `sync` | Return per seed |",
         "|---|---|---|---|---|",
     ]
     base: float | None = None
@@ -109,7 +111,7 @@ def _of(runs: Sequence[Run], task: str, variant: str) -> list[Run]:
 def _returns(rows: Sequence[Row | None]) -> str:
     digits = 2 if mean([abs(row.return_mean) for row in rows if row is not None] or [10.0]) < 2 else 1
     return ", ".join(
-        MISSING if row is None else f"{row.return_mean:.{digits}f} +- {row.return_std:.{digits}f}"
+        MISSING if row is None else f"{row.return_mean:.{digits}f} +- {row.standard_error:.{digits}f}"
         for row in rows
     )
 

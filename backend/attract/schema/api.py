@@ -9,7 +9,9 @@ from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
 
-RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed"]
+PartName = Literal["game", "learner", "disk", "run"]
+RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
+"""`damaged`: what was kept of a past run cannot be read; its `error` says why."""
 
 
 class GameEntry(WireModel):
@@ -350,7 +352,7 @@ class JoinLink(WireModel):
 
 
 class Session(WireModel):
-    """Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a Strict cookie."""
+    """Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session."""
 
     token: Annotated[str, Field(max_length=200)]
 
@@ -363,3 +365,61 @@ class ServerInfo(WireModel):
     active_run: Name | None
     lan: bool
     role: Literal["admin", "viewer"]
+
+
+class ReadyPart(WireModel):
+    """One part of what `GET /readyz` looks at."""
+
+    ready: bool
+    problem: Text | None = None
+    """What it waits for or what is wrong; None when it is ready."""
+
+
+class ReadyView(WireModel):
+    """Body of `GET /readyz`: 200 when everything is ready, else 503."""
+
+    ready: bool
+    parts: dict[PartName, ReadyPart]
+
+
+class OpenedSession(WireModel):
+    """Answer to `POST /api/session`; the session itself is in a Strict cookie that scripts cannot read."""
+
+    info: ServerInfo
+    key: Text
+    """A second secret, sent as `x-attract-key` by what changes things: cookies reach every port."""
+
+
+class SessionEntry(WireModel):
+    """One browser that is signed in."""
+
+    entry_id: Name
+    role: Literal["admin", "viewer"]
+    created: Text
+    """UTC, ISO 8601."""
+    seen: Text
+    """When it was last used, to some minutes."""
+    agent: Text
+    """What the browser says of itself."""
+    is_own: bool
+    """It is the one that asks."""
+
+
+class InvitationEntry(WireModel):
+    """One join link that works."""
+
+    entry_id: Name
+    tier: Literal["local", "invited"]
+    note: Text
+    """What it was made for."""
+    created: Text
+    expires: Text
+    sockets: Count
+    """Open sockets of hosts and workers that came by it."""
+
+
+class AccessView(WireModel):
+    """Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave."""
+
+    sessions: list[SessionEntry]
+    invitations: list[InvitationEntry]

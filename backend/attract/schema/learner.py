@@ -76,6 +76,9 @@ class Train(WireModel):
     rows_by_policy: dict[Name, list[int]] = {}
     """With several policies, the rows of each, in the order of `rows`; empty with one."""
     curriculum: dict[str, Any] = {}
+    metrics: dict[str, float] = {}
+    """What the gateway has to say of the update as it begins. The checkpoint keeps it beside what the learner
+    reports: a row that was not written in time is written from there."""
     federated_rounds: list[Count] = []
     """Rounds of averaging to do with the other trainers after this update, before it becomes a version."""
 

@@ -86,13 +86,13 @@ class PolicyAck(FiniteModel):
 
 
 class Progress(FiniteModel):
-    """Worker: alive and playing; at least every 5 s while it holds a lease (rule C3)."""
+    """Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3)."""
 
     type: Literal["progress"] = "progress"
     run_id: Name
     lease_id: Count
     steps: Count
-    """Steps per slot played under this lease so far (evaluation: steps of the longest episode)."""
+    """Steps per slot played under this lease so far (evaluation: steps that its games took, side by side)."""
 
 
 class EpisodeResult(FiniteModel):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,7 @@ from attract.server.inference_link import StartInference, spawn_inference
 from attract.server.learner_link import StartLearner
 from attract.server.learner_supervisor import LearnerSupervisor
 from attract.server.run_course import RunCourse
+from attract.server.run_health import RunHealth
 from attract.server.run_news import Listener, RunNews
 from attract.server.run_plan import begin_inference_message, begin_message, collection_config, create_store
 from attract.server.run_progress import RunProgress, RunResult
@@ -114,7 +116,15 @@ class ActiveRun:
             title=games.title_of(module.reference.name),
         )
         resumed_from = record.directory.resumed_from() if resume else ""
-        config = collection_config(settings, self.run_id, module.reference, resumed_from=resumed_from)
+        # Drawn, since a start that trained nothing leaves nothing that counts it.
+        first_lease_id = 1 + secrets.randbits(40) if resume else 1
+        config = collection_config(
+            settings,
+            self.run_id,
+            module.reference,
+            resumed_from=resumed_from,
+            first_lease_id=first_lease_id,
+        )
         self._core = CollectionCore(replace(config, max_frame_bytes=hub.server_frame_bytes))
         sha256 = module.reference.sha256
         reports = GameReports(lambda stack, method: games.own_stack(sha256, stack, method))
@@ -170,6 +180,25 @@ class ActiveRun:
         """Hosts and workers now."""
         view = self._core.fleet_view(self._clock())
         return view.model_copy(update={"sockets_refused": self._hub.refused.total()})
+
+    def health(self) -> RunHealth:
+        """How it stands, for whoever watches the server."""
+        return RunHealth(
+            run_id=self.run_id,
+            game=self._module.reference.name,
+            state=self._progress.state,
+            num_workers=self.settings.collection.num_workers,
+            counters=self._core.counters,
+            policy_version=self._progress.policy_version,
+            episode_return_mean=self._progress.goal.return_mean,
+            updates_dropped=self._updates.num_dropped,
+            is_described=self._progress.description is not None,
+            learner_is_alive=self._learner.is_alive,
+            learner_is_ready=self._updates.is_learner_ready,
+            learner_restarts=self._learner.restarts,
+            disk_refuses=self._record.disk.reason is not None,
+            collection=self._core.standing(),
+        )
 
     def policy(self, version: int, policy_id: str) -> bytes | None:
         """ONNX bytes of a recent version of a policy, or None."""
@@ -277,6 +306,10 @@ class ActiveRun:
         """What the relay has made of a worker's words."""
         self.browsers.received(connection_id, message)
 
+    def asked(self, connection_id: int) -> None:
+        """The relay has sent a worker an act."""
+        self._core.asked(connection_id, self._clock())
+
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
@@ -341,6 +374,7 @@ class ActiveRun:
         """A browser has checked the game: its findings are told; one that cannot be played ends the run."""
         if self.is_ending:
             return
+        self._progress.check = check.findings
         for one in check.findings:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._news.report(report)

@@ -1,5 +1,6 @@
 """Puts the gateway together: one FastAPI app from its settings and a way to start a learner."""
 
+import asyncio
 import contextlib
 import json
 import time
@@ -11,12 +12,16 @@ from fastapi import FastAPI
 from attract import __version__
 from attract.schema import close_codes
 from attract.server.compression import CompressionMiddleware
+from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.games import PACKAGE_DIR, GameLibrary
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.learner_link import StartLearner
+from attract.server.loop_lag import LoopLag
+from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
 from attract.server.run_service import RunService
 from attract.server.sockets import SocketHub
+from attract.server.tokens import chosen_tokens
 from attract.settings import ServerSettings
 
 
@@ -31,11 +36,14 @@ def build_app(
     Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
     `ws_max_size=settings.max_frame_bytes`: what `serving.uvicorn_options` gives.
 
-    Raises: RuntimeError: when a route declares no role.
+    Raises:
+        RuntimeError: when a route declares no role.
+        ConfigurationError: for a token that cannot be used, or a folder of sessions that is damaged.
     """
     guard = Guard(settings, clock)
-    if settings.worker_token is not None:
-        guard.accept(settings.worker_token, "worker")
+    guard.access.check()
+    for role, token in chosen_tokens(settings).items():
+        guard.accept(token, role, tier=settings.worker_tier if role == "worker" else "local")
     web_dir = settings.web_dir or PACKAGE_DIR / "web"
     build = read_build(web_dir)
     games = GameLibrary(settings.project_dir, web_dir)
@@ -43,9 +51,27 @@ def build_app(
     hub = SocketHub(settings, guard, service, build)
     service.attach(hub)
 
+    lag = LoopLag()
+
+    def numbers() -> ServerNumbers:
+        return ServerNumbers(
+            sockets=hub.num_sockets,
+            received_bytes=hub.received_bytes,
+            sockets_refused=hub.refused,
+            http_refused=guard.refused,
+            loop_lag_seconds=lag.largest_seconds,
+            host_restarts=service.host_restarts,
+        )
+
+    exposition = Exposition(numbers, service.health)
+    service.subscribe(exposition.observe)
+    readiness = Readiness(settings.runs_dir, service.health, lambda: service.is_starting, clock)
+
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        watching = asyncio.create_task(lag.watch())
         yield
+        watching.cancel()
         await service.close()
         await hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
 
@@ -57,7 +83,17 @@ def build_app(
         redoc_url=None,
         openapi_url=None,
     )
-    add_routes(app, settings, guard=guard, service=service, games=games, hub=hub, build=build)
+    add_routes(
+        app,
+        settings,
+        guard=guard,
+        service=service,
+        games=games,
+        hub=hub,
+        build=build,
+        readiness=readiness,
+        exposition=exposition,
+    )
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
     app.add_middleware(

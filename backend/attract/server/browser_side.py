@@ -39,13 +39,13 @@ class BrowserSide:
         self._relay = relay
         self._clock = clock
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
         """A host, or a worker of this run, said hello."""
         if self.is_deaf:
             return
         with self._ending_on_error():
             connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
-            self._control.carry_out(connect(connection_id, hello, tier, self._clock()))
+            self._control.carry_out(connect(connection_id, hello, tier, self._clock(), identity))
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -60,6 +60,7 @@ class BrowserSide:
                 self._take_block(connection_id, message, now)
                 return
             if isinstance(message, Observe) and self._relay is not None:
+                self._core.answered(connection_id, now)
                 self._relay.observe(connection_id, message)
                 return
             if isinstance(message, RolloutClose):

@@ -51,6 +51,10 @@ class RelayOwner(Protocol):
         """A message in a worker's name. Raises: ProtocolError."""
         ...
 
+    def asked(self, connection_id: int) -> None:
+        """A worker is sent an act: it is its turn now."""
+        ...
+
     def fail(self, error: str) -> None:
         """The run cannot go on."""
         ...
@@ -252,6 +256,8 @@ class CentralRelay:
         if connection_id is None:
             return
         if message.to_worker:
+            # What the process says to workers are acts alone.
+            self._owner.asked(connection_id)
             self._hub.send_frame(connection_id, data)
             return
         said = decode_from_browser(data)

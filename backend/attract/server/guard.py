@@ -3,29 +3,30 @@
 import asyncio
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from ipaddress import ip_address
 from typing import Any, Final, Literal, TypeVar, cast
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from attract.errors import ConfigurationError
 from attract.schema.api import Problem
+from attract.server.access_store import AccessStore, KeptSession, Tier
+from attract.server.names import ServerNames
+from attract.server.tokens import check_token
 from attract.settings import ServerSettings
 
 Role = Literal["admin", "viewer", "worker", "public"]
-Tier = Literal["local", "invited"]
 
 ROLES: Final = ("admin", "viewer", "worker", "public")
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 SAFE_METHODS: Final = ("GET", "HEAD")
 MAX_BODY_BYTES: Final = 256 * 1024
-MIN_TOKEN_CHARACTERS: Final = 16
+MAX_NAME_CHARACTERS: Final = 200
+KEY_HEADER: Final = "x-attract-key"
+"""Carries the second secret of a session, which the page keeps by itself: cookies know no ports."""
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -36,6 +37,7 @@ HEADERS: Final = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
 ]
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
@@ -63,12 +65,14 @@ def check_roles(routes: Iterable[BaseRoute]) -> None:
 
 @dataclass(frozen=True)
 class Grant:
-    """What a token allows; the token itself is kept only as its SHA-256."""
+    """What a credential allows; the secret itself is kept only as its SHA-256, or signed and not at all."""
 
     role: Literal["admin", "viewer", "worker"]
     tier: Tier
-    expires: float | None
-    """On the guard's clock; None: as long as the server runs."""
+    expires: float | None = None
+    """On the guard's clock; None: as long as the server runs, or as what it was found in says."""
+    entry: str | None = None
+    """Id of the session or invitation it stands in, which can be ended; None: a token of this process."""
 
 
 @dataclass(frozen=True)
@@ -80,25 +84,31 @@ class Refusal:
     fix: str | None = None
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """What a request shows: a bearer's token, or a cookie, which may be sent without being meant."""
+
+    grant: Grant | None
+    session: KeptSession | None = None
+    by_cookie: bool = False
+
+
 class Guard:
     """Issues and checks credentials, and knows the names this server goes by.
 
-    One per app, used on its event loop; `clock` is monotonic seconds.
+    One per app, used on its event loop; `clock` is monotonic seconds. Tokens of `issue` and `accept` end with
+    the process; sessions and invitations are the `access` store's, and outlive it.
     """
 
     def __init__(self, settings: ServerSettings, clock: Callable[[], float]) -> None:
-        self._settings = settings
         self._clock = clock
         self._grants: dict[bytes, Grant] = {}
-        self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
-        self._hosts = {host.lower() for host in settings.allowed_hosts}
-        if settings.public_url is not None:
-            parts = urlsplit(settings.public_url)
-            self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())
-            self._hosts.add((parts.hostname or "").lower())
+        self._on_end: list[Callable[[str], None]] = []
+        self.names = ServerNames(settings)
+        self.access = AccessStore(settings.runs_dir)
+        self.refused: Counter[int] = Counter()
+        """How many requests were turned away before any route, by HTTP status."""
         self.admin_token = self.issue("admin")
-        self.cookie_name = f"attract_{hashlib.sha256(self.admin_token.encode()).hexdigest()[:12]}"
-        """Cookies are not kept apart by port: each server has a name of its own."""
 
     def issue(
         self,
@@ -117,59 +127,56 @@ class Guard:
     def accept(
         self, token: str, granted: Literal["admin", "viewer", "worker"], *, tier: Tier = "local"
     ) -> None:
-        """Let a token of the admin's own choice in, for a fleet that is started apart from its trainer.
+        """Let a token of the operator's own choice in; an admin's takes the place of the one made here.
 
-        Raises: ConfigurationError: when it is too short to be a secret.
+        Raises: ConfigurationError: when it cannot be a secret.
         """
-        if len(token) < MIN_TOKEN_CHARACTERS:
-            raise ConfigurationError(
-                f"the token has {len(token)} characters, at least {MIN_TOKEN_CHARACTERS} are needed",
-                setting="server.worker_token",
-                fix="python -c 'import secrets; print(secrets.token_urlsafe(32))' makes one",
-            )
+        check_token(token, f"server.{granted}_token")
+        if granted == "admin":
+            self.revoke(self.admin_token)
+            self.admin_token = token
         self._grants[_digest(token)] = Grant(granted, tier, None)
 
     def revoke(self, token: str) -> None:
         """Forget a token; unknown ones are no error."""
         self._grants.pop(_digest(token), None)
 
+    def end(self, entry_id: str) -> bool:
+        """End a session or an invitation, and what came in by it; False when there is none of that id.
+
+        Raises: AccessError: as `AccessStore.end`.
+        """
+        mine = {entry_id, *(one.id for one in self.access.invitations() if one.session == entry_id)}
+        try:
+            return self.access.end(entry_id)
+        finally:
+            for listener in self._on_end:
+                for one in mine:
+                    listener(one)
+
+    def when_ended(self, listener: Callable[[str], None]) -> None:
+        """Have `listener(entry_id)` called for each session and invitation that is ended here."""
+        self._on_end.append(listener)
+
     def grant_of(self, token: str | None) -> Grant | None:
         """What a token allows, None for an unknown or expired one; found by hash, so timing tells nothing."""
         if not token:
             return None
         grant = self._grants.get(_digest(token))
-        if grant is None or (grant.expires is not None and grant.expires <= self._clock()):
-            return None
-        return grant
-
-    def is_known_host(self, scope: Scope) -> bool:
-        """True when the `Host` header is one of this server's names; else it is DNS rebinding."""
-        name = _host_name(Headers(scope=scope).get("host", ""))
-        if name in LOOPBACK or name in self._hosts:
-            return True
-        server = scope.get("server")
-        # With --lan the address this very connection came in on; never a name, which others may resolve.
-        return self._settings.lan and _is_address(name) and server is not None and name == server[0]
-
-    def is_own_origin(self, scope: Scope) -> bool:
-        """True without an `Origin` (not a page), or when it is exactly that of this server's pages."""
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if origin is None:
-            return True
-        secure = scope.get("scheme") in ("https", "wss")
-        own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
-        return origin.lower() == own.lower() or origin.lower() in self._origins
+        if grant is None:
+            invitation = self.access.invitation(token)
+            return None if invitation is None else Grant("worker", invitation.tier, entry=invitation.id)
+        return None if grant.expires is not None and grant.expires <= self._clock() else grant
 
     def check_request(self, scope: Scope, required: Role) -> Refusal | None:
         """What stands against this HTTP request, given its route's role; None when it may go on."""
         headers = Headers(scope=scope)
         changes = scope["method"] not in SAFE_METHODS
         if changes:
-            if int(headers.get("content-length", "0") or 0) > MAX_BODY_BYTES:
+            if _length(headers) > MAX_BODY_BYTES:
                 return Refusal(413, f"a body may have {MAX_BODY_BYTES} bytes")
-            if not self.is_own_origin(scope):
-                return Refusal(403, f"origin {headers.get('origin')} is not this server's", _ORIGIN_FIX)
+            if not self.names.is_own_origin(scope):
+                return Refusal(403, f"origin {headers.get('origin')!r} is not this server's", _ORIGIN_FIX)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 return Refusal(403, "the request comes from another site's page", _ORIGIN_FIX)
             kind = headers.get("content-type", "").split(";")[0].strip().lower()
@@ -177,29 +184,36 @@ class Guard:
                 return Refusal(415, "only JSON bodies are read here", "send content-type: application/json")
         if required == "public":
             return None
-        grant, by_cookie = self._credential(headers)
-        if grant is None:
+        shown = self._shown(headers)
+        if shown.grant is None:
             return Refusal(401, "no valid token", "open the address that the server printed, with its #token")
-        if changes and by_cookie and "origin" not in headers:
-            return Refusal(403, "a session cookie needs an Origin", "use a page, or a bearer token")
-        if grant.role == required or grant.role == "admin":
+        if changes and shown.by_cookie:
+            if "origin" not in headers:
+                return Refusal(403, "a session cookie needs an Origin", "use a page, or a bearer token")
+            if shown.session is None or not shown.session.is_key(headers.get(KEY_HEADER, "")):
+                return Refusal(403, "this browser may look, and change nothing", _KEY_FIX)
+        if shown.grant.role == required or shown.grant.role == "admin":
             return None
-        return Refusal(403, f"this needs the {required}'s token, yours is a {grant.role}'s")
+        return Refusal(403, f"this needs the {required}'s token, yours is a {shown.grant.role}'s")
 
     def credential(self, scope: Scope) -> Grant | None:
         """The credential that a request carries, whatever its route asks."""
-        return self._credential(Headers(scope=scope))[0]
+        return self._shown(Headers(scope=scope)).grant
 
-    def _credential(self, headers: Headers) -> tuple[Grant | None, bool]:
+    def _shown(self, headers: Headers) -> _Shown:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return self.grant_of(token.strip()), False
+            return _Shown(self.grant_of(token.strip()))
+        if "cookie" not in headers:
+            return _Shown(None)
         try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
+            cookies = SimpleCookie(headers["cookie"])
         except CookieError:
-            return None, True
-        morsel = cookies.get(self.cookie_name)
-        return (None if morsel is None else self.grant_of(morsel.value)), True
+            return _Shown(None, by_cookie=True)
+        morsel = cookies.get(self.access.cookie_name)
+        session = None if morsel is None else self.access.session(morsel.value)
+        grant = None if session is None else Grant(session.role, "local", entry=session.id)
+        return _Shown(grant, session, by_cookie=True)
 
     def _forget_expired(self) -> None:
         now = self._clock()
@@ -219,7 +233,8 @@ class GuardMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the security headers added."""
         if scope["type"] == "websocket":
-            if self._guard.is_known_host(scope) and self._guard.is_own_origin(scope):
+            names = self._guard.names
+            if names.is_open_to(scope) and names.is_known_host(scope) and names.is_own_origin(scope):
                 await self._app(scope, receive, send)
             else:
                 await receive()
@@ -231,13 +246,17 @@ class GuardMiddleware:
         answer = _with_headers(send)
         refusal = self._refusal(scope)
         if refusal is not None:
+            self._guard.refused[refusal.status] += 1
             await _answer(refusal, answer)
             return
         await self._app(scope, _Body(receive, self._request_seconds).receive, answer)
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        if not self._guard.is_known_host(scope):
-            name = Headers(scope=scope).get("host", "")
+        names = self._guard.names
+        if not names.is_open_to(scope):
+            return Refusal(421, "this server is not open to the network", _NETWORK_FIX)
+        if not names.is_known_host(scope):
+            name = ", ".join(Headers(scope=scope).getlist("host"))[:MAX_NAME_CHARACTERS]
             return Refusal(421, f"this server does not go by {name!r}", _HOST_FIX)
         for route in self._routes:
             match, _ = route.matches(scope)
@@ -273,7 +292,14 @@ class _Body:
 _HOST_FIX = (
     "set ATTRACT_PUBLIC_URL, or add the name to the allowed hosts, if a proxy stands before the server"
 )
+_NETWORK_FIX = "start it with --lan, with --tls-cert and --tls-key, or with --behind-proxy ADDRESS"
+_KEY_FIX = "open the address that the server printed, with its #token, once more"
 _ORIGIN_FIX = "open the page from this server; behind a proxy set ATTRACT_PUBLIC_URL"
+
+
+def token_key(token: str | None) -> str:
+    """What a token is counted by: nothing of it can be read from that."""
+    return _digest(token or "").hex()[:16]
 
 
 def _role_of(route: BaseRoute) -> str | None:
@@ -284,20 +310,9 @@ def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def _host_name(host: str) -> str:
-    """The name in a `Host` header, lower case, without port, brackets and trailing dot."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _length(headers: Headers) -> int:
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else MAX_BODY_BYTES + 1
 
 
 def _with_headers(send: Send) -> Send:

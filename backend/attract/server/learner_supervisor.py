@@ -68,6 +68,8 @@ class LearnerSupervisor:
         self._make_begin: Callable[[], Begin] | None = None
         self._exporting: asyncio.Future[Exported] | None = None
         self._deaths = 0
+        self.restarts = 0
+        """Learners that were started in the place of one that died."""
         self._ending = False
         self._last_words: str | None = None
         self._is_final = False
@@ -173,6 +175,7 @@ class LearnerSupervisor:
         log.warning("the learner died (exit code %s)%s; starting another", code, why)
         try:
             await self._connect()
+            self.restarts += 1
         except (AttractError, OSError) as error:
             self._owner.learner_failed(f"no learner could be started: {error}")
 

@@ -1,6 +1,5 @@
 """The HTTP API and the pages; each route declares who may call it."""
 
-import socket
 from collections.abc import Callable
 from mimetypes import guess_type
 from pathlib import Path
@@ -17,33 +16,32 @@ from attract.runs.metrics import Event
 from attract.schema.api import (
     FleetView,
     GameEntry,
-    JoinLink,
-    JoinRequest,
     LogView,
     MetricsView,
     Problem,
     RunSummary,
     RunView,
     ServerInfo,
-    Session,
     SettingsForm,
     SettingsRequest,
     SettingsView,
     StartRun,
 )
+from attract.server.access_routes import add_access_routes
 from attract.server.compression import smallest
 from attract.server.events import event_of, stream_events
+from attract.server.exposition import Exposition
 from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
+from attract.server.readiness import Readiness
 from attract.server.run_service import RunActiveError, RunService, UnknownRunError
 from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
+from attract.server.watch_routes import add_watch_routes
 from attract.settings import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
-LOCAL_TOKEN_SECONDS = 30 * 24 * 3600.0
-"""A tab of the admin's own may stay open for a long run."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
 
 
@@ -56,9 +54,12 @@ def add_routes(
     games: GameLibrary,
     hub: SocketHub,
     build: str | None,
+    readiness: Readiness,
+    exposition: Exposition,
 ) -> None:
     """Add every route to `app`."""
-    _add_server_routes(app, settings, guard, service, games, build)
+    add_watch_routes(app, readiness, exposition)
+    _add_server_routes(app, settings, guard, service, games, hub, build)
     _add_run_routes(app, service)
     _add_problems(app)
 
@@ -76,65 +77,25 @@ def _add_server_routes(
     guard: Guard,
     service: RunService,
     games: GameLibrary,
+    hub: SocketHub,
     build: str | None,
 ) -> None:
-    @app.get("/healthz")
-    @role("public")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok"}
-
     def info(granted: str) -> ServerInfo:
         return ServerInfo(
             version=__version__,
             build=build or "none",
             active_run=service.active_run_id,
-            lan=settings.lan or settings.public_url is not None,
+            lan=settings.lan or settings.public_url is not None or settings.tls_cert is not None,
             role="admin" if granted == "admin" else "viewer",
         )
+
+    add_access_routes(app, settings, guard, hub, info)
 
     @app.get("/api/info")
     @role("viewer")
     async def get_info(request: Request) -> ServerInfo:
         grant = guard.credential(request.scope)
         return info("viewer" if grant is None else grant.role)
-
-    @app.post("/api/session")
-    @role("public")
-    async def open_session(session: Session, request: Request) -> JSONResponse:
-        grant = guard.grant_of(session.token)
-        if grant is None or grant.role == "worker":
-            raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
-        response = JSONResponse(info(grant.role).model_dump(mode="json"))
-        # Without a path the cookie is for this folder of the browser's URL, whatever prefix a proxy adds.
-        response.set_cookie(
-            guard.cookie_name,
-            session.token,
-            path=None,
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
-        return response
-
-    @app.post("/api/join")
-    @role("admin")
-    async def create_join_link(body: JoinRequest, request: Request) -> JoinLink:
-        if body.tier == "local":
-            token = guard.issue("worker", seconds=LOCAL_TOKEN_SECONDS)
-            url = f"join.html#token={token}"
-            return JoinLink(url=url, token=token, tier="local", expires_seconds=LOCAL_TOKEN_SECONDS)
-        base = settings.public_url
-        if base is None:
-            if not settings.lan:
-                fix = "start with --lan, or set ATTRACT_PUBLIC_URL when a proxy stands before it"
-                raise HTTPException(
-                    409, Problem(error="other devices cannot reach this server", fix=fix).model_dump()
-                )
-            server = request.scope["server"]
-            base = f"http://{lan_address()}:{server[1]}"
-        token = guard.issue("worker", tier="invited", seconds=settings.invite_seconds)
-        url = f"{base.rstrip('/')}/join.html#token={token}"
-        return JoinLink(url=url, token=token, tier="invited", expires_seconds=settings.invite_seconds)
 
     @app.get("/api/games")
     @role("viewer")
@@ -327,16 +288,3 @@ def _add_problems(app: FastAPI) -> None:
     app.add_exception_handler(UnknownRunError, answer(404))
     app.add_exception_handler(RunActiveError, answer(409))
     app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]
-
-
-def lan_address() -> str:
-    """The address on the local network that this machine would use to reach others; sends nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return socket.gethostbyname(socket.gethostname())
-        return str(probe.getsockname()[0])
-
-
-_LINK_FIX = "open the address that the server printed when it started"

@@ -15,7 +15,12 @@ from attract.settings import RunSettings
 
 
 def collection_config(
-    settings: RunSettings, run_id: str, game: GameReference, *, resumed_from: str = ""
+    settings: RunSettings,
+    run_id: str,
+    game: GameReference,
+    *,
+    resumed_from: str = "",
+    first_lease_id: int = 1,
 ) -> CollectionConfig:
     """The collection core's part of the settings; the run seed keys all streams of training (C5).
 
@@ -43,6 +48,7 @@ def collection_config(
         join_seconds=collection.join_seconds,
         state_size=settings.policy.state_size,
         seats=collection.seats,
+        first_lease_id=first_lease_id,
         num_groups=collection.async_factor if collection.inference == "server" else 0,
     )
 

@@ -11,6 +11,7 @@ from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import (
+    CheckFinding,
     EvaluationView,
     Finding,
     FleetView,
@@ -61,6 +62,8 @@ class RunResult:
     """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
     waited_seconds: float = 0.0
     """How long nobody was there to play, before the first worker too."""
+    check: list[CheckFinding] | None = None
+    """What the check before the training found; None where there was none, or it came to no end."""
 
 
 class RunProgress:
@@ -93,6 +96,8 @@ class RunProgress:
         """The newest version whose models pages can have."""
         self.parameters: dict[str, ParameterDistribution] = {}
         """What games of training are started with now."""
+        self.check: list[CheckFinding] | None = None
+        """What the check before the training found, once it is done."""
         self._diagnosis: Diagnosis | None = None
         self._facts: RunFacts | None = None
         self._created = created
@@ -239,8 +244,15 @@ class RunProgress:
     def metrics(self, learner: dict[str, float], counters: Counters, fleet: FleetView) -> dict[str, float]:
         """The metrics of an update: the learner's, and what was gathered here since the last one."""
         values = self.statistics.row(learner, counters, self.elapsed_seconds, self.goal, fleet)
+        return values | self._of_lesson()
+
+    def metrics_so_far(self, counters: Counters, fleet: FleetView) -> dict[str, float]:
+        """What there is to say of an update as it begins; nothing begins anew by it."""
+        return self.statistics.values(counters, self.elapsed_seconds, self.goal, fleet) | self._of_lesson()
+
+    def _of_lesson(self) -> dict[str, float]:
         lesson = self.lesson()
-        return values if lesson is None else {**values, "curriculum/lesson": float(lesson.number)}
+        return {} if lesson is None else {"curriculum/lesson": float(lesson.number)}
 
     def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
         """The view that is committed with a row: `now` as it will be once the row is there."""
@@ -314,6 +326,7 @@ class RunProgress:
             refused=self.refused,
             findings=[] if self._diagnosis is None else self._diagnosis.all_said,
             waited_seconds=self._waited_seconds,
+            check=self.check,
         )
 
     def _sitting_seconds(self) -> float:

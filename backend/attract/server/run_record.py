@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.errors import ConfigurationError
+from attract.errors import CheckpointError, ConfigurationError
+from attract.runs.checkpoint_document import read_document
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
@@ -22,6 +23,7 @@ from attract.runs.metrics import Event, MetricsStore, UpdateRow
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunState, RunView
 from attract.schema.base import WireModel
+from attract.schema.learner import Counters
 from attract.server.disk_watch import DiskWatch
 from attract.server.events import EventHub, Kind
 from attract.server.run_plan import policy_ids
@@ -89,13 +91,32 @@ class RunRecord:
         if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
             self.directory.prune()
 
-    async def rewind(self, update: int) -> tuple[float, int | None]:
-        """Forget updates after `update`, which a resumed run does anew.
-
-        Returns: the run's seconds until then, and the newest version that has a row, None without any.
-        """
+    async def rewind(self, update: int) -> None:
+        """Forget updates after `update`, which a resumed run does anew."""
         await self._keep("the run's rows", self._store.rewind, update)
+
+    async def newest_row(self) -> tuple[float, int | None]:
+        """The run's seconds until the newest row, and that row's version, None without any."""
         return await self._run(self._store.last_seconds), await self._run(self._store.last_version)
+
+    async def lost_rows(self, version: int) -> list[tuple[UpdateRow, Counters]]:
+        """Rows that durable versions up to `version` should have and have not, oldest first.
+
+        Each comes from its version's checkpoint, with the counters after it. Several are missing when the
+        process was killed while the learner was ahead of the rows.
+        """
+        return await self._run(self._lost_rows, version)
+
+    def _lost_rows(self, version: int) -> list[tuple[UpdateRow, Counters]]:
+        last = self._store.last_version()
+        found: list[tuple[UpdateRow, Counters]] = []
+        for number in self.directory.versions():
+            if number <= version and (last is None or number > last):
+                try:
+                    found.append(_row_of(number, read_document(self.directory.checkpoints / str(number))))
+                except CheckpointError as error:
+                    log.warning("the row of version %d is lost: %s", number, error)
+        return found
 
     async def rows(self) -> list[tuple[int, int, dict[str, float]]]:
         """Every row that is there, as `MetricsStore.rows`."""
@@ -277,6 +298,22 @@ def _unless_refused(what: str) -> Generator[None]:
         if reason is None:
             raise
         log.warning("%s was not kept: %s", what, reason)
+
+
+def _row_of(version: int, document: dict[str, Any]) -> tuple[UpdateRow, Counters]:
+    """The row of a version as its checkpoint tells it."""
+    counters, values = Counters.model_validate(document["counters"]), document.get("metrics", {})
+    row = UpdateRow(
+        update=counters.updates,
+        agent_steps=counters.agent_steps,
+        collected_steps=counters.collected_steps,
+        seconds=values.get("time/time_elapsed", 0.0),
+        policy_version=version,
+        checkpoint=f"checkpoints/{version}",
+        weights_sha256=document["weights_sha256"],
+        values=values,
+    )
+    return row, counters
 
 
 def _plain(view: RunView) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from attract.server.games import GameLibrary, GameModule
 from attract.server.guard import Tier
 from attract.server.kept_game import serve_kept_game, write_start
 from attract.server.learner_link import StartLearner
+from attract.server.run_health import RunHealth
 from attract.server.run_index import RunIndex
 from attract.server.run_news import Listener
 from attract.server.run_plan import policy_ids
@@ -88,11 +89,13 @@ class RunService:
         self._hub: SocketHub | None = None
         self._active: ActiveRun | None = None
         self._starting = False
-        self._hosts: dict[int, tuple[Hello, Tier]] = {}
+        self._hosts: dict[int, tuple[Hello, Tier, str]] = {}
         self._members: dict[int, ActiveRun] = {}
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
         self.events = EventHub()
+        self.host_restarts = 0
+        """Times that the command line had to start its headless browser again."""
 
     def attach(self, hub: SocketHub) -> None:
         """Say where messages to browsers go; once, before anything else."""
@@ -102,6 +105,15 @@ class RunService:
     def active(self) -> ActiveRun | None:
         """The run that is being trained, or None."""
         return None if self._active is None or self._active.finished.done() else self._active
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a run is being made: its game bundled, its folder written."""
+        return self._starting
+
+    def health(self) -> RunHealth | None:
+        """How the active run stands, or the last one of this process; None before the first."""
+        return None if self._active is None else self._active.health()
 
     @property
     def active_run_id(self) -> str | None:
@@ -359,18 +371,18 @@ class RunService:
             raise UnknownRunError(f"run {run_id} has exported no policy")
         return document
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
         """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
 
         Raises: ProtocolError: when the worker's run is not the active one.
         """
         run = self.active
         if hello.role == "host":
-            self._hosts[connection_id] = (hello, tier)
+            self._hosts[connection_id] = (hello, tier, identity)
             self._checker.host_came(connection_id, tier)
             if run is not None:
                 self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier, identity)
             elif self._hub is not None:
                 self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
                 self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
@@ -383,7 +395,7 @@ class RunService:
                 fix="end this worker; the host is told of the next run",
             )
         self._members[connection_id] = run
-        run.browsers.connected(connection_id, hello, tier)
+        run.browsers.connected(connection_id, hello, tier, identity)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message; what comes for a run that has ended is dropped.
@@ -453,11 +465,11 @@ class RunService:
         except BaseException:
             self._active = None
             raise
-        for connection_id, (hello, tier) in list(self._hosts.items()):
+        for connection_id, (hello, tier, identity) in list(self._hosts.items()):
             # A host that came while the learner was being started is in already.
             if self._members.get(connection_id) is not run:
                 self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier)
+                run.browsers.connected(connection_id, hello, tier, identity)
         return run.view()
 
     @contextlib.asynccontextmanager

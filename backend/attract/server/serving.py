@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
+from attract.server.quiet_log import quieten
 from attract.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class HeaderDeadlineProtocol(HttpProtocol):
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
     timed = {"header_seconds": settings.request_seconds}
+    # Whatever a client sends that is no HTTP makes uvicorn write a line.
+    quieten("uvicorn.error", "websockets.server")
     return {
         "http": type("TimedProtocol", (HeaderDeadlineProtocol,), timed),
         "ws": "websockets-sansio",
@@ -71,4 +74,9 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
         "timeout_graceful_shutdown": 5,
         "server_header": False,
         "date_header": False,
+        # uvicorn believes every process of this machine unless told otherwise.
+        "proxy_headers": bool(settings.behind_proxy),
+        "forwarded_allow_ips": list(settings.behind_proxy),
+        "ssl_certfile": settings.tls_cert,
+        "ssl_keyfile": settings.tls_key,
     }

@@ -5,17 +5,20 @@ import contextlib
 import itertools
 import logging
 from collections import Counter, deque
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from attract.errors import ProtocolError
+from attract.plain_text import plain
 from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
-from attract.server.guard import Guard, Tier
+from attract.server.guard import Grant, Guard, Tier, token_key
+from attract.server.quiet_log import QuietFilter
 from attract.server.token_bucket import TokenBucket
 from attract.settings import ServerSettings
 
@@ -27,16 +30,19 @@ MAX_REASON_BYTES = 120
 """A close frame holds 123 bytes of reason."""
 FAREWELL_SECONDS = 1.0
 """So long are peers waited for at shutdown, that they hear why their sockets close."""
+MAX_NAME = 60
 BURST_SECONDS = 5.0
 """A socket may send what it may send in so many seconds all at once."""
 log = logging.getLogger(__name__)
+refusals = logging.getLogger(f"{__name__}.refused")
+"""What strangers make us say, whoever they are."""
 
 
 class SocketHandler(Protocol):
     """What the shell tells of its sockets; all calls come from the event loop, none may block."""
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier) -> None:
-        """A socket said a good hello."""
+    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
+        """A socket said a good hello; `identity`: of its token or invitation, and its network."""
         ...
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
@@ -154,12 +160,23 @@ class SocketHub:
         self._build = build
         self._ids = itertools.count(1)
         self._connections: dict[int, Connection] = {}
-        self._per_address: Counter[str] = Counter()
+        self._grants: dict[int, Grant] = {}
+        self._strangers: Counter[str] = Counter()
+        """Sockets by address that have shown no token yet."""
+        self._per_token: Counter[str] = Counter()
         self.server_frame_bytes = settings.max_frame_bytes
         self.max_frame_bytes = settings.max_frame_bytes
         """Bound of the active run, checked before a frame is decoded; never above the server's."""
+        self.received_bytes = 0
         self.refused: Counter[str] = Counter()
         """How many sockets were refused or closed for what they sent, by the code they were told."""
+        refusals.filters[:] = [QuietFilter()]
+        guard.when_ended(self._close_entry)
+
+    @property
+    def num_sockets(self) -> int:
+        """Open sockets that said a good hello."""
+        return len(self._connections)
 
     def send(self, connection_id: int, message: WireModel, *, needs: int | None = None) -> None:
         """Queue a message; a connection that is gone is no error. `needs`: version that must go before it."""
@@ -195,29 +212,29 @@ class SocketHub:
             for one in late:
                 one.cancel()
 
+    def num_strangers(self, network: str) -> int:
+        """How many sockets of an address have shown no token yet."""
+        return self._strangers[network]
+
+    def sockets_of(self, entry_id: str) -> int:
+        """How many sockets are open that came by a session's or an invitation's token."""
+        return sum(1 for grant in self._grants.values() if grant.entry == entry_id)
+
     async def serve(self, websocket: WebSocket) -> None:
         """One socket's life: accept, hello within 3 s, then frames both ways until either side is done."""
         address = websocket.client.host if websocket.client is not None else ""
         await websocket.accept()
         connection = Connection(websocket, self._settings.send_seconds)
         writer = asyncio.create_task(connection.write())
-        self._per_address[address] += 1
         try:
-            if self._per_address[address] > self._settings.sockets_per_address:
-                raise _refusal(
-                    "full", close_codes.BACKPRESSURE, f"too many sockets from {address}", "close some"
-                )
             await self._talk(websocket, connection)
         except ProtocolError as error:
             self.refused[error.code] += 1
-            log.warning("a socket of %s is closed: %s", address, error.reason)
+            refusals.warning("a socket of %s is closed: %s", address, error.reason)
             _refuse(connection, error)
         except (WebSocketDisconnect, OSError):
             pass
         finally:
-            self._per_address[address] -= 1
-            if self._per_address[address] <= 0:
-                del self._per_address[address]
             connection.close(close_codes.NORMAL, "")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._settings.send_seconds):
@@ -225,17 +242,31 @@ class SocketHub:
             writer.cancel()
 
     async def _talk(self, websocket: WebSocket, connection: Connection) -> None:
-        hello, tier = await self._hello(websocket)
+        network = self._guard.names.network_of(websocket.scope)
+        with _counted(self._strangers, network, self._settings.sockets_per_address, f"from {network}"):
+            hello, grant = await self._hello(websocket)
         connection_id = next(self._ids)
-        self._connections[connection_id] = connection
-        try:
-            self._handler.connected(connection_id, hello, tier)
-            await self._receive(websocket, connection_id)
-        finally:
-            del self._connections[connection_id]
-            self._handler.disconnected(connection_id)
+        key = grant.entry or token_key(hello.token)
+        with _counted(self._per_token, key, self._settings.sockets_per_token, "with this token"):
+            self._connections[connection_id] = connection
+            self._grants[connection_id] = grant
+            try:
+                self._handler.connected(connection_id, hello, grant.tier, f"{key}@{network}")
+                await self._receive(websocket, connection_id)
+            finally:
+                del self._connections[connection_id]
+                del self._grants[connection_id]
+                self._handler.disconnected(connection_id)
 
-    async def _hello(self, websocket: WebSocket) -> tuple[Hello, Tier]:
+    def _close_entry(self, entry_id: str) -> None:
+        """Close what came in by a session or an invitation that is ended."""
+        for connection_id, grant in list(self._grants.items()):
+            if grant.entry == entry_id:
+                fix = "ask for a new join link"
+                error = _refusal("token", close_codes.TOKEN, "the invitation was revoked", fix)
+                _refuse(self._connections[connection_id], error)
+
+    async def _hello(self, websocket: WebSocket) -> tuple[Hello, Grant]:
         try:
             async with asyncio.timeout(self._settings.hello_seconds):
                 data = await _receive_bytes(websocket)
@@ -253,7 +284,7 @@ class SocketHub:
             )
         return hello, self._check_hello(hello)
 
-    def _check_hello(self, hello: Hello) -> Tier:
+    def _check_hello(self, hello: Hello) -> Grant:
         if hello.protocol_version != PROTOCOL_VERSION:
             raise _refusal(
                 "protocol_version",
@@ -265,7 +296,7 @@ class SocketHub:
             raise _refusal(
                 "build",
                 close_codes.VERSION,
-                f"this page is build {hello.build}, the server serves {self._build}",
+                f"this page is build {plain(hello.build, MAX_NAME)}, the server serves {self._build}",
                 "reload the page to get the server's build",
             )
         grant = self._guard.grant_of(hello.token)
@@ -280,7 +311,7 @@ class SocketHub:
             raise _refusal(
                 "role", close_codes.ROLE, "a viewer's token lets no worker in", "ask for a join link"
             )
-        return grant.tier
+        return grant
 
     async def _receive(self, websocket: WebSocket, connection_id: int) -> None:
         # Each frame is dealt with before the next is read, and dealing never waits: a peer that sends faster
@@ -290,6 +321,7 @@ class SocketHub:
         for number in itertools.count(1):
             data = await _receive_bytes(websocket)
             meter.count(len(data), now())
+            self.received_bytes += len(data)
             if len(data) > self.max_frame_bytes:
                 raise _refusal(
                     "too_large",
@@ -318,6 +350,20 @@ class _Meter:
             raise _too_fast(f"more than {self._messages_per_second} messages a second")
         if not self._bytes.take(num_bytes, now):
             raise _too_fast(f"more than {self._bytes_per_second} bytes a second")
+
+
+@contextlib.contextmanager
+def _counted(counter: Counter[str], key: str, limit: int, what: str) -> Generator[None]:
+    """Count one more while the block runs. Raises: ProtocolError: when there are `limit` already."""
+    if counter[key] >= limit:
+        raise _refusal("full", close_codes.BACKPRESSURE, f"too many sockets {what}: {limit}", "close some")
+    counter[key] += 1
+    try:
+        yield
+    finally:
+        counter[key] -= 1
+        if counter[key] <= 0:
+            del counter[key]
 
 
 async def _receive_bytes(websocket: WebSocket) -> bytes:

@@ -53,8 +53,19 @@ class Statistics:
 
         `seconds`: since the run's first lease. `time/fps` is the speed since the row before, in agent steps.
         """
+        values = {**learner, **self.values(counters, seconds, goal, fleet)}
+        self._last_row = (seconds, counters.agent_steps)
+        self._latencies.clear()
+        self._terms.clear()
+        self._metrics.clear()
+        self._seconds.clear()
+        self._episodes = self._at_limit = 0
+        return values
+
+    def values(self, counters: Counters, seconds: float, goal: Goal, fleet: FleetView) -> dict[str, float]:
+        """What has been gathered so far, as `row` gives it."""
         last_seconds, last_steps = self._last_row
-        values = dict(learner)
+        values: dict[str, float] = {}
         window = goal.window
         if window.return_mean is not None and window.length_mean is not None:
             values["rollout/ep_rew_mean"] = window.return_mean
@@ -73,7 +84,6 @@ class Statistics:
             values["time/fps"] = (counters.agent_steps - last_steps) / (seconds - last_seconds)
         if seconds > last_seconds:
             values["fleet/episodes_per_minute"] = 60.0 * self._episodes / (seconds - last_seconds)
-        self._last_row = (seconds, counters.agent_steps)
         if self._latencies:
             values["fleet/worker_latency_mean"] = sum(self._latencies) / len(self._latencies)
         values["fleet/outstanding_leases"] = float(fleet.leases_open)
@@ -98,11 +108,6 @@ class Statistics:
             for name, numbers in by_name.items():
                 if numbers:
                     values[f"{kind}/{name}"] = sum(numbers) / len(numbers)
-        self._latencies.clear()
-        self._terms.clear()
-        self._metrics.clear()
-        self._seconds.clear()
-        self._episodes = self._at_limit = 0
         return values
 
     def _fractions(self) -> dict[str, float]:

@@ -44,6 +44,10 @@ class UpdateFlow:
         self.idle = asyncio.Event()
         """No update is under way."""
         self.idle.set()
+        self.is_learner_ready = False
+        """A learner has said that it has its policy, or waits for the first statistics."""
+        self.num_dropped = 0
+        """Updates that were undone (rule P8)."""
         self._control = control
         self._course = course
         self._core = core
@@ -59,7 +63,8 @@ class UpdateFlow:
 
     def begin(self, train: Train) -> Train:
         """An update is to be done; the message that tells the learner."""
-        train = self._course.train_message(train)
+        values = self._progress.metrics_so_far(train.counters, self._news.fleet())
+        train = self._course.train_message(train).model_copy(update={"metrics": values})
         self._in_flight[train.batch_id] = train
         self.idle.clear()
         return train
@@ -70,17 +75,22 @@ class UpdateFlow:
         self._trained.clear()
         self.idle.set()
         self.ready.clear()
+        self.is_learner_ready = False
 
     async def learner_ready(self, ready: Ready) -> None:
         """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
         for note in ready.notes:
             log.warning("%s", note)
-        seconds, version = await self._record.rewind(ready.counters.updates)
+        await self._record.rewind(ready.counters.updates)
+        for row, counters in await self._record.lost_rows(ready.policy_version):
+            # A checkpoint whose row was not written: its learner, or this server, was killed between.
+            await self._commit_lost(row, counters)
+        seconds, version = await self._record.newest_row()
         self._progress.ready(ready, seconds)
         self._progress.examine_again(await self._record.rows())
         if not ready.needs_warmup:
             if version != ready.policy_version:
-                # A checkpoint whose row was not written: its learner, or this server, was killed between.
+                # Version 0 of a run without a warm-up, which no update made.
                 row = self._progress.row(ready.policy_version, ready.counters, ready.weights_sha256, {})
                 await self._record.commit_update(row, self._news.view())
             self._keep(ready)
@@ -91,7 +101,17 @@ class UpdateFlow:
             self._control.fail(str(error))
             return
         self._control.carry_out(self._core.learner_ready(ready, self._clock()))
+        self.is_learner_ready = True
         await self._news.changed()
+
+    async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
+        log.info("the row of update %d is written from the checkpoint of its version", row.update)
+        bodies = self._progress.events_of(row)[:-1]
+        view = self._progress.view_after(row, counters, self._news.view())
+        for event, (kind, body) in zip(
+            await self._record.commit_update(row, view, bodies), bodies, strict=True
+        ):
+            self._news.tell(event, kind, body)
 
     async def trained(self, trained: Trained) -> None:
         """An update is done: the next may begin while this one's version is written."""
@@ -154,6 +174,7 @@ class UpdateFlow:
 
     async def dropped(self, dropped: Dropped) -> None:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""
+        self.num_dropped += 1
         train = self._in_flight.pop(dropped.batch_id, None)
         if train is not None:
             self._course.dropped(train)

@@ -82,3 +82,16 @@ def test_scale_03_how_long_ago_the_last_worker_left() -> None:
     joined(fleet, 12, 0)
     assert fleet.last_left(30.0) is None
     assert first.disconnected_at == 7.0
+
+
+def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_itself() -> None:
+    fleet = Fleet(4)
+    strangers: list[Worker] = []
+    for connection_id, host in ((10, "a"), (11, "b")):
+        hello = FakeWorker("run-1", host_id=host * 32, worker_key=f"{connection_id:032x}").hello()
+        strangers.append(fleet.connect_worker(connection_id, hello, "invited", 0.0, "3f2a9c01@192.0.2.7")[0])
+        fleet.connect_host(20 + connection_id, host_hello(host * 32), "invited", "3f2a9c01@192.0.2.7")
+    assert {one.identity for one in strangers} == {"3f2a9c01@192.0.2.7"}
+    assert {one.identity for one in fleet.hosts.values()} == {"3f2a9c01@192.0.2.7"}
+    own = [joined(fleet, connection_id, index) for connection_id, index in ((12, 0), (13, 1))]
+    assert [one.identity for one in own] == ["a" * 32 + "/0", "a" * 32 + "/1"]

@@ -1,8 +1,9 @@
+from collections.abc import Callable
 from typing import Any
 
 from attract.collection import effects
 from attract.collection.leases import Lease, LeaseBook
-from attract.schema.messages import Goodbye, LeaseVoid, PolicyAck, Progress
+from attract.schema.messages import Goodbye, LeaseVoid, PolicyAck, Progress, Seed
 from driven_core import DrivenCore, small_config
 
 
@@ -106,9 +107,9 @@ def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
     driven = DrivenCore.started(schedule="sync")
     lease = driven.leases(10)[0]
     other = driven.leases(11)[0]
-    for _ in range(4):
+    for steps in range(1, 5):
         driven.wait(10.0)
-        driven.say(10, Progress(run_id="run-1", lease_id=lease.lease_id, steps=1))
+        driven.say(10, Progress(run_id="run-1", lease_id=lease.lease_id, steps=steps))
         driven.say(
             11, PolicyAck(run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error=None)
         )
@@ -117,14 +118,101 @@ def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
     assert lease.lease_id not in void
 
 
+def talk(driven: DrivenCore, seconds: float, steps: Callable[[int], int], connection_id: int = 10) -> None:
+    """Say every 5 s that so many steps of the lease in play are done, whatever it is."""
+    for count in range(1, round(seconds / 5) + 1):
+        driven.wait(5.0)
+        leases = driven.workers[connection_id].leases
+        if leases:
+            told = Progress(run_id="run-1", lease_id=leases[0].lease_id, steps=steps(count))
+            driven.say(connection_id, told)
+
+
+def test_hostile_03_the_same_words_again_renew_nothing() -> None:
+    driven = DrivenCore.started(schedule="sync", rollout_segments=4)
+    driven.play(10)
+    lease = driven.leases(10)[0]
+    talk(driven, 15.0, lambda _: 4)
+    assert not driven.messages(LeaseVoid, 10), "its steps grew once, to 4"
+    talk(driven, 10.0, lambda _: 4)
+    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+
+
+def test_hostile_03_more_steps_than_the_lease_has_are_no_progress() -> None:
+    driven = DrivenCore.started(schedule="sync", rollout_segments=4)
+    driven.play(10)
+    lease = driven.leases(10)[0]
+    talk(driven, 30.0, lambda count: 1_000_000 + count)
+    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+
+
+def test_hostile_03_steps_told_of_without_a_block_last_as_long_as_thirty_segments() -> None:
+    driven = DrivenCore.started(schedule="sync", horizon=1_000)
+    for connection_id in (10, 11):
+        driven.wait(4.0)
+        driven.play(connection_id)  # segments of 4 and 8 s: a median of 6, thirty of them are 180 s
+    driven.publish()
+    lease = driven.leases(10)[-1]
+    talk(driven, 175.0, lambda count: count)
+    assert lease.lease_id not in {one.lease_id for one in driven.messages(LeaseVoid, 10)}
+    talk(driven, 10.0, lambda count: 100 + count)
+    assert lease.lease_id in {one.lease_id for one in driven.messages(LeaseVoid, 10)}
+
+
+def test_C3_who_has_never_played_may_load_for_a_minute() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    lease = driven.leases(10)[0]
+    talk(driven, 65.0, lambda _: 0)
+    assert not driven.messages(LeaseVoid, 10)
+    talk(driven, 10.0, lambda _: 0)
+    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+
+
+def test_C3_where_segments_take_longer_than_anybody_knew_the_bound_doubles() -> None:
+    driven = DrivenCore.started(schedule="sync", num_workers=1, horizon=8_000)
+    talk(driven, 1790.0, lambda count: count)
+    assert len(driven.messages(LeaseVoid, 10)) == 1  # after 600 s; the next would be after 1,200 more
+    driven.play(10)
+    assert driven.core.updating
+
+
+def test_C3_an_evaluation_is_renewed_by_its_steps() -> None:
+    driven = DrivenCore.started(num_workers=1)
+    while driven.workers[10].leases:
+        driven.play(10)
+    driven.publish()
+    while driven.workers[10].leases:
+        driven.play(10)
+    driven.publish()
+    driven.do(driven.core.request_evaluation(40, True, Seed(low=1, high=2), driven.now))
+    while driven.workers[10].leases[0].purpose != "evaluate":
+        driven.play(10)
+    before = len(driven.messages(LeaseVoid))
+    talk(driven, 1000.0, lambda count: count)  # of at most 40 x 7 steps
+    assert len(driven.messages(LeaseVoid)) == before
+    talk(driven, 20.0, lambda _: 200)
+    assert len(driven.messages(LeaseVoid)) == before + 1
+
+
+def test_C3_under_central_inference_only_who_owes_an_answer_lapses() -> None:
+    driven = DrivenCore.started(num_groups=1)
+    for connection_id in (10, 11):
+        driven.core.asked(connection_id, driven.now)
+    driven.wait(10.0)
+    driven.core.answered(11, driven.now)
+    talk(driven, 20.0, lambda count: count)  # who steps for the server has nothing to say for himself
+    assert driven.messages(LeaseVoid, 10)
+    assert not driven.messages(LeaseVoid, 11), "it waits for the server, however long"
+
+
 def test_C3_a_slow_fleet_has_three_median_segments_of_time() -> None:
     driven = DrivenCore.started(schedule="sync")
     for _ in range(2):
-        for _ in range(2):
+        for steps in (1, 2):
             driven.wait(10.0)
             for connection_id in (10, 11):
                 lease_id = driven.workers[connection_id].leases[0].lease_id
-                driven.say(connection_id, Progress(run_id="run-1", lease_id=lease_id, steps=1))
+                driven.say(connection_id, Progress(run_id="run-1", lease_id=lease_id, steps=steps))
         driven.play(10)
         driven.play(11)
         driven.publish()

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cache
 from typing import Literal
 
 import pytest
@@ -270,3 +271,30 @@ def test_scale_05_more_browsers_than_expected_mean_more_steps(
     assert accepted(16, 16) >= 4 * two
     # Room for two alone is what kept the others waiting.
     assert accepted(16, 2) < 4.5 * two
+
+
+@cache
+def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
+    """Updates of ten minutes of three honest workers and, unless `lies` is empty, one that only talks."""
+    config = small_config(schedule=schedule, num_workers=3 + bool(lies), instances_per_worker=2)
+    simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(3.0,), local=local)
+    simulation.start()
+    if lies:
+        simulation.peers[0].lies = lies
+    simulation.run(600.0)
+    return len(simulation.updates)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "lies", "local"),
+    [
+        ("sync", "progress", True),
+        ("sync", "progress", False),
+        ("sync", "steps", False),
+        ("overlap", "progress", True),
+        ("async", "steps", False),
+    ],
+)
+def test_hostile_03_progress_alone_renews_nothing(schedule: str, lies: str, local: bool) -> None:
+    beside, alone = updates_beside(schedule, lies, local=local), updates_beside(schedule, "", local=local)
+    assert beside >= 0.5 * alone > 30, f"{beside} of {alone}"

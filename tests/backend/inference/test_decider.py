@@ -1,6 +1,7 @@
 """Decisions of ONNX sessions against torch's own, for every kind of action."""
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 
@@ -151,3 +152,51 @@ def test_cuda_that_is_not_there_is_refused_with_what_mends_it(monkeypatch: pytes
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: ["CPUExecutionProvider"])
     with pytest.raises(ConfigurationError, match="onnxruntime-gpu"):
         OnnxDecider(game(DiscreteSpace(n=4)), SEED, device="cuda")
+
+
+def test_correctness_6_cuda_computes_without_tf32_and_the_cpu_in_its_place_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """No GPU here: what is asked of ONNX Runtime is looked at, and a session that fell back to the CPU."""
+    available = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr("onnxruntime.get_available_providers", lambda: available)
+    asked: list[object] = []
+    plain = onnxruntime.InferenceSession
+
+    def on_the_cpu(model: bytes, options: object, providers: list[object]):
+        asked.append(providers)
+        return plain(model, options, providers=["CPUExecutionProvider"])
+
+    monkeypatch.setattr("onnxruntime.InferenceSession", on_the_cpu)
+    description = game(DiscreteSpace(n=4))
+    policy, _ = made(description)
+    onnx = OnnxPatcher(policy).patched(policy.state_dict())
+    with pytest.raises(ConfigurationError, match="could not load its CUDA provider"):
+        OnnxDecider(description, SEED, device="cuda").add(1, onnx)
+    assert asked[-1] == [("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"]
+    # Where the choice is left to us, the CPU will do.
+    OnnxDecider(description, SEED, device="auto").add(1, onnx)
+    assert asked[-1] == [("CUDAExecutionProvider", {"use_tf32": "0"}), "CPUExecutionProvider"]
+    OnnxDecider(description, SEED, device="cpu").add(1, onnx)
+    assert asked[-1] == ["CPUExecutionProvider"]
+
+
+@pytest.mark.parametrize("recurrent", ["none", "gru"])
+def test_correctness_R7_a_pass_is_bounded_by_its_bytes(recurrent, monkeypatch: pytest.MonkeyPatch):
+    settings = PolicySettings(hidden_sizes=(8,), recurrent=recurrent, recurrent_size=4)
+    description = game(DiscreteSpace(n=4))
+    policy, whole = made(description, settings)
+    # Three floats a row: seven rows at once, five passes of seven and one of five.
+    monkeypatch.setattr("attract.inference.decider.PASS_BYTES", 7 * 16 * 12 + 1)
+    _, cut = made(description, settings)
+    random = np.random.default_rng(0)
+    observation = random.normal(size=(SLOTS, 3)).astype(np.float32)
+    state = random.normal(size=(SLOTS, policy.state_size)).astype(np.float32)
+    rows: list[int] = []
+    run = cut._run_at_once
+    monkeypatch.setattr(cut, "_run_at_once", lambda *given: rows.append(len(given[2])) or run(*given))
+    got, expected = (one.decide(7, batch_of(observation), state) for one in (cut, whole))
+    assert rows == [7] * 5 + [5]
+    np.testing.assert_array_equal(got.action, expected.action)
+    for name in ("log_prob", "value", "state"):
+        np.testing.assert_allclose(getattr(got, name), getattr(expected, name), rtol=0, atol=1e-6)

@@ -69,6 +69,42 @@ def test_cutting_a_batch_in_pieces_changes_nothing(monkeypatch):
         torch.testing.assert_close(got, expected, rtol=0, atol=1e-6, equal_nan=True)
 
 
+@pytest.mark.parametrize("recurrent", ["none", "gru"])
+@pytest.mark.parametrize("chunk_steps", [6, 18, 10_000])
+def test_E4_every_final_follows_the_weights_wherever_a_pass_is_cut(recurrent, chunk_steps, monkeypatch):
+    policy, distribution = build(recurrent=recurrent)
+    batch = play(policy, distribution, slots=5, runs=2, ends=0.3)
+    # Other weights than those that recorded: no number of the batch's own may be left.
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.mul_(-0.7)
+    # One segment of 6 steps at a time, or three, or all.
+    monkeypatch.setattr(appraisal, "CHUNK_STEPS", chunk_steps)
+    said = appraise(policy, distribution, batch)
+    states = batch.state if policy.state_size else torch.zeros(10, 0)
+    _, _, after = policy.unroll(policy.prepare(batch.observations), states, batch.reset_after)
+    finals = batch.finals
+    # Of first and of later segments of a pass.
+    assert finals is not None and {3, 4, 5, 6} <= set(finals.column.tolist())
+    expected = policy.values_at(policy.prepare(finals.observations), after[finals.step, finals.column])
+    got = said.final_values[finals.step, finals.column]
+    torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)
+    recorded = batch.final_values[finals.step, finals.column]
+    assert ((got - recorded).abs() > 1e-3).all()
+
+
+def test_S4_the_next_segment_begins_without_memory_where_an_episode_ended():
+    policy, distribution = build(recurrent="lstm")
+    batch = play(policy, distribution, slots=6, runs=2, invalid=0.5, ends=0.3)
+    said = appraise(policy, distribution, batch)
+    ended = batch.reset_after[-1]
+    assert ended.any() and not ended.all()
+    assert not said.next_states[ended].any() and said.next_states[~ended].any(1).all()
+    # Of each slot the second segment says where the first ended.
+    assert batch.state is not None
+    torch.testing.assert_close(said.next_states[0::2], batch.state[1::2], rtol=1e-5, atol=1e-6)
+
+
 def test_S3_from_zero_the_stored_states_are_not_read():
     policy, distribution = build(recurrent="gru")
     batch = play(policy, distribution, ends=0.0)

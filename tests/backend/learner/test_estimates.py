@@ -126,3 +126,18 @@ def test_S2_correctness_R4_the_step_before_a_failed_one_has_its_own_bootstrap() 
     got = Estimator(policy, distribution, batch, settings).estimate()
     expected = batch.rewards[-1, 0] + 0.9 * now.bootstrap_value[0] - now.values[-1, 0]
     torch.testing.assert_close(got.advantages[-1, 0], expected)
+
+
+@pytest.mark.parametrize("change", [{"lag_correction": "vtrace"}, {"recompute_advantages": True}])
+def test_S3_computed_anew_from_zero_the_stored_states_are_not_read(change) -> None:
+    policy, distribution = build(recurrent="lstm")
+    batch = lagging(play(policy, distribution, ends=0.0))
+    settings = PpoSettings(gamma=0.9, gae_lambda=0.8, recurrent_start="zero", **change)
+    got = Estimator(policy, distribution, dataclasses.replace(batch, state=None), settings).estimate()
+    zeros = dataclasses.replace(batch, state=torch.zeros_like(batch.state))
+    expected = appraise(policy, distribution, zeros)
+    assert torch.equal(got.values, expected.values)
+    if got.ratios is not None:
+        assert torch.equal(got.ratios, torch.exp(expected.log_probs - batch.log_probs))
+    # The stored ones would have said something else.
+    assert not torch.allclose(expected.values, batch.values, atol=1e-3)

@@ -188,6 +188,18 @@ def test_S3_from_zero_segments_are_unrolled_from_zeros():
     assert not torch.allclose(values, batch.values[:, part.columns].flatten(), atol=0.01)
 
 
+def test_S5_steps_of_the_burn_in_bring_no_loss():
+    policy, distribution = build(recurrent="gru")
+    batch = play(policy, distribution, slots=5, invalid=0.5)
+    settings = PpoSettings(num_minibatches=3, horizon=6, burn_in_steps=2, normalize_advantage=False)
+    minibatches = Minibatches(policy, batch, settings)
+    # Each step's advantage is its own place in its segment.
+    places = torch.arange(6.0).unsqueeze(1).expand(6, 10)
+    draw = minibatches.epoch(generator(), None, minibatches.steps(estimates_of(places)))
+    learned = torch.cat([part.steps.advantages for part in draw]).sort().values
+    assert torch.equal(learned, places[batch.valid & (places >= 2)].sort().values)
+
+
 def test_S5_nothing_to_learn_from_is_the_callers_bug():
     policy, distribution = build(recurrent="gru")
     batch = play(policy, distribution)

@@ -295,7 +295,7 @@ def test_C7_no_more_slots_are_remembered_than_there_is_room_for(monkeypatch: pyt
     monkeypatch.setattr(verification, "MAX_SLOTS_REMEMBERED", 3)
     history, policy, distribution = judged(recurrent="gru")
     history.recompute(claims(play(policy, distribution, slots=5, runs=2)))
-    assert list(history._ends) == [2, 3, 4] and history._ends[4][0] == 12
+    assert history._ends.slots.tolist() == [2, 3, 4] and history._ends.steps.tolist() == [12] * 3
 
 
 def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_recomputed():

@@ -46,3 +46,14 @@ def test_an_unknown_task_is_refused_with_the_nearest_name() -> None:
 def test_a_scale_that_cannot_be_is_refused(scale: float) -> None:
     with pytest.raises(ConfigurationError, match="--scale"):
         plan_runs(scale=scale)
+
+
+def test_both_sides_are_judged_by_as_many_episodes() -> None:
+    for task in TASKS:
+        assert {run.episodes for run in plan_runs(only=task.game)} == {task.episodes}
+    assert {task.game for task in TASKS if task.episodes == 500} == {
+        "cartpole",
+        "lander",
+        "pendulum",
+        "memory",
+    }

@@ -4,6 +4,8 @@ import dataclasses
 import json
 from pathlib import Path
 
+import pytest
+
 from attract.results.plan import plan_runs
 from attract.results.record import Record, Row, Said
 
@@ -15,7 +17,7 @@ ROW = Row(
     wall_seconds=12.5,
     return_mean=0.51,
     return_std=0.5,
-    episodes=100,
+    episodes=RUN.episodes,
     steps_per_second=8028.0,
 )
 
@@ -38,6 +40,20 @@ def test_other_steps_or_flags_are_another_run(tmp_path: Path) -> None:
     assert record.get(dataclasses.replace(RUN, flags=())) is None
     assert record.get(dataclasses.replace(RUN, seed=2)) is None
     assert record.get(RUN) == ROW
+
+
+def test_a_run_judged_by_fewer_episodes_is_judged_again(tmp_path: Path) -> None:
+    record = Record(tmp_path / "results.json")
+    record.put(RUN, dataclasses.replace(ROW, episodes=RUN.episodes - 1), "2 cores")
+    assert record.get(RUN) is None
+    record.put(RUN, dataclasses.replace(ROW, episodes=RUN.episodes + 1), "2 cores")
+    assert record.get(RUN) is not None
+
+
+def test_correctness_5_a_mean_has_the_standard_error_of_its_episodes() -> None:
+    # Pendulum's, of the referee: a mean over 100 starts scatters by 11.
+    assert dataclasses.replace(ROW, return_std=107.2, episodes=100).standard_error == pytest.approx(10.72)
+    assert dataclasses.replace(ROW, return_std=107.2, episodes=400).standard_error == pytest.approx(5.36)
 
 
 def test_what_a_run_said_is_kept(tmp_path: Path) -> None:

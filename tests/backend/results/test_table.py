@@ -10,7 +10,9 @@ from attract.results.table import render
 
 
 def row(run: Run, mean: float, *, seconds: float = 10.0, speed: float = 1000.0) -> Row:
-    return Row(run.steps, list(run.flags), run.steps, seconds, mean, 0.25, 100, speed)
+    return Row(
+        run.steps, list(run.flags), run.steps, seconds, mean, 0.25 * run.episodes**0.5, run.episodes, speed
+    )
 
 
 def page(tmp_path: Path, task: str, means: dict[str, list[float]], scale: float = 1.0) -> str:
@@ -32,7 +34,8 @@ def cells(text: str, start: str) -> list[str]:
 def test_a_row_shows_every_seed_the_median_of_seconds_and_the_rival(tmp_path: Path) -> None:
     text = page(tmp_path, "cartpole", {"mlp": [500, 490, 480], "sb3": [500, 400, 300]})
     assert cells(text, "CartPole") == [
-        "CartPole", "MLP", "200,000", "20", "500.0 +- 0.2, 490.0 +- 0.2, 480.0 +- 0.2", ">= 475", "yes",
+        "CartPole", "MLP", "200,000", "20", "500",
+        "500.0 +- 0.2, 490.0 +- 0.2, 480.0 +- 0.2", ">= 475", "yes",
         "500.0 +- 0.2, 400.0 +- 0.2, 300.0 +- 0.2", "20",
     ]  # fmt: skip
     assert "Machine: 2 cores." in text
@@ -43,20 +46,20 @@ def test_a_row_shows_every_seed_the_median_of_seconds_and_the_rival(tmp_path: Pa
     [([500, 490, 480], "yes"), ([500, 474, 480], "no"), ([500, 490], "open"), ([470], "no"), ([], "open")],
 )
 def test_a_bar_is_met_when_every_seed_meets_it(tmp_path: Path, means: list[float], verdict: str) -> None:
-    assert cells(page(tmp_path, "cartpole", {"mlp": means}), "CartPole")[6] == verdict
+    assert cells(page(tmp_path, "cartpole", {"mlp": means}), "CartPole")[7] == verdict
 
 
 @pytest.mark.parametrize(("mean", "verdict"), [(0.6, "yes"), (0.61, "no")])
 def test_a_bar_may_be_one_to_stay_below(tmp_path: Path, mean: float, verdict: str) -> None:
     text = page(tmp_path, "memory", {"mlp": [mean] * 3})
-    assert cells(text, "Memory, 2.5 horizons back | MLP")[5:7] == ["<= 0.6", verdict]
-    assert cells(text, "Memory, 2.5 horizons back | LSTM |")[6] == "open"
+    assert cells(text, "Memory, 2.5 horizons back | MLP")[6:8] == ["<= 0.6", verdict]
+    assert cells(text, "Memory, 2.5 horizons back | LSTM |")[7] == "open"
 
 
 def test_what_is_not_run_is_said_to_be_missing(tmp_path: Path) -> None:
     text = page(tmp_path, "pendulum", {"mlp": [-150.0]})
-    assert cells(text, "Pendulum")[4] == "-150.0 +- 0.2, not run, not run"
-    assert cells(text, "Pendulum")[7:] == ["not run, not run, not run", "not run"]
+    assert cells(text, "Pendulum")[5] == "-150.0 +- 0.2, not run, not run"
+    assert cells(text, "Pendulum")[8:] == ["not run, not run, not run", "not run"]
 
 
 def test_schedules_are_compared_with_sync(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class World:
         self.policies.keep(0, b"zero")
         self.heard: list[tuple[int, FromBrowser]] = []
         self.failed: list[str] = []
+        self.acts_of: list[int] = []
         self.happened = asyncio.Event()
 
     async def start(self) -> None:
@@ -92,6 +93,9 @@ class World:
     def received(self, connection_id: int, message: FromBrowser) -> None:
         self.heard.append((connection_id, message))
         self.happened.set()
+
+    def asked(self, connection_id: int) -> None:
+        self.acts_of.append(connection_id)
 
     def fail(self, error: str) -> None:
         self.failed.append(error)

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -50,9 +51,9 @@ def guarded_app(guard: Guard) -> FastAPI:
 
 
 class World:
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         self.clock = Clock()
-        self.guard = Guard(ServerSettings.from_mapping(settings), self.clock)
+        self.guard = Guard(ServerSettings.from_mapping({"runs_dir": folder, **settings}), self.clock)
         self.app = guarded_app(self.guard)
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE)
 
@@ -93,8 +94,8 @@ def named(headers: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    world = World()
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    world = World(tmp_path)
     yield world
     await world.client.aclose()
 
@@ -170,14 +171,26 @@ async def test_each_credential_opens_its_own_routes_and_no_others(
     assert status == expected
 
 
-async def test_a_cookie_needs_an_origin_to_change_things(world: World):
-    cookie = f"{world.guard.cookie_name}={world.guard.admin_token}"
+async def test_hostile_13_a_stolen_cookie_may_look_and_changes_nothing(world: World):
+    secret, key = world.guard.access.open_session("admin", "browser")
+    cookie = f"{world.guard.access.cookie_name}={secret}"
+    assert world.guard.admin_token not in cookie
     assert await world.get("/admin", cookie=cookie) == 200
-    assert await world.post("/admin", cookie=cookie) == 403
-    assert await world.post("/admin", cookie=cookie, origin=BASE) == 200
-    assert await world.post("/admin", cookie=cookie, origin="http://evil.example") == 403
-    other = f"attract_0123456789ab={world.guard.admin_token}"
-    assert await world.get("/admin", cookie=other) == 401
+    # What a page on another port of this host is sent: all of it but the key, which only the own page knows.
+    assert await world.post("/admin", cookie=cookie, origin=BASE) == 403
+    assert await world.post("/admin", cookie=cookie, origin=BASE, x_attract_key="guessed") == 403
+    assert await world.post("/admin", cookie=cookie, origin=BASE, x_attract_key=key) == 200
+    assert await world.post("/admin", cookie=cookie, x_attract_key=key) == 403
+    assert await world.post("/admin", cookie=cookie, origin="http://evil.example", x_attract_key=key) == 403
+    for other in (f"attract_0123456789ab={secret}", f"{world.guard.access.cookie_name}={key}"):
+        assert await world.get("/admin", cookie=other) == 401
+
+
+async def test_hostile_13_neither_the_admins_token_nor_a_sessions_secret_does_for_the_other(world: World):
+    secret, _ = world.guard.access.open_session("admin", "browser")
+    name = world.guard.access.cookie_name
+    assert await world.get("/admin", cookie=f"{name}={world.guard.admin_token}") == 401
+    assert await world.get("/admin", authorization=f"Bearer {secret}") == 401
 
 
 async def test_tokens_expire_and_can_be_revoked(world: World):
@@ -278,8 +291,8 @@ async def test_what_no_route_knows_is_not_for_everyone_to_change(world: World):
     assert await world.get("/nowhere") == 404
 
 
-async def test_behind_a_proxy_the_public_url_is_this_server():
-    world = World(public_url="https://hub.example/user/me/proxy/8000/")
+async def test_behind_a_proxy_the_public_url_is_this_server(tmp_path: Path):
+    world = World(tmp_path, public_url="https://hub.example/user/me/proxy/8000/")
     assert await world.get("/public", host="hub.example") == 200
     assert await world.post("/public", host="127.0.0.1:8000", origin="https://hub.example") == 200
     assert await world.post("/public", host="hub.example", origin="https://other.example") == 403
@@ -288,17 +301,17 @@ async def test_behind_a_proxy_the_public_url_is_this_server():
     await world.client.aclose()
 
 
-async def test_allowed_hosts_and_origins_extend_the_lists():
-    world = World(allowed_hosts=("trainer",), allowed_origins=("http://page.example:1",))
+async def test_allowed_hosts_and_origins_extend_the_lists(tmp_path: Path):
+    world = World(tmp_path, allowed_hosts=("trainer",), allowed_origins=("http://page.example:1",))
     assert await world.get("/public", host="trainer:8000") == 200
     assert await world.post("/public", origin="http://page.example:1") == 200
     assert await world.post("/public", origin="http://page.example:2") == 403
     await world.client.aclose()
 
 
-async def test_with_lan_the_address_a_device_came_by_is_this_server_but_never_a_name():
+async def test_with_lan_the_address_a_device_came_by_is_this_server_but_never_a_name(tmp_path: Path):
     for lan, expected in ((True, "websocket.accept"), (False, "websocket.close")):
-        world = World(lan=lan)
+        world = World(tmp_path, lan=lan)
         assert await world.websocket({"host": "192.168.0.9:8000"}, server="192.168.0.9") == expected
         assert await world.websocket({"host": "192.168.0.8:8000"}, server="192.168.0.9") == "websocket.close"
         assert await world.websocket({"host": "rebound.example"}, server="192.168.0.9") == "websocket.close"

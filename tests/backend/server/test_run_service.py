@@ -458,6 +458,19 @@ async def test_D2_correctness_R1_no_two_starts_of_a_run_play_the_same_streams(tm
         assert seeds == [derive_seed(1, name) for name in ("run", "run/2.0", "run/4.0")]
 
 
+async def test_C1_no_two_starts_of_a_run_give_leases_of_one_id(tmp_path: Path):
+    # A browser outlives its server. It plays no lease of an id that it has played, and sends again what it
+    # holds: with ids from 1 in each start, new leases lapsed unplayed, and an old block passed for a new one.
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=128)
+        await finished(world)
+        before = {lease.lease_id for lease in fleet.leases}
+        fleet.leases.clear()
+        await world.service.start_run("", {"total_steps": 256}, run_id=first.run_id, resume=True)
+        await finished(world)
+        assert fleet.leases and before.isdisjoint(lease.lease_id for lease in fleet.leases)
+
+
 UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
 """Of every step of the fake learner's updates."""
 

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
-from attract.server.guard import Guard
+from attract.server.guard import Guard, token_key
 from attract.server.sockets import Connection, SocketHub
 from attract.settings import ServerSettings
 from running_server import running_server
@@ -22,13 +23,15 @@ class Handler:
 
     def __init__(self) -> None:
         self.connections: dict[int, tuple[Hello, str]] = {}
+        self.identities: list[str] = []
         self.messages: asyncio.Queue[FromBrowser] = asyncio.Queue()
         self.known: asyncio.Queue[int] = asyncio.Queue()
         self.gone: asyncio.Queue[int] = asyncio.Queue()
         self.refuse = False
 
-    def connected(self, connection_id: int, hello: Hello, tier: Any) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: Any, identity: str) -> None:
         self.connections[connection_id] = (hello, tier)
+        self.identities.append(identity)
         self.known.put_nowait(connection_id)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
@@ -147,6 +150,7 @@ async def test_an_invited_host_is_told_apart_from_a_local_one():
         token = world.guard.issue("worker", tier="invited")
         async with world.greeted(token=token) as (_, connection_id):
             assert world.handler.connections[connection_id][1] == "invited"
+            assert world.handler.identities == [f"{token_key(token)}@127.0.0.1"]
 
 
 FIRST_FRAMES = [encode(Goodbye()), b"", b"\xc1", b"\x80", "text", b"\x00" * 20_000]
@@ -194,19 +198,89 @@ async def test_a_frame_over_the_servers_bound_never_reaches_us():
         assert socket.close_code == 1009
 
 
-async def test_sockets_per_address_are_limited_and_free_again_when_closed():
-    async with (
-        served(sockets_per_address=2) as world,
-        world.greeted(),
-        world.greeted() as (second, _),
-        world.connect() as third,
-    ):
-        refused, code = await refusal(third)
-        assert (refused.code, code) == ("full", 1013)
+async def test_sockets_without_a_token_are_limited_by_address_and_free_again_when_closed():
+    async with served(sockets_per_address=2) as world, world.connect(), world.connect() as second:
+        async with world.connect() as third:
+            refused, code = await refusal(third)
+            assert (refused.code, code) == ("full", 1013)
+            assert "127.0.0.1" in refused.reason
         await second.close()
-        await world.handler.gone.get()
-        async with world.greeted():
+        for _ in range(100_000):
+            if world.hub.num_strangers("127.0.0.1") <= 1:
+                break
+            await asyncio.sleep(0)
+        async with world.greeted(), world.greeted(), world.greeted():
             pass
+
+
+async def test_scale_06_150_sockets_of_one_address_with_a_good_token_are_all_let_in():
+    async with served() as world, contextlib.AsyncExitStack() as stack:
+        token = world.guard.issue("worker", tier="invited")
+        for _ in range(150):
+            await stack.enter_async_context(world.greeted(token=token))
+        assert len(world.handler.connections) == 150
+        assert not world.hub.refused
+
+
+async def test_hostile_12_sockets_are_limited_by_token_whatever_address_they_say(tmp_path: Path):
+    async with served(sockets_per_token=2, runs_dir=tmp_path) as world:
+        token = world.guard.access.invite("invited", 60.0, "")
+        async with world.greeted(token=token), world.greeted(token=token), world.connect() as third:
+            await third.send(encode(world.hello(token=token)))
+            refused, code = await refusal(third)
+            assert (refused.code, code) == ("full", 1013)
+            async with world.greeted():
+                pass
+
+
+async def test_hostile_12_a_forwarded_address_that_nobody_allowed_is_not_believed():
+    async with served(sockets_per_address=2) as world, contextlib.AsyncExitStack() as stack:
+        for number in range(3):
+            headers = {"x-forwarded-for": f"192.0.2.{number}"}
+            url = f"ws://127.0.0.1:{world.port}/ws"
+            socket = await stack.enter_async_context(websockets.connect(url, additional_headers=headers))
+        assert (await refusal(socket))[0].code == "full"
+    proxied = served(sockets_per_address=2, behind_proxy="127.0.0.1")
+    async with proxied as world, contextlib.AsyncExitStack() as stack:
+        for number in range(3):
+            headers = {"x-forwarded-for": f"192.0.2.{number}"}
+            url = f"ws://127.0.0.1:{world.port}/ws"
+            socket = await stack.enter_async_context(websockets.connect(url, additional_headers=headers))
+        await socket.send(encode(world.hello()))
+        assert await world.handler.known.get()
+        assert world.hub.num_strangers("192.0.2.0") == 1
+
+
+async def test_what_came_by_an_invitation_is_counted_and_closed_when_it_is_revoked(tmp_path: Path):
+    async with served(runs_dir=tmp_path) as world:
+        token = world.guard.access.invite("invited", 60.0, "")
+        (invitation,) = world.guard.access.invitations()
+        async with world.greeted(token=token) as (socket, _), world.greeted():
+            assert world.hub.sockets_of(invitation.id) == 1
+            assert world.guard.end(invitation.id)
+            refused, code = await refusal(socket)
+            assert (refused.code, code) == ("token", 4002)
+            await world.handler.gone.get()
+            assert world.hub.sockets_of(invitation.id) == 0
+            assert len(world.handler.connections) == 2
+            assert world.handler.gone.empty()
+
+
+async def test_hostile_06_what_a_stranger_calls_itself_reaches_the_log_in_one_plain_line_and_not_for_ever(
+    caplog: pytest.LogCaptureFixture,
+):
+    build = "x\n2026-01-01T00:00:00Z INFO attract: run ends: finished\x1b[2J\x1b]0;pwn"
+    async with served() as world:
+        for _ in range(30):
+            async with world.connect() as socket:
+                await socket.send(encode(world.hello(build=build)))
+                with contextlib.suppress(websockets.ConnectionClosed):
+                    await refusal(socket)
+        assert world.hub.refused == {"build": 30}
+    lines = [record.getMessage() for record in caplog.records if "socket of" in record.getMessage()]
+    assert len(lines) == 10
+    assert not any(character in line for line in lines for character in "\n\x1b\x07")
+    assert "\\n2026-01-01T00:00:00Z INFO" in lines[0]
 
 
 STATUS_FRAME = encode(HostStatus(run_id=None, num_workers=2))

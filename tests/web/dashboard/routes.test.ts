@@ -8,6 +8,7 @@ const ROUTES: [string, Route][] = [
   ["#/?game=my-game%2Fgame.ts", { view: "start", game: "my-game/game.ts", from: null }],
   ["#/?game=snake&from=snake-1", { view: "start", game: "snake", from: "snake-1" }],
   ["#/runs", { view: "runs" }],
+  ["#/access", { view: "access" }],
   ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
   ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
 ];

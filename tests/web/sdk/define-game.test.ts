@@ -105,6 +105,12 @@ describe("refusals name the option", () => {
     ],
     [{ metrics: { food: "median" } }, 'metrics.food: must be one of last, sum, mean, max, got "median"'],
     [{ rewardTerms: { food: Number.NaN } }, "rewardTerms.food: needs a finite weight, got NaN"],
+    [{ metrics: ["food"] }, 'metrics: must be an object like { coins: "sum" }, got ["food"]'],
+    [{ rewardTerms: "food" }, 'rewardTerms: must be an object like { coins: 1 }, got "food"'],
+    [
+      { parameters: null },
+      "parameters: must be an object like { speed: { default: 1, low: 0.5, high: 2 } }, got null",
+    ],
   ];
   for (const [change, message] of cases) {
     test(message, () => {

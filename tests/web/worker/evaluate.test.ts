@@ -1,6 +1,6 @@
 /** Evaluation on fresh games with streams of their own. */
 
-import { type EvaluationOptions, evaluate } from "@attract/worker/evaluate";
+import { type EvaluationOptions, evaluate, MAX_EVALUATION_GAMES } from "@attract/worker/evaluate";
 import type { FailureReport } from "@attract/worker/failures";
 import type { ObservationBatch } from "@attract/worker/observation-batch";
 import { RandomPolicy } from "@attract/worker/policy";
@@ -147,7 +147,7 @@ describe("an evaluation", () => {
     expect(await evaluate(evaluation(2), [new FakePolicy(4)], options)).toBeNull();
   });
 
-  test("tells the steps of the longest episode", async () => {
+  test("hostile 3: tells the steps that its games have taken, which grow to the end", async () => {
     const steps: number[] = [];
     const options = {
       ...OPTIONS,
@@ -156,6 +156,9 @@ describe("an evaluation", () => {
     };
     await evaluate(evaluation(2), [new FakePolicy(4)], options);
     expect(steps).toEqual([1, 2, 3]);
+    steps.length = 0;
+    await evaluate(evaluation(MAX_EVALUATION_GAMES + 1), [new FakePolicy(4)], options);
+    expect(steps).toEqual([1, 2, 3, 4, 5, 6]);
   });
 });
 

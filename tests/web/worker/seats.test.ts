@@ -88,6 +88,52 @@ describe("E9: several agents", () => {
     }
   });
 
+  test("C5, E9: agents of several games draw from streams of their own, whoever decides for them", async () => {
+    const acted: number[][][] = [[], []];
+    const game = groupGame({ acted: (instance, actions) => acted[instance].push(actions as number[]) });
+    const loop = createLoop(game, { seat: seat({ instance_ids: [2, 5], horizon: 40, state_size: 2 }) });
+    const hunter = new CountingPolicy(6, "hunter");
+    await loop.play(lease({ seats: seatsOf(3) }), hunter, new CountingPolicy(6, "prey"), hunter);
+    const random = new ActionRandom(1, 1);
+    for (const [i, instanceId] of [2, 5].entries()) {
+      for (let agent = 0; agent < 3; agent++) {
+        random.setEpisode(0, SEED.low, SEED.high, 3 * instanceId + agent, 0);
+        const expected = Array.from({ length: 40 }, (_, step) => (random.uniform(0, step, 0) < 0.5 ? 0 : 1));
+        expect(acted[i].map((actions) => actions[agent])).toEqual(expected);
+      }
+    }
+  });
+
+  test("E9: row r of a policy's outputs decides for its own slot r, by choice or by chance", async () => {
+    for (const deterministic of [false, true]) {
+      const acted: number[][][] = [[], []];
+      const game = groupGame({ acted: (instance, actions) => acted[instance].push(actions as number[]) });
+      const hunter = new CountingPolicy(6, "hunter");
+      const prey = new CountingPolicy(6, "prey");
+      // As good as certain: row r of the hunters takes action r mod 2, of the prey the other one.
+      for (let row = 0; row < 6; row++) {
+        hunter.outputs[0][2 * row + (row % 2)] = 60;
+        prey.outputs[0][2 * row + ((row + 1) % 2)] = 60;
+      }
+      const loop = createLoop(game, { seat: seat({ instance_ids: [0, 1], state_size: 2 }) });
+      await loop.play(lease({ seats: seatsOf(3, { deterministic }) }), hunter, prey, hunter);
+      // Hunters are slots 0, 2, 3 and 5, prey 1 and 4.
+      expect(acted[0]).toEqual(new Array(4).fill([0, 1, 1]));
+      expect(acted[1]).toEqual(new Array(4).fill([0, 0, 1]));
+    }
+  });
+
+  test("P6, E9: a seat that takes the most probable action does so under a policy of its own too", async () => {
+    const acted: number[][] = [];
+    const game = groupGame({ acted: (_, actions) => acted.push(actions as number[]) });
+    const seats = [SEAT, { ...SEAT, deterministic: true }, SEAT];
+    const loop = createLoop(game, { seat: seat({ instance_ids: [0, 1], horizon: 20, state_size: 2 }) });
+    const hunter = new CountingPolicy(6, "hunter");
+    await loop.play(lease({ seats }), hunter, new CountingPolicy(6, "prey"), hunter);
+    const taken = [0, 1, 2].map((agent) => new Set(acted.map((actions) => actions[agent])));
+    expect(taken).toEqual([new Set([0, 1]), new Set([0]), new Set([0, 1])]);
+  });
+
   test("E9: the game starts again when all have ended, and tells one return per agent", async () => {
     const seen = collect();
     const ends: Record<number, Partial<UpdateResult>> = {

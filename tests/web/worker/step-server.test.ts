@@ -2,9 +2,9 @@ import { type Act, float32View, int32View, type Observe, tensorOf } from "@attra
 import { cutStep } from "@attract/worker/desync";
 import type { FailureReport } from "@attract/worker/failures";
 import { StepServer } from "@attract/worker/step-server";
-import type { GameDefinition } from "attract/contract";
+import type { GameDefinition, UpdateResult } from "attract/contract";
 import { defineGame } from "attract/define-game";
-import { box } from "attract/spaces";
+import { box, discrete } from "attract/spaces";
 import { describe, expect, it } from "vitest";
 import { countingGame, lease, SEED } from "./support/counting-game.ts";
 
@@ -162,6 +162,97 @@ describe("a step server", () => {
     expect([...second!.outcome!.executed_ticks.data]).toEqual([1, 0, 0, 0]);
     expect([...second!.active.data]).toEqual([1, 1]);
     expect(flags(one.act(actions(0, 0)), "valid")).toEqual([1, 1]);
+  });
+
+  /** Two agents; `ended` says whose episode ends in which step since the start, from 1. */
+  const duoGame = (ended: (step: number) => Partial<UpdateResult>): GameDefinition =>
+    defineGame({
+      id: "Duo-v1",
+      tickSeconds: 0.1,
+      numAgents: 2,
+      observation: box({ shape: [1] }),
+      action: discrete(2),
+      create: () => {
+        let step = 0;
+        return {
+          start() {
+            step = 0;
+            return { observation: [[0], [100]] };
+          },
+          update() {
+            step++;
+            return { observation: [[step], [100 + step]], reward: [1, 1], ...ended(step) };
+          },
+        } as never;
+      },
+    });
+
+  it("E7, E9: a cut truncates only those who play", () => {
+    const dying = duoGame((step) => (step === 1 ? { terminated: [false, true] } : {}));
+    const { server: one } = server(dying, { desync_steps: 20 });
+    const cut = cutStep(SEED, 11, 20);
+    expect(cut).toBeGreaterThan(1);
+    const ofFirst = (observe: Observe | null, name: "truncated" | "valid") =>
+      flags(observe, name).slice(0, 2);
+    for (let step = 1; step < cut; step++) one.act(act(1, [0, 0, 0, 0, 0, 0]));
+    const observe = one.act(act(1, [0, 0, 0, 0, 0, 0]));
+    expect(
+      observe!.outcome!.episodes.map((episode) => [episode.instance_id, episode.end_reason]),
+    ).toContainEqual([11, "cut"]);
+    expect(ofFirst(observe, "truncated")).toEqual([1, 0]);
+    expect(ofFirst(observe, "valid")).toEqual([1, 0]);
+    expect([...int32View(observe!.outcome!.final_column!)]).not.toContain(1);
+  });
+
+  it("E2: final observations stand one after the other, each with its own column", () => {
+    const { server: one } = server(
+      countingGame({ onTick: (instance) => (instance === 1 ? undefined : { reward: 0, truncated: true }) }),
+    );
+    const observe = one.act(act(1, [0, 0, 0]));
+    expect([...int32View(observe!.outcome!.final_column!)]).toEqual([0, 2]);
+    expect([...float32View(observe!.outcome!.final_observation.obs)]).toEqual([1, 1, 2001, 1]);
+  });
+
+  it("E9: when all have ended, all take part again from the next step on", () => {
+    const { server: one } = server(duoGame((step) => ({ terminated: [step === 2, step === 1] })));
+    expect([...one.act(act(0, [0, 0]))!.active.data]).toEqual([1, 0]);
+    const last = one.act(act(0, [0, 0]));
+    expect(flags(last, "terminated")).toEqual([1, 0]);
+    expect(flags(last, "valid")).toEqual([1, 0]);
+    // An agent that is away earns nothing, whatever its game says.
+    expect([...float32View(last!.outcome!.reward)]).toEqual([1, 0]);
+    expect([...last!.active.data]).toEqual([1, 1]);
+    expect(seen(last)).toEqual([0, 100]);
+  });
+
+  it("C5: what a game draws depends on its instance, and not on the group it is in", () => {
+    const drawing = () =>
+      defineGame({
+        id: "Drawing-v1",
+        tickSeconds: 0.1,
+        observation: box({ shape: [1] }),
+        action: discrete(2),
+        create: () => ({
+          start: ({ random }) => [random()],
+          update: () => ({ observation: [0], reward: 0 }),
+        }),
+      });
+    const [apart, together] = [drawing(), drawing()];
+    const { server: two } = server(apart);
+    const { server: one } = server(together, { group_sizes: [4] });
+    const drawn = seen(one.act(act(0, null)));
+    expect([...seen(two.act(act(0, null))), ...seen(two.act(act(1, null)))]).toEqual(drawn);
+    expect(new Set(drawn).size).toBe(4);
+  });
+
+  it("C6: an episode is of the lesson under which it began", () => {
+    const { server: one } = server(countingGame({ terminateAt: 2 }), { lesson_id: "small" });
+    one.open(lease({ lease_id: 2, group_sizes: [1, 3], lesson_id: "large" }));
+    one.act(act(0, [0]));
+    const lessons = [1, 2, 3].flatMap(() =>
+      one.act(act(0, [0], 2))!.outcome!.episodes.map((episode) => episode.lesson_id),
+    );
+    expect(lessons).toEqual(["small", "large"]);
   });
 
   it("refuses groups and actions that do not fit its seat", () => {

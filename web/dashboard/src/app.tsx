@@ -1,13 +1,21 @@
 /** The frame of the page: marquee, navigation, and the view that the address names. */
 
-import { ActionIcon, Loader, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
-import { useEffect, useState } from "react";
+import {
+  ActionIcon,
+  Button,
+  Loader,
+  PasswordInput,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { type FormEvent, useEffect, useState } from "react";
 import { ApiError, api } from "./api/client.ts";
 import { useLoaded } from "./hooks/use-loaded.ts";
 import { useRoute } from "./hooks/use-route.ts";
 import { ErrorNotice } from "./parts/notice.tsx";
 import { Wordmark } from "./parts/wordmark.tsx";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
+import { AccessView } from "./views/access-view.tsx";
 import { RunView } from "./views/run-view.tsx";
 import { RunsView } from "./views/runs-view.tsx";
 import { StartView } from "./views/start-view.tsx";
@@ -38,15 +46,22 @@ function SignedIn() {
       <button type="button" className="skip" onClick={focusContent}>
         Skip to content
       </button>
-      <Marquee route={route} activeRun={activeRun} />
+      <Marquee route={route} activeRun={activeRun} isAdmin={known?.role === "admin"} />
       {route.view === "start" && <StartView chosen={route.game} from={route.from} activeRun={activeRun} />}
       {route.view === "runs" && <RunsView />}
+      {route.view === "access" && <AccessView />}
       {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
     </div>
   );
 }
 
-function Marquee({ route, activeRun }: { route: Route; activeRun: string | null }) {
+interface MarqueeProps {
+  route: Route;
+  activeRun: string | null;
+  isAdmin: boolean;
+}
+
+function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
   const isActiveShown = route.view === "run" && route.runId === activeRun;
   return (
     <header>
@@ -66,12 +81,26 @@ function Marquee({ route, activeRun }: { route: Route; activeRun: string | null 
               Live
             </a>
           )}
+          {isAdmin && (
+            <a href="#/access" aria-current={route.view === "access" ? "page" : undefined}>
+              Access
+            </a>
+          )}
         </nav>
+        <Button variant="subtle" color="gray" size="compact-sm" onClick={logOut}>
+          Log out
+        </Button>
         <SchemeToggle />
       </div>
       <div className="bulbs" data-lit={activeRun !== null} aria-hidden="true" />
     </header>
   );
+}
+
+/** Whatever the answer, the page starts anew: it shows whether there is still a session. */
+function logOut(): void {
+  const reload = () => location.reload();
+  api.logOut().then(reload, reload);
 }
 
 function SchemeToggle() {
@@ -123,14 +152,40 @@ function SignedOut({ error }: { error: unknown }) {
             <h1>Open the printed address</h1>
             <p className="soft">
               This page needs the key at the end of the address that the terminal printed, the part after{" "}
-              <code>#token=</code>. It is new each time the server starts.
+              <code>#token=</code>. A browser that has opened it stays signed in until it logs out.
             </p>
+            <TokenForm />
           </>
         ) : (
           <ErrorNotice error={error} onRetry={() => location.reload()} />
         )}
       </main>
     </div>
+  );
+}
+
+/** For who has the token, in a file of the server's, and no address with it. */
+function TokenForm() {
+  const [token, setToken] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const signIn = (event: FormEvent) => {
+    event.preventDefault();
+    setError(null);
+    api.openSession(token.trim()).then(() => location.reload(), setError);
+  };
+  return (
+    <form className="token-form" onSubmit={signIn}>
+      <PasswordInput
+        label="Or the key alone"
+        value={token}
+        autoComplete="off"
+        onChange={(event) => setToken(event.currentTarget.value)}
+      />
+      <Button type="submit" disabled={token.trim() === ""}>
+        Open
+      </Button>
+      {error !== null && <ErrorNotice error={error} />}
+    </form>
   );
 }
 

@@ -10,6 +10,7 @@ export type ChartAxis = "steps" | "time";
 export type Route =
   | { view: "start"; game: string | null; from: string | null }
   | { view: "runs" }
+  | { view: "access" }
   | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
 
 /** The route a fragment names; anything unknown is the start page. */
@@ -18,6 +19,7 @@ export function parseRoute(fragment: string): Route {
   const search = new URLSearchParams(query ?? "");
   const parts = path.split("/").filter((part) => part !== "");
   if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
+  if (parts[0] === "access" && parts.length === 1) return { view: "access" };
   if (parts[0] === "runs" && parts.length === 2) {
     return {
       view: "run",
@@ -31,7 +33,7 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
-  if (route.view === "runs") return "#/runs";
+  if (route.view === "runs" || route.view === "access") return `#/${route.view}`;
   const search = new URLSearchParams();
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);

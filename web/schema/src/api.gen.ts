@@ -2,6 +2,53 @@
 import type { CheckedPlay, GameDescription, GameReference, ParameterDistribution } from "./messages.gen.ts";
 
 /**
+ * Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave.
+ */
+export interface AccessView {
+  sessions: SessionEntry[];
+  invitations: InvitationEntry[];
+}
+/**
+ * One browser that is signed in.
+ */
+export interface SessionEntry {
+  entry_id: string;
+  role: "admin" | "viewer";
+  /**
+   * UTC, ISO 8601.
+   */
+  created: string;
+  /**
+   * When it was last used, to some minutes.
+   */
+  seen: string;
+  /**
+   * What the browser says of itself.
+   */
+  agent: string;
+  /**
+   * It is the one that asks.
+   */
+  is_own: boolean;
+}
+/**
+ * One join link that works.
+ */
+export interface InvitationEntry {
+  entry_id: string;
+  tier: "local" | "invited";
+  /**
+   * What it was made for.
+   */
+  note: string;
+  created: string;
+  expires: string;
+  /**
+   * Open sockets of hosts and workers that came by it.
+   */
+  sockets: number;
+}
+/**
  * One thing that a check found out about a game, in its author's own places.
  */
 export interface CheckFinding {
@@ -289,6 +336,26 @@ export interface MetricsView {
   series: MetricSeries[];
 }
 /**
+ * Answer to `POST /api/session`; the session itself is in a Strict cookie that scripts cannot read.
+ */
+export interface OpenedSession {
+  info: ServerInfo;
+  /**
+   * A second secret, sent as `x-attract-key` by what changes things: cookies reach every port.
+   */
+  key: string;
+}
+/**
+ * Body of `GET /api/info`.
+ */
+export interface ServerInfo {
+  version: string;
+  build: string;
+  active_run: string | null;
+  lan: boolean;
+  role: "admin" | "viewer";
+}
+/**
  * Server-sent event `policy`: a version was announced.
  */
 export interface PolicyView {
@@ -333,6 +400,25 @@ export interface SettingProblem {
   error: string;
 }
 /**
+ * One part of what `GET /readyz` looks at.
+ */
+export interface ReadyPart {
+  ready: boolean;
+  /**
+   * What it waits for or what is wrong; None when it is ready.
+   */
+  problem: string | null;
+}
+/**
+ * Body of `GET /readyz`: 200 when everything is ready, else 503.
+ */
+export interface ReadyView {
+  ready: boolean;
+  parts: {
+    [k: string]: ReadyPart;
+  };
+}
+/**
  * One run of `GET /api/runs`, active or past.
  */
 export interface RunSummary {
@@ -342,7 +428,7 @@ export interface RunSummary {
    * The game's, as `GET /api/games` has it.
    */
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   /**
    * UTC, ISO 8601: a label, nothing is decided by it.
    */
@@ -367,7 +453,7 @@ export interface RunView {
   run_id: string;
   game: string;
   title: string;
-  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed";
+  state: "starting" | "running" | "paused" | "evaluating" | "finished" | "stopped" | "failed" | "damaged";
   created: string;
   seed: number;
   policy_version: number;
@@ -409,17 +495,7 @@ export interface RunView {
   };
 }
 /**
- * Body of `GET /api/info`.
- */
-export interface ServerInfo {
-  version: string;
-  build: string;
-  active_run: string | null;
-  lan: boolean;
-  role: "admin" | "viewer";
-}
-/**
- * Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a Strict cookie.
+ * Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session.
  */
 export interface Session {
   token: string;

@@ -564,14 +564,14 @@ export interface PolicyAck {
   error: string | null;
 }
 /**
- * Worker: alive and playing; at least every 5 s while it holds a lease (rule C3).
+ * Worker: alive and playing; at least every 5 s while it holds a lease. Only more steps renew it (C3).
  */
 export interface Progress {
   type: "progress";
   run_id: string;
   lease_id: number;
   /**
-   * Steps per slot played under this lease so far (evaluation: steps of the longest episode).
+   * Steps per slot played under this lease so far (evaluation: steps that its games took, side by side).
    */
   steps: number;
 }

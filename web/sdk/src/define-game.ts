@@ -152,7 +152,18 @@ function isLegalComponent(
   return Number.isInteger(value) && value >= 0 && value < n;
 }
 
+const NAMED_VALUES = {
+  parameters: "{ speed: { default: 1, low: 0.5, high: 2 } }",
+  metrics: '{ coins: "sum" }',
+  rewardTerms: "{ coins: 1 }",
+};
+
 function checkNumbers(game: GameDefinition): void {
+  for (const [field, example] of Object.entries(NAMED_VALUES)) {
+    const given: unknown = game[field as keyof GameDefinition];
+    if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
+      throw new ConfigurationError(field, `must be an object like ${example}, got ${show(given)}`);
+  }
   for (const [name, range] of Object.entries(game.parameters ?? {})) {
     const { default: usual, low, high } = range;
     if (!(Number.isFinite(low) && Number.isFinite(high) && low <= usual && usual <= high)) {

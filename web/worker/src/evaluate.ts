@@ -24,7 +24,7 @@ export interface EvaluationOptions {
   failed(report: FailureReport): void;
   /** Whether to stop early; asked at each step. */
   isVoid(): boolean;
-  /** Told the steps of the longest episode so far. */
+  /** Told how many steps the games have taken, side by side. */
   progressed(steps: number): void;
 }
 
@@ -45,7 +45,7 @@ export async function evaluate(
   while (evaluation.isOpen) {
     if (options.isVoid()) return null;
     await evaluation.step();
-    options.progressed(evaluation.longestSteps);
+    options.progressed(evaluation.steps);
     if (options.now() - lastYield >= YIELD_MS) {
       await options.yieldTurn();
       lastYield = options.now();
@@ -64,7 +64,8 @@ export async function evaluate(
 /** The games of one evaluation: as many side by side as fit, each place with one order after another. */
 class Evaluation {
   readonly results: (EpisodeResult | null)[];
-  longestSteps = 0;
+  /** Taken by its games side by side; what a lease for evaluation is renewed by (rule C3). */
+  steps = 0;
   readonly #lease: Lease;
   readonly #options: EvaluationOptions;
   readonly #seats: Seats;
@@ -101,6 +102,7 @@ class Evaluation {
     const seats = this.#seats;
     await seats.controllers.run();
     seats.decide(this.#games);
+    this.steps++;
     for (let place = 0; place < this.#games.length; place++) {
       const game = this.#games[place];
       if (game === null) continue;
@@ -112,7 +114,6 @@ class Evaluation {
         continue;
       }
       this.#takeIn(place, game);
-      this.longestSteps = Math.max(this.longestSteps, game.episodeSteps);
       if (game.episodeOver) this.#finish(place, game, game.endReason!);
       else if (game.episodeSteps >= this.#maxSteps) this.#finish(place, game, "cut");
     }

@@ -9,6 +9,7 @@ import {
   formatNumber,
   formatTicks,
   formatTimeTicks,
+  formatUntil,
   plural,
 } from "../../../../web/dashboard/src/state/format.ts";
 
@@ -59,6 +60,17 @@ describe("formatAge", () => {
     ["2026-11-01T02:00:00Z", "2026-11-01"],
     ["soon", "soon"],
   ])("%s", (created, text) => expect(formatAge(created, now)).toBe(text));
+});
+
+describe("formatUntil", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  it.each([
+    ["2026-11-21T12:40:00Z", "for 40 min more"],
+    ["2026-11-21T11:00:00Z", "for 0 min more"],
+    ["2026-11-22T00:00:00+00:00", "for 12 h more"],
+    ["2026-12-21T00:00:00Z", "until 2026-12-21"],
+    ["late", "until late"],
+  ])("%s", (expires, text) => expect(formatUntil(expires, now)).toBe(text));
 });
 
 describe("formatDevice", () => {

@@ -1,12 +1,14 @@
 /** Calls to the server's HTTP API; every URL derives from the page's base, so that any prefix works. */
 
 import type {
+  AccessView,
   FleetView,
   GameEntry,
   JoinLink,
   JoinRequest,
   LogView,
   MetricsView,
+  OpenedSession,
   Problem,
   RunSummary,
   RunView,
@@ -15,6 +17,7 @@ import type {
   SettingsForm,
   SettingsView,
 } from "@attract/schema";
+import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
 /** The server said no, or could not be reached (`status` 0); `fix` is what mends it, where known. */
 export class ApiError extends Error {
@@ -77,8 +80,20 @@ export const api = {
   resume: (runId: string) => post<RunView>(runPath(runId, "/resume")),
   stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),
   join: (request: JoinRequest) => post<JoinLink>("api/join", request),
-  /** Exchanges the token of the printed URL for a cookie that scripts cannot read. */
-  openSession: (token: string) => post<void>("api/session", { token }),
+  /** Who may come in: sessions and join links. */
+  access: () => get<AccessView>("api/access"),
+  /** Ends a session or a join link. */
+  revoke: (entryId: string) => post<AccessView>(`api/access/${encodeURIComponent(entryId)}/revoke`),
+  /** Exchanges the token of the printed URL for a cookie that scripts cannot read, and a key that is kept here. */
+  openSession: async (token: string) => {
+    const opened = await post<OpenedSession>("api/session", { token });
+    keepSessionKey(opened.key);
+  },
+  /** Ends this browser's session. */
+  logOut: async () => {
+    await post("api/logout");
+    keepSessionKey(null);
+  },
 };
 
 /** The ONNX model at `path` with its version, which the server names where `latest` was asked for. Raises ApiError. */
@@ -101,9 +116,10 @@ async function get<T>(path: string): Promise<T> {
 }
 
 async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  const key = sessionKey();
   const response = await send(path, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(key === null ? {} : { [KEY_HEADER]: key }) },
     body: JSON.stringify(body),
   });
   const text = await response.text();

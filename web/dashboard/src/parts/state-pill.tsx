@@ -10,6 +10,7 @@ const LOOKS: Readonly<Record<RunView["state"], { text: string; tone: "go" | "wai
   finished: { text: "Finished", tone: "go" },
   stopped: { text: "Stopped", tone: "none" },
   failed: { text: "Failed", tone: "bad" },
+  damaged: { text: "Damaged", tone: "bad" },
 };
 
 const WAITING = { text: "Waiting for workers", tone: "wait" } as const;

@@ -45,6 +45,16 @@ export function formatAge(created: string, now: number): string {
   return new Date(then).toISOString().slice(0, 10);
 }
 
+/** How long something still works: "for 40 min more", "for 3 h more", or until which date. */
+export function formatUntil(expires: string, now: number): string {
+  const then = Date.parse(expires);
+  if (Number.isNaN(then)) return `until ${expires}`;
+  const minutes = Math.ceil((then - now) / 60_000);
+  if (minutes < 120) return `for ${Math.max(0, minutes)} min more`;
+  if (minutes < 48 * 60) return `for ${Math.round(minutes / 60)} h more`;
+  return `until ${new Date(then).toISOString().slice(0, 10)}`;
+}
+
 /** Values of an axis's ticks, `step` apart: as many digits as tell each from the next, all in the unit of the largest. */
 export function formatTicks(ticks: readonly number[], step: number): string[] {
   const most = Math.max(...ticks.map(Math.abs));

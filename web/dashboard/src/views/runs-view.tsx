@@ -43,6 +43,7 @@ export function RunsView() {
               <Fact label="Steps" value={formatCount(run.agent_steps)} />
               <Fact label="Time" value={formatDuration(run.elapsed_seconds)} />
               <StatePill state={run.state} />
+              {run.state === "damaged" && <span className="soft reason">{run.error}</span>}
             </a>
           </li>
         ))}

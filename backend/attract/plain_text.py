@@ -1,0 +1,30 @@
+"""Text of strangers made fit for one line of a log or a terminal."""
+
+import unicodedata
+from typing import Final
+
+HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co")
+"""Categories of characters that move the cursor, reorder what is shown, end a line or show nothing."""
+
+
+def plain(text: str, limit: int | None = None) -> str:
+    r"""`text` in one line: what is not to be seen is written as in Python's `repr`, as `\x1b`.
+
+    Args:
+        text: anything.
+        limit: characters of `text` that are kept; what is longer ends with `...`.
+    """
+    kept = text if limit is None or len(text) <= limit else text[:limit]
+    # Nearly all text is harmless, and this is asked of each line of a log.
+    if not kept.isprintable():
+        kept = "".join(one if _is_seen(one) else repr(one)[1:-1] for one in kept)
+    return kept if limit is None or len(text) <= limit else f"{kept}..."
+
+
+def plain_lines(text: str) -> str:
+    """The same line by line, for text such as a stack that has lines of its own."""
+    return "\n".join(plain(line) for line in text.split("\n"))
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character) not in HIDDEN

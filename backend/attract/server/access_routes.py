@@ -1,0 +1,129 @@
+"""The routes by which browsers sign in and out, and by which the admin invites and revokes."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
+
+from attract.errors import ConfigurationError
+from attract.schema.api import (
+    AccessView,
+    InvitationEntry,
+    JoinLink,
+    JoinRequest,
+    OpenedSession,
+    Problem,
+    ServerInfo,
+    Session,
+    SessionEntry,
+)
+from attract.server.guard import Guard, role
+from attract.server.links import TAB_SECONDS, invited_link, tab_token
+from attract.server.sockets import SocketHub
+from attract.settings import ServerSettings
+
+
+def add_access_routes(
+    app: FastAPI,
+    settings: ServerSettings,
+    guard: Guard,
+    hub: SocketHub,
+    info: Callable[[str], ServerInfo],
+) -> None:
+    """Add them to `app`; `info`: what the server says of itself to a role."""
+
+    @app.post("/api/session")
+    @role("public")
+    async def open_session(session: Session, request: Request) -> JSONResponse:
+        grant = guard.grant_of(session.token)
+        if grant is None or grant.role == "worker":
+            raise HTTPException(401, Problem(error="this token opens no session", fix=_LINK_FIX).model_dump())
+        secret, key = guard.access.open_session(grant.role, request.headers.get("user-agent", ""))
+        opened = OpenedSession(info=info(grant.role), key=key)
+        response = JSONResponse(opened.model_dump(mode="json"))
+        # Without a path the cookie is for this folder of the browser's URL, whatever prefix a proxy adds.
+        response.set_cookie(
+            guard.access.cookie_name,
+            secret,
+            path=None,
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    # Of the same folder as /api/session: only from there can the cookie be taken away.
+    @app.post("/api/logout")
+    @role("viewer")
+    async def log_out(request: Request) -> JSONResponse:
+        grant = guard.credential(request.scope)
+        if grant is not None and grant.entry is not None:
+            guard.end(grant.entry)
+        response = JSONResponse({})
+        response.set_cookie(
+            guard.access.cookie_name, "", max_age=0, path=None, httponly=True, samesite="strict"
+        )
+        return response
+
+    @app.post("/api/join")
+    @role("admin")
+    async def create_join_link(body: JoinRequest, request: Request) -> JoinLink:
+        if body.tier == "local":
+            grant = guard.credential(request.scope)
+            token = tab_token(guard.access, None if grant is None else grant.entry)
+            return JoinLink(
+                url=f"join.html#token={token}", token=token, tier="local", expires_seconds=TAB_SECONDS
+            )
+        try:
+            url, token = invited_link(settings, guard.access, request.scope["server"][1])
+        except ConfigurationError as error:
+            raise HTTPException(409, Problem(error=error.problem, fix=error.fix).model_dump()) from None
+        return JoinLink(url=url, token=token, tier="invited", expires_seconds=settings.invite_seconds)
+
+    def view(request: Request) -> AccessView:
+        grant = guard.credential(request.scope)
+        own = None if grant is None else grant.entry
+        return AccessView(
+            sessions=[
+                SessionEntry(
+                    entry_id=one.id,
+                    role=one.role,
+                    created=_label(one.created),
+                    seen=_label(one.seen),
+                    agent=one.agent,
+                    is_own=one.id == own,
+                )
+                for one in guard.access.sessions()
+            ],
+            invitations=[
+                InvitationEntry(
+                    entry_id=one.id,
+                    tier=one.tier,
+                    note=one.note,
+                    created=_label(one.created),
+                    expires=_label(one.expires),
+                    sockets=hub.sockets_of(one.id),
+                )
+                for one in guard.access.invitations()
+            ],
+        )
+
+    @app.get("/api/access")
+    @role("admin")
+    async def get_access(request: Request) -> AccessView:
+        return view(request)
+
+    @app.post("/api/access/{entry_id}/revoke")
+    @role("admin")
+    async def revoke(entry_id: str, request: Request) -> AccessView:
+        if not guard.end(entry_id):
+            raise HTTPException(404, Problem(error="there is no such session or invitation").model_dump())
+        return view(request)
+
+
+def _label(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+_LINK_FIX = "open the address that the server printed when it started"

@@ -1,0 +1,72 @@
+"""Join links: what other devices are told of this server, with an invitation in the fragment."""
+
+import socket
+
+from attract.errors import ConfigurationError
+from attract.server.access_store import AccessStore
+from attract.settings import ServerSettings
+
+PRINTED = "printed at the start"
+PRINTED_SHARE = 0.5
+"""A printed link is printed again at the next start while it still works for so much of its time."""
+TAB_SECONDS = 30 * 24 * 3600.0
+"""A tab of the admin's own may stay open for a long run."""
+TAB = "a tab of this browser"
+
+
+def public_base(settings: ServerSettings, port: int) -> str:
+    """Address of this server for other devices, without a slash at its end.
+
+    Raises: ConfigurationError: when they cannot reach it.
+    """
+    if settings.public_url is not None:
+        return settings.public_url.rstrip("/")
+    if settings.behind_proxy and not settings.lan:
+        fix = "set ATTRACT_PUBLIC_URL to what browsers see of the proxy"
+        raise ConfigurationError("where other devices reach this server is not known", fix=fix)
+    if not settings.lan and settings.tls_cert is None:
+        fix = "start with --lan, or set ATTRACT_PUBLIC_URL when a proxy stands before it"
+        raise ConfigurationError("other devices cannot reach this server", fix=fix)
+    scheme = "http" if settings.tls_cert is None else "https"
+    return f"{scheme}://{lan_address()}:{port}"
+
+
+def invited_link(settings: ServerSettings, access: AccessStore, port: int) -> tuple[str, str]:
+    """A new join link for other devices, and its token.
+
+    Raises: ConfigurationError: as `public_base`.
+    """
+    base = public_base(settings, port)
+    token = access.invite("invited", settings.invite_seconds, "made on the dashboard")
+    return f"{base}/join.html#token={token}", token
+
+
+def printed_link(settings: ServerSettings, access: AccessStore, port: int) -> str | None:
+    """The join link that a start prints: the last start's while it works; None where no device can come."""
+    try:
+        base = public_base(settings, port)
+    except ConfigurationError:
+        return None
+    known = [one for one in access.invitations() if one.note == PRINTED]
+    fresh = [one for one in known if access.remaining(one) >= PRINTED_SHARE * settings.invite_seconds]
+    token = access.token_of(fresh[0]) if fresh else access.invite("invited", settings.invite_seconds, PRINTED)
+    return f"{base}/join.html#token={token}"
+
+
+def tab_token(access: AccessStore, session: str | None) -> str:
+    """The worker token of a session's tabs, which ends with the session; the same at each call."""
+    if session is not None:
+        for one in access.invitations():
+            if one.session == session and access.remaining(one) >= PRINTED_SHARE * TAB_SECONDS:
+                return access.token_of(one)
+    return access.invite("local", TAB_SECONDS, TAB, session)
+
+
+def lan_address() -> str:
+    """The address on the local network that this machine would use to reach others; sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return socket.gethostbyname(socket.gethostname())
+        return str(probe.getsockname()[0])

@@ -1,0 +1,104 @@
+"""The names and networks that a server answers to: `Host` and `Origin` lists, and who may come at all."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from attract.settings import ServerSettings
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+SECURE: Final = ("https", "wss")
+
+
+class ServerNames:
+    """What a request may call this server, and over which interface it may come; owned by the guard."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._settings = settings
+        self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
+        self._hosts = {host.lower() for host in settings.allowed_hosts}
+        self._proxies = [ip_network(one, strict=False) for one in settings.behind_proxy]
+        if settings.public_url is not None:
+            parts = urlsplit(settings.public_url)
+            self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())
+            self._hosts.add((parts.hostname or "").lower())
+
+    def is_open_to(self, scope: Scope) -> bool:
+        """Whether a connection may come over its interface: one that is no loopback needs the admin's word.
+
+        That word is `lan`, TLS, or `behind_proxy`, which lets in what the proxy hands on.
+        """
+        if _is_local(scope) or self._settings.lan or scope.get("scheme") in SECURE:
+            return True
+        client = scope.get("client")
+        if not self._proxies or client is None:
+            return False
+        # uvicorn puts port 0 beside an address that it took from a trusted proxy's header.
+        address = _address(client[0])
+        return client[1] == 0 or (address is not None and any(address in one for one in self._proxies))
+
+    def network_of(self, scope: Scope) -> str:
+        """What a connection's address counts as: of IPv6 the /64, which one household has whole.
+
+        Addresses from forwarded headers that nobody allowed count as one.
+        """
+        client = scope.get("client")
+        if client is None:
+            return ""
+        if client[1] == 0 and not self._proxies:
+            return "forwarded"
+        address = _address(client[0])
+        if isinstance(address, IPv6Address):
+            return str(ip_network((address, 64), strict=False))
+        return str(address or client[0])
+
+    def is_known_host(self, scope: Scope) -> bool:
+        """True when the one `Host` header is one of this server's names; else it is DNS rebinding."""
+        given = Headers(scope=scope).getlist("host")
+        name = _host_name(given[0]) if len(given) == 1 else ""
+        if name in self._hosts:
+            return name != ""
+        if name in LOOPBACK:
+            return _is_local(scope)
+        server = scope.get("server")
+        # The address this very connection came in on; never a name, which others may resolve.
+        return _address(name) is not None and server is not None and name == server[0]
+
+    def is_own_origin(self, scope: Scope) -> bool:
+        """True without an `Origin` (not a page), or when it is exactly that of this server's pages."""
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None:
+            return True
+        secure = scope.get("scheme") in SECURE
+        own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
+        return origin.lower() == own.lower() or origin.lower() in self._origins
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a connection came in on a loopback address, or on no address at all, as by a Unix socket."""
+    server = scope.get("server")
+    if server is None or server[1] is None:
+        return True
+    address = _address(server[0])
+    return server[0] == "localhost" if address is None else address.is_loopback
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return mapped or found
+
+
+def _host_name(host: str) -> str:
+    """The name in a `Host` header, lower case, without port, brackets and trailing dot."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""

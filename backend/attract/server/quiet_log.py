@@ -1,0 +1,52 @@
+"""A log that strangers can write to as often as they like, and that tells only so much of it."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from typing_extensions import override
+
+from attract.plain_text import plain
+from attract.server.token_bucket import TokenBucket
+
+LINES_AT_ONCE: Final = 10
+LINES_PER_SECOND: Final = 0.1
+MAX_CHARACTERS: Final = 300
+
+
+class QuietFilter(logging.Filter):
+    """Lets some lines through at once and then a few a minute, each with how many were left out before it.
+
+    What a line says is made plain and short. Errors, which only faults of our own are, always pass. One
+    filter belongs to one logger.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._bucket = TokenBucket(LINES_PER_SECOND, LINES_AT_ONCE, clock())
+        self._left_out = 0
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is to be seen."""
+        if record.levelno >= logging.ERROR:
+            return True
+        if not self._bucket.take(1, self._clock()):
+            self._left_out += 1
+            return False
+        text = plain(record.getMessage(), MAX_CHARACTERS)
+        if self._left_out:
+            text += f" ({self._left_out} such lines were left out before this one)"
+            self._left_out = 0
+        record.msg, record.args = text, ()
+        return True
+
+
+def quieten(*names: str) -> None:
+    """Put a `QuietFilter` on the loggers of these names, which write what strangers say."""
+    for name in names:
+        logger = logging.getLogger(name)
+        if not any(isinstance(one, QuietFilter) for one in logger.filters):
+            logger.addFilter(QuietFilter())

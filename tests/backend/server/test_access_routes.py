@@ -1,0 +1,144 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from attract.schema.api import AccessView, JoinLink, OpenedSession, ServerInfo
+from gateway_world import GatewayWorld, gateway
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
+    async with gateway(tmp_path) as world:
+        yield world
+
+
+class Browser:
+    """A page that signed in: its cookies, its origin, and its key."""
+
+    def __init__(self, world: GatewayWorld, agent: str = "browser") -> None:
+        origin = f"http://127.0.0.1:{world.port}"
+        self.client = httpx.AsyncClient(base_url=origin, headers={"origin": origin, "user-agent": agent})
+
+    async def sign_in(self, token: str) -> "Browser":
+        response = await self.client.post("/api/session", json={"token": token})
+        self.client.headers["x-attract-key"] = OpenedSession.model_validate(response.json()).key
+        return self
+
+    async def access(self) -> AccessView:
+        return AccessView.model_validate((await self.client.get("/api/access")).json())
+
+    async def status(self) -> int:
+        return (await self.client.get("/api/info")).status_code
+
+
+def anonymous(world: GatewayWorld, **headers: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", headers=headers)
+
+
+async def test_the_urls_token_is_exchanged_for_a_strict_cookie_that_scripts_cannot_read(world: GatewayWorld):
+    origin = f"http://127.0.0.1:{world.port}"
+    async with anonymous(world) as client:
+        assert (await client.post("/api/session", json={"token": "guessed"})).status_code == 401
+        worker = await client.post("/api/session", json={"token": world.guard.issue("worker")})
+        assert worker.status_code == 401
+        response = await client.post("/api/session", json={"token": world.guard.admin_token})
+        opened = OpenedSession.model_validate(response.json())
+        assert opened.info.role == "admin"
+        cookie = response.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        # Without a path it is for the folder the browser sees: .../api, whatever prefix a proxy adds.
+        assert "path" not in cookie
+        info = ServerInfo.model_validate((await client.get("/api/info")).json())
+        assert (info.role, info.active_run, info.lan) == ("admin", None, False)
+        assert (await client.post("/api/join", json={})).status_code == 403
+        assert (await client.post("/api/join", json={}, headers={"origin": origin})).status_code == 403
+        own = {"origin": origin, "x-attract-key": opened.key}
+        assert (await client.post("/api/join", json={}, headers=own)).status_code == 200
+
+
+async def test_local_and_invited_links(world: GatewayWorld, tmp_path: Path):
+    local = JoinLink.model_validate((await world.client.post("/api/join", json={})).json())
+    assert local.url == f"join.html#token={local.token}"
+    grant = world.guard.grant_of(local.token)
+    assert grant is not None
+    assert (grant.role, grant.tier) == ("worker", "local")
+    refused = await world.client.post("/api/join", json={"tier": "invited"})
+    assert refused.status_code == 409
+    assert "--lan" in refused.json()["fix"]
+    async with gateway(tmp_path / "lan", public_url="https://hub.example/me/", invite_seconds=60) as lan:
+        invited = JoinLink.model_validate(
+            (await lan.client.post("/api/join", json={"tier": "invited"})).json()
+        )
+        assert invited.url == f"https://hub.example/me/join.html#token={invited.token}"
+        assert invited.expires_seconds == 60
+        grant = lan.guard.grant_of(invited.token)
+        assert grant is not None
+        assert (grant.role, grant.tier) == ("worker", "invited")
+
+
+async def test_with_lan_a_link_names_an_address_other_devices_can_reach(tmp_path: Path):
+    async with gateway(tmp_path, lan=True) as world:
+        link = JoinLink.model_validate(
+            (await world.client.post("/api/join", json={"tier": "invited"})).json()
+        )
+        url = httpx.URL(link.url)
+        assert url.port == world.port
+        assert url.host not in ("127.0.0.1", "localhost", "0.0.0.0")
+
+
+async def test_hostile_13_a_logout_ends_the_session_and_its_tabs_and_no_other(world: GatewayWorld):
+    first = await Browser(world, "one").sign_in(world.guard.admin_token)
+    second = await Browser(world, "two").sign_in(world.guard.admin_token)
+    cookies = dict(first.client.cookies)
+    assert world.guard.admin_token not in cookies.values()
+    view = await second.access()
+    assert {(one.agent, one.is_own) for one in view.sessions} == {("one", False), ("two", True)}
+    tab = JoinLink.model_validate((await first.client.post("/api/join", json={})).json())
+    again = JoinLink.model_validate((await first.client.post("/api/join", json={})).json())
+    assert tab.token == again.token
+    assert (await first.client.post("/api/logout", json={})).status_code == 200
+    assert not first.client.cookies
+    first.client.cookies.update(cookies)
+    assert (await first.status(), await second.status()) == (401, 200)
+    assert world.guard.grant_of(tab.token) is None
+    assert [one.agent for one in (await second.access()).sessions] == ["two"]
+    for browser in (first, second):
+        await browser.client.aclose()
+
+
+async def test_hostile_13_the_admin_ends_a_session_of_another_browser(world: GatewayWorld):
+    stolen = await Browser(world).sign_in(world.guard.admin_token)
+    (entry,) = AccessView.model_validate((await world.client.get("/api/access")).json()).sessions
+    path = f"/api/access/{entry.entry_id}/revoke"
+    view = AccessView.model_validate((await world.client.post(path, json={})).json())
+    assert view.sessions == []
+    assert await stolen.status() == 401
+    assert (await world.client.post(path, json={})).status_code == 404
+    await stolen.client.aclose()
+
+
+async def test_hostile_13_sessions_and_links_outlive_the_server(tmp_path: Path):
+    async with gateway(tmp_path, lan=True) as world:
+        browser = await Browser(world).sign_in(world.guard.admin_token)
+        cookies, key = dict(browser.client.cookies), browser.client.headers["x-attract-key"]
+        made = await browser.client.post("/api/join", json={"tier": "invited"})
+        token = JoinLink.model_validate(made.json()).token
+        await browser.client.aclose()
+    async with gateway(tmp_path, lan=True) as world:
+        browser = Browser(world)
+        browser.client.cookies.update(cookies)
+        browser.client.headers["x-attract-key"] = key
+        assert (await browser.client.post("/api/join", json={})).status_code == 200
+        view = await browser.access()
+        assert [one.is_own for one in view.sessions] == [True]
+        assert [(one.tier, one.note) for one in view.invitations] == [
+            ("local", "a tab of this browser"),
+            ("invited", "made on the dashboard"),
+        ]
+        grant = world.guard.grant_of(token)
+        assert grant is not None
+        assert (grant.role, grant.tier) == ("worker", "invited")
+        await browser.client.aclose()

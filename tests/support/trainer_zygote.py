@@ -1,0 +1,157 @@
+"""Forks whole trainers, gateway and learner, that have everything imported; each is a process group.
+
+Run as a script it serves requests over the socket given; `TrainerZygote` is its user's side.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+START_SECONDS = 120.0
+RUN_ID = "killed"
+
+
+@dataclass
+class Trainer:
+    """One life of the trainer: a gateway with its learner."""
+
+    pid: int
+    learner_pid: int
+    port: int
+    token: str
+    errors: list[str] = field(default_factory=list[str])
+
+    def kill(self, *, whole: bool) -> None:
+        """`kill -9` of the process group, or of the gateway alone, whose learner must follow by itself."""
+        if whole:
+            os.killpg(self.pid, signal.SIGKILL)
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+class TrainerZygote:
+    """Starts trainers in a fraction of a second; a context manager."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.settimeout(START_SECONDS)
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, str(theirs.fileno())], pass_fds=(theirs.fileno(),)
+        )
+        theirs.close()
+
+    def start(self, folder: Path, settings: dict[str, Any]) -> Trainer:
+        """A trainer of the run in `folder`: a new one, or going on with the one that is there."""
+        self._control.send(json.dumps({"folder": str(folder), "settings": settings}).encode())
+        answer = json.loads(self._control.recv(65536))
+        assert "error" not in answer, answer["error"]
+        return Trainer(**answer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._control.close()
+        self._process.wait(30)
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a trainer for each request; it answers itself once it is up."""
+    import attract.learner.loop  # noqa: F401
+    import gateway_world  # noqa: F401
+    from attract.learner.machine import warm_up
+
+    warm_up()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while request := control.recv(65536):
+        if os.fork() == 0:
+            os.setsid()
+            try:
+                _trainer(control, **json.loads(request))
+            finally:
+                os._exit(0)
+
+
+def _trainer(control: socket.socket, folder: str, settings: dict[str, Any]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    ours, theirs = socket.socketpair()
+    learner_pid = os.fork()
+    if learner_pid == 0:
+        from attract.learner.process import run
+
+        ours.close()
+        control.close()
+        os._exit(run(theirs.fileno()))
+    theirs.close()
+    ours.setblocking(False)
+    asyncio.run(_serve_run(control, ours, learner_pid, Path(folder), settings))
+
+
+class _ForkedLearner:
+    """What `GatewayWorld` takes for a learner: the process that was forked before there was an event loop."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+
+    async def start(self) -> Any:
+        from attract.server.learner_link import LEARNER
+        from attract.server.process_link import open_link
+
+        return await open_link(LEARNER, self._connection)
+
+
+async def _serve_run(
+    control: socket.socket, learner: socket.socket, learner_pid: int, folder: Path, settings: dict[str, Any]
+) -> None:
+    from attract.schema.learner import Train
+    from gateway_world import SMALL, gateway
+
+    async with gateway(folder, _ForkedLearner(learner)) as world:  # type: ignore[arg-type]
+        resume = (world.runs_dir / RUN_ID / "config.yaml").is_file()
+        try:
+            await world.service.start_run(
+                "counting", {**SMALL, **settings}, run_id=RUN_ID, resume=resume, force=not resume
+            )
+        except Exception as error:
+            control.send(json.dumps({"error": repr(error)}).encode())
+            return
+        run: Any = world.service.active
+        log = os.open(folder / "trained.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        tell = run._learner.tell
+
+        def told(message: Any) -> None:
+            if isinstance(message, Train):
+                store = run.browsers.store
+                keys = [
+                    [int(store[name][row]) for name in ("lease_id", "slot_id", "segment_index")]
+                    for row in message.rows
+                ]
+                line = {
+                    "update": message.counters.updates,
+                    "seed": run._core.config.seed.model_dump(),
+                    "keys": keys,
+                }
+                os.write(log, json.dumps(line).encode() + b"\n")
+            tell(message)
+
+        run._learner.tell = told
+        world.service.subscribe(
+            lambda kind, body: os.write(2, f"{body}\n".encode()) if kind == "report" else None
+        )
+        answer = {"pid": os.getpid(), "learner_pid": learner_pid, "port": world.port}
+        control.send(json.dumps({**answer, "token": world.guard.issue("worker")}).encode())
+        await world.service.wait_finished()
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    with contextlib.suppress(KeyboardInterrupt):
+        serve(socket.socket(fileno=int(sys.argv[1])))

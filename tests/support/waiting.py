@@ -1,0 +1,11 @@
+"""Waits for what happens on the same event loop."""
+
+import asyncio
+from collections.abc import Callable
+
+
+async def until(condition: Callable[[], bool], seconds: float) -> None:
+    """Return once `condition` holds. Raises: TimeoutError: when it does not in time."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 - what is waited for tells nobody
+            await asyncio.sleep(0.01)

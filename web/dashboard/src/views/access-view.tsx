@@ -1,0 +1,116 @@
+/** Who may come in: browsers that are signed in, and join links; each can be ended. */
+
+import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attract/schema";
+import { Button, Loader } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { api } from "../api/client.ts";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { ErrorNotice } from "../parts/notice.tsx";
+import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
+
+const RELOAD_MS = 5000;
+
+export function AccessView() {
+  const { value, error, reload } = useLoaded("access", api.access, RELOAD_MS);
+  const [failure, setFailure] = useState<unknown>(null);
+  const end = (entryId: string) => {
+    setFailure(null);
+    api.revoke(entryId).catch(setFailure).finally(reload);
+  };
+  return (
+    <main id="content">
+      <h1>Access</h1>
+      <p className="lede">Who may come in by this server. What is ended here is out at once.</p>
+      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {failure !== null && <ErrorNotice error={failure} />}
+      {value === null && error === null && <Loader aria-label="Loading" />}
+      {value !== null && <Lists access={value} onEnd={end} />}
+    </main>
+  );
+}
+
+function Lists({ access, onEnd }: { access: Access; onEnd: (entryId: string) => void }) {
+  return (
+    <div className="access">
+      <section className="card" aria-labelledby="sessions-title">
+        <h2 id="sessions-title">Browsers that are signed in</h2>
+        {access.sessions.length === 0 && <p className="soft">None.</p>}
+        <ul className="access-list">
+          {access.sessions.map((one) => (
+            <SessionRow key={one.entry_id} session={one} onEnd={onEnd} />
+          ))}
+        </ul>
+      </section>
+      <section className="card" aria-labelledby="invitations-title">
+        <h2 id="invitations-title">Join links that work</h2>
+        {access.invitations.length === 0 && (
+          <p className="soft">None. A run's page makes one: “Invite another device”.</p>
+        )}
+        <ul className="access-list">
+          {access.invitations.map((one) => (
+            <InvitationRow key={one.entry_id} invitation={one} onEnd={onEnd} />
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function SessionRow({ session, onEnd }: { session: SessionEntry; onEnd: (entryId: string) => void }) {
+  const now = Date.now();
+  return (
+    <Row
+      title={
+        <>
+          {formatDevice(session.agent)}
+          {session.is_own && <span className="soft"> (this one)</span>}
+          {session.role === "viewer" && <span className="soft"> (may only look)</span>}
+        </>
+      }
+      facts={`signed in ${formatAge(session.created, now)}, used ${formatAge(session.seen, now)}`}
+      button={session.is_own ? "Log out" : "End"}
+      onEnd={() => onEnd(session.entry_id)}
+    />
+  );
+}
+
+function InvitationRow({
+  invitation,
+  onEnd,
+}: {
+  invitation: InvitationEntry;
+  onEnd: (entryId: string) => void;
+}) {
+  const now = Date.now();
+  const tier = invitation.tier === "local" ? "counts as this machine" : "for other devices";
+  return (
+    <Row
+      title={invitation.note}
+      facts={`${tier}; made ${formatAge(invitation.created, now)}, works ${formatUntil(invitation.expires, now)}; ${plural(invitation.sockets, "open socket")}`}
+      button="Revoke"
+      onEnd={() => onEnd(invitation.entry_id)}
+    />
+  );
+}
+
+interface RowProps {
+  title: ReactNode;
+  facts: string;
+  button: string;
+  onEnd: () => void;
+}
+
+function Row({ title, facts, button, onEnd }: RowProps) {
+  return (
+    <li>
+      <span>
+        <span className="title">{title}</span>
+        <br />
+        <span className="soft">{facts}</span>
+      </span>
+      <Button variant="default" size="xs" onClick={onEnd}>
+        {button}
+      </Button>
+    </li>
+  );
+}
