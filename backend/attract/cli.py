@@ -299,7 +299,8 @@ def join(
     from attract.commands.gateway import run_async
     from attract.commands.join import join_trainer
 
-    token = token or os.environ.get(WORKER_TOKEN)
+    file = os.environ.get(f"{WORKER_TOKEN}_FILE", "").strip()
+    token = token or (Path(file).read_text().strip() if file else os.environ.get(WORKER_TOKEN))
     return run_async(join_trainer(url, workers, token, until_gone_seconds=until_gone))
 
 

@@ -18,8 +18,8 @@ from attract.errors import ConfigurationError
 from attract.server.app import build_app
 from attract.server.guard import Guard
 from attract.server.learner_link import StartLearner, spawn_learner
+from attract.server.links import lan_address
 from attract.server.memory import settle_memory
-from attract.server.routes import lan_address
 from attract.server.run_service import RunService
 from attract.server.serving import uvicorn_options
 from attract.settings import ServerSettings
