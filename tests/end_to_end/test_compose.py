@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import yaml
 
-from attract.server.routes import lan_address
+from attract.server.links import lan_address
 from attract_command import AttractCommand
 from free_port import free_port
 
