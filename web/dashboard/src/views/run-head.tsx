@@ -129,7 +129,8 @@ function Waiting({
     <div className="card waiting" role="status" data-testid="waiting">
       <span>
         No worker plays this game now, so nothing is learned.
-        {lastLeftSeconds !== null && ` The last one left ${Math.round(lastLeftSeconds)} s ago.`} Let this tab run {plural(wanted, "worker")}, or{" "}
+        {lastLeftSeconds !== null && ` The last one left ${Math.round(lastLeftSeconds)} s ago.`} Let this tab
+        run {plural(wanted, "worker")}, or{" "}
         <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
           add another device
         </Anchor>
