@@ -32,6 +32,9 @@ app = App(
 
 AtLeastOne = Parameter(validator=cyclopts.validators.Number(gte=1))
 
+WRITTEN_SO = {"--resume=auto": "--resume-auto"}
+"""`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
+
 
 @app.command
 def train(
@@ -40,6 +43,7 @@ def train(
     *,
     run_id: Annotated[str | None, Parameter(group=RUN)] = None,
     resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    resume_auto: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
@@ -57,6 +61,7 @@ def train(
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
+    max_workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
@@ -73,6 +78,8 @@ def train(
         Name of the run's folder; by default game, time and four random digits.
     resume
         Go on with the run named by --run-id, which may be `latest`.
+    resume_auto
+        Also written --resume=auto: go on with the run named by --run-id, or start it where there is none yet.
     force
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     initialize_from
@@ -108,10 +115,13 @@ def train(
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
         Browser workers (the same as --collection.num-workers).
+    max_workers
+        Workers that room is kept for (the same as --collection.max-workers).
     instances
         Copies of the game per worker (the same as --collection.instances-per-worker).
     """
     from attract.commands.gateway import run_async
+    from attract.commands.resuming import finished_code, goes_on
     from attract.commands.train import TrainOrder, settings_beneath, train_game
     from attract.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
@@ -129,13 +139,20 @@ def train(
         runs_dir=runs_dir,
         project_dir=Path(game).parent if own_game else None,
     )
+    if resume_auto:
+        resume = goes_on(server.runs_dir, run_id)
     given = join_layers(
         settings_beneath(game, server, resumed=run_id if resume else None),
         from_file(config),
         from_variables(os.environ),
         from_flags(settings if isinstance(settings, GivenFlags) else {}),
-        from_aliases(workers=workers, instances=instances),
+        from_aliases(workers=workers, max_workers=max_workers, instances=instances),
     )
+    if resume_auto and resume and run_id is not None:
+        code = finished_code(server.runs_dir, run_id, given)
+        if code is not None:
+            print(f"run {run_id} has reached its end already", file=sys.stderr)
+            return code
     order = TrainOrder(
         game=game,
         settings=given,
@@ -325,8 +342,18 @@ def rollback(run: str, /, *, to_version: int, runs_dir: Path | None = None) -> i
 
 
 @app.command
-def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | None = None) -> int:
-    """Join a trainer elsewhere with a headless browser, until the trainer ends or Ctrl-C.
+def join(
+    url: str,
+    /,
+    *,
+    workers: Annotated[int, AtLeastOne] = 1,
+    token: str | None = None,
+    until_gone: Annotated[float | None, Parameter(validator=cyclopts.validators.Number(gt=0))] = None,
+) -> int:
+    """Join a trainer elsewhere with a headless browser, until the trainer says good-bye or Ctrl-C.
+
+    While the trainer is away it waits. What will not mend itself (a wrong token, a certificate that is not
+    trusted, nobody at the address) ends it with exit code 2 and the reason.
 
     Parameters
     ----------
@@ -337,12 +364,16 @@ def join(url: str, /, *, workers: Annotated[int, AtLeastOne] = 1, token: str | N
         How many workers to run.
     token
         Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN.
+    until_gone
+        Seconds that the trainer may be away, at the start too; then exit code 4. By default it waits for ever
+        for a trainer that it has reached.
     """
     from attract.commands.gateway import run_async
     from attract.commands.join import join_trainer, worker_token
 
     link = sys.stdin.readline().strip() if url == "-" else url
-    return run_async(join_trainer(link, workers, token or worker_token(os.environ)))
+    token = token or worker_token(os.environ)
+    return run_async(join_trainer(link, workers, token, until_gone_seconds=until_gone))
 
 
 @app.command
@@ -494,7 +525,11 @@ def main() -> None:
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
-        code = app(sys.argv[1:], exit_on_error=True, result_action="return_value")
+        code = app(
+            [WRITTEN_SO.get(word, word) for word in sys.argv[1:]],
+            exit_on_error=True,
+            result_action="return_value",
+        )
         sys.stdout.flush()
     except AttractError as error:
         text = Text.assemble(("error:", "red"), f" {error}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
+from attract.cores import usable_cores
 from attract.errors import AttractError
 
 PACKAGE = Path(__file__).parent
@@ -128,7 +129,7 @@ def _node() -> Finding:
 
 
 def _cores() -> Finding:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     return Finding("cores", True, f"{cores}", required=False)
 
 

@@ -17,6 +17,7 @@ from attract.variables import PREFIX, given_by_variables
 
 ALIASES: dict[Path, str] = {
     ("collection", "num_workers"): "--workers",
+    ("collection", "max_workers"): "--max-workers",
     ("collection", "instances_per_worker"): "--instances",
 }
 """Settings that `attract train` has a shorter flag for."""
@@ -41,9 +42,9 @@ def from_flags(values: Mapping[str, Any]) -> Layer:
     return _from_texts(values, flag)
 
 
-def from_aliases(*, workers: int | None, instances: int | None) -> Layer:
+def from_aliases(*, workers: int | None, max_workers: int | None, instances: int | None) -> Layer:
     """What the short flags gave."""
-    given = {"num_workers": workers, "instances_per_worker": instances}
+    given = {"num_workers": workers, "max_workers": max_workers, "instances_per_worker": instances}
     collection = {name: value for name, value in given.items() if value is not None}
     return Layer({"collection": collection} if collection else {}, lambda path: ALIASES.get(path, flag(path)))
 

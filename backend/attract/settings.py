@@ -71,6 +71,10 @@ class CollectionSettings(Settings):
     collect ahead of it, by up to `max_policy_lag` versions."""
     num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
     """Workers the first lease waits for, and how many a headless run starts."""
+    max_workers: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Workers that room is kept for in memory: as more than `num_workers` come, up to so many, updates grow
+    with them unless `ppo.batch_segments` is given. None: four times `num_workers`, fewer where that takes
+    more than 256 MiB."""
     instances_per_worker: Annotated[int, Field(ge=1, le=8192)] | None = None
     """Running copies of the game in each worker, stepped as one batch. None: up to 64, fewer where the run
     would end before long episodes of so many games do, or before 64 updates."""
@@ -98,6 +102,14 @@ class CollectionSettings(Settings):
     step."""
     trace: bool = False
     """`inference: server`: write what stepped and decided when to `logs/timeline.json` of the run."""
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.max_workers is not None and self.max_workers < self.num_workers:
+            raise ValueError(
+                f"max_workers {self.max_workers}: {self.num_workers} are expected; so many or more works"
+            )
+        return self
 
     @model_validator(mode="after")
     def _lag_fits(self) -> Self:

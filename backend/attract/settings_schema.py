@@ -83,6 +83,11 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
         "Threads that play the game. Training starts when this many have joined. About one per processor "
         "core is good.",
     ),
+    "collection.max_workers": (
+        "Room for workers",
+        "As more workers join, up to so many, each update learns from all of them. Empty: four times the "
+        "workers.",
+    ),
     "collection.instances_per_worker": ("Games per worker", None),
     "collection.seats": (
         "Policies",

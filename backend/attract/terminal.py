@@ -205,7 +205,9 @@ class LiveDisplay(Display):
         if share is not None:
             parts.append(ProgressBar(total=1.0, completed=share, width=60))
         parts.append(self._time_line())
-        title = f"[bold]{escape(run.run_id)}[/] · {run.state}"
+        waits = run.waiting_seconds
+        state = run.state if waits is None else f"waiting for workers ({duration(waits)})"
+        title = f"[bold]{escape(run.run_id)}[/] · {state}"
         return Panel(Group(*parts), title=title, subtitle=escape(self._address), border_style="cyan")
 
     def _time_line(self) -> Text:

@@ -13,6 +13,7 @@ from attract.settings_errors import Path
 PREFIX: Final = "ATTRACT_"
 OTHER_VARIABLES: Final = {
     "ATTRACT_CHROMIUM": "the browser to start; by default the first that is found",
+    "ATTRACT_CHROMIUM_SANDBOX": "off: start Chromium without its sandbox",
     "ATTRACT_SKIP_WEB_BUILD": "read when a wheel is built: leave out the web side",
 }
 """Variables that are neither a setting's nor the server's."""

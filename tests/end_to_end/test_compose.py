@@ -28,7 +28,6 @@ def _local(text: str, port: int) -> str:
 
     Another container reaches the trainer over a network, so here too it is not by the loopback address.
     """
-    text = re.sub(r"\$\{ATTRACT_WORKER_TOKEN:\?[^}]*\}", TOKEN, text)
     text = re.sub(r"\btrainer:8000\b", f"{lan_address()}:{port}", text)
     return re.sub(r"\b127\.0\.0\.1:8000\b", f"127.0.0.1:{port}", re.sub(r"^8000$", str(port), text))
 
@@ -38,6 +37,9 @@ def _start(service: dict[str, Any], port: int, runs_dir: Path, *more: str) -> At
     assert program == "attract"
     environment = {name: _local(str(value), port) for name, value in service["environment"].items()}
     environment["ATTRACT_RUNS_DIR"] = str(runs_dir)
+    (secret := runs_dir / "worker-token").write_text(TOKEN)
+    assert environment["ATTRACT_WORKER_TOKEN_FILE"] == "/run/secrets/worker_token"
+    environment["ATTRACT_WORKER_TOKEN_FILE"] = str(secret)
     return AttractCommand(
         *(_local(word, port) for word in arguments), *more, runs_dir=runs_dir, environment=environment
     )
@@ -50,16 +52,68 @@ def test_every_service_has_shared_memory_and_the_fleet_waits_for_the_trainer() -
     assert services["fleet"]["depends_on"]["trainer"]["condition"] == "service_healthy"
 
 
+def test_scale_docker_the_services_are_shut_in_and_come_back() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    for service in compose["services"].values():
+        assert service["user"] == "1000:1000"
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert service["init"] is True
+        assert service["restart"] == "on-failure"
+        assert service["secrets"] == ["worker_token"]
+        assert not any("TOKEN" in name and not name.endswith("_FILE") for name in service["environment"])
+        assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
+    trainer = compose["services"]["trainer"]
+    assert trainer["stop_grace_period"] == "60s"
+    assert trainer["healthcheck"]["interval"] == "10s"
+    # A trainer that is started again goes on.
+    assert "--resume=auto" in trainer["command"]
+    assert "--run-id" in trainer["command"]
+
+
+def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_special() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    stages = [line.split(" AS ")[1] for line in lines if line.startswith("FROM")]
+    assert stages == ["node", "build", "base", "fleet", "trainer"]
+    for stage in ("fleet", "trainer"):
+        begin = next(at for at, line in enumerate(lines) if line.endswith(f" AS {stage}"))
+        end = next((at for at in range(begin + 1, len(lines)) if lines[at].startswith("FROM")), len(lines))
+        body = lines[begin:end]
+        dependencies = next(at for at, line in enumerate(body) if "-c /tmp/constraints.txt" in line)
+        code = next(at for at, line in enumerate(body) if "COPY --from=build" in line)
+        assert dependencies < code
+        assert "USER 1000" in body
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignored[1] == "*"
+    assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
+
+
+def test_scale_docker_a_fleet_needs_no_torch() -> None:
+    blocked = ("torch", "onnx", "onnxruntime", "safetensors", "tensorboardX")
+    program = f"""
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ImportError("a fleet has no " + name)
+sys.meta_path.insert(0, Blocked())
+import attract.cli, attract.commands.join, attract.commands.gateway, attract.browser.__main__
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_the_services_commands_train_together(tmp_path: Path) -> None:
     services = _services()
     port = free_port()
-    trainer = _start(services["trainer"], port, tmp_path, "--run-id", "composed", "--total-steps", "20000")
+    trainer = _start(services["trainer"], port, tmp_path, "--total-steps", "20000")
     fleet = None
     try:
         _, *check = services["trainer"]["healthcheck"]["test"]
-        health = [sys.executable, "-m", *(_local(word, port) for word in check)]
+        program, *words = check
+        assert program == "python"
+        health = [sys.executable, *(_local(word, port) for word in words)]
         deadline = time.monotonic() + 60
-        while subprocess.run(health, check=False).returncode != 0:
+        while subprocess.run(health, check=False, stderr=subprocess.DEVNULL).returncode != 0:
             assert trainer.process.poll() is None, trainer.wait().stderr
             assert time.monotonic() < deadline, "the trainer's health check never passed"
         # The fleet's browser asks for the trainer by its service's name.

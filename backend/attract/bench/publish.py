@@ -1,7 +1,6 @@
 """Publication: from the end of an update until the last of eight workers in a real browser can play it."""
 
 import asyncio
-import os
 import secrets
 import statistics
 import tempfile
@@ -17,6 +16,7 @@ from attract.bench.publication import Heard
 from attract.bench.served import Order, serving
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.cores import usable_cores
 
 WORKERS = 8
 LOOK_SECONDS = 0.5
@@ -57,7 +57,7 @@ async def _publish(num_workers: int, versions: int) -> Heard:
 def _figures(alone: Heard, fleet: Heard, num_rounds: int) -> dict[str, Figure]:
     create_ms = statistics.median(one.create_ms for one in alone.acknowledged if one.version > Heard.SETTLED)
     # Each worker makes a session of its own; so many cores make them at once.
-    bare_ms = create_ms * WORKERS / min(WORKERS, os.cpu_count() or 1)
+    bare_ms = create_ms * WORKERS / min(WORKERS, usable_cores())
     versions = fleet.reached()
     size = len(versions) // num_rounds
     rounds = [versions[start : start + size] for start in range(0, size * num_rounds, size)]

@@ -1,7 +1,8 @@
 """`python -m attract.browser`: a headless host as a process of its own.
 
-The first line on stdin is the URL of the page to open: it carries a token, and command lines are public.
-Prints one JSON object per line on stdout (`open`, `restart`, `console`, `page_error`, `closed`). Ends when
+The first line on stdin is the URL of the page to open: it carries a token, and command lines are public. A
+line `reopen` loads that page anew. Prints one JSON object per line on stdout (`open`, `restart`, `console`,
+`page_error`, `status` with what the page says of itself, `closed`). Ends when
 stdin closes, so that it never outlives whoever started it, or on SIGTERM; SIGINT is left to that parent.
 """
 
@@ -27,9 +28,20 @@ async def _main(url: str) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 4096) else stop.set())
+    host = HeadlessHost(url, _report)
+    orders: set[asyncio.Task[None]] = set()
+
+    def hear() -> None:
+        words = os.read(sys.stdin.fileno(), 4096)
+        if not words:
+            stop.set()
+        elif b"reopen" in words:
+            orders.add(task := asyncio.ensure_future(host.reopen()))
+            task.add_done_callback(orders.discard)
+
+    loop.add_reader(sys.stdin.fileno(), hear)
     try:
-        await HeadlessHost(url, _report).run(stop)
+        await host.run(stop)
     finally:
         loop.remove_reader(sys.stdin.fileno())
     _report("closed", {})

@@ -11,6 +11,8 @@ from pathlib import Path
 from attract.errors import ConfigurationError
 
 SETTING = "ATTRACT_CHROMIUM"
+SANDBOX = "ATTRACT_CHROMIUM_SANDBOX"
+"""`off`: without Chromium's own sandbox, in containers that allow no user namespaces."""
 PATH_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC_APPLICATIONS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -55,9 +57,17 @@ class Chromium:
 
 
 def launch_switches() -> list[str]:
-    """Switches for this user and machine; the sandbox is off only for root, who cannot have it."""
+    """Switches for this user and machine; no sandbox for root, who cannot have it, or where told `off`.
+
+    Raises: ConfigurationError: when the variable says neither `on` nor `off`.
+    """
     as_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    return [*SWITCHES, *(["--no-sandbox"] if as_root else [])]
+    wish = os.environ.get(SANDBOX, "").strip()
+    if wish not in ("", "on", "off"):
+        raise ConfigurationError(
+            f"{wish!r} is neither on nor off", setting=SANDBOX, fix="use off, or unset it"
+        )
+    return [*SWITCHES, *(["--no-sandbox"] if as_root or wish == "off" else [])]
 
 
 def find_chromium(setting: str | None = None) -> Chromium | None:

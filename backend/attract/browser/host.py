@@ -13,6 +13,10 @@ from attract.browser.chromium import launch_switches, require_chromium
 from attract.browser.page import PageError, UnwatchedPage
 
 LONGEST_DELAY_SECONDS = 5.0
+STATUS_SECONDS = 1.0
+STATUS = """(() => { const status = window.attractHost?.status;
+  return status && { connected: status.connected, ended: status.ended, error: status.error }; })()"""
+"""What the host page says of itself; null on any other page."""
 
 Report = Callable[[str, dict[str, Any]], None]
 
@@ -34,6 +38,7 @@ class HeadlessHost:
         self._report = report
         self._chromium_path = chromium_path
         self._lost = asyncio.Event()
+        self._page: UnwatchedPage | None = None
         self.restarts_in_a_row = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -45,11 +50,12 @@ class HeadlessHost:
                 try:
                     await self._open(browser)
                     self.restarts_in_a_row = 0
-                    await _first_of(stop.wait(), self._lost.wait())
+                    await _first_of(stop.wait(), self._lost.wait(), self._tell_status())
                 except (PlaywrightError, PageError, TimeoutError) as error:
                     # The gateway may not be up yet, or be restarting: the page is opened again.
                     self._report("page_error", {"text": (str(error) or "no answer").splitlines()[0]})
                 finally:
+                    self._page = None
                     with contextlib.suppress(Exception):
                         await browser.close()
                 if not stop.is_set():
@@ -58,6 +64,29 @@ class HeadlessHost:
                     self._report("restart", {"delay_seconds": delay_seconds})
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
+
+    async def reopen(self) -> None:
+        """Load the page anew, where there is one: its sockets may be dead without its knowing."""
+        if self._page is None:
+            return
+        try:
+            await self._page.reopen(self._url)
+        except (PlaywrightError, PageError, TimeoutError):
+            # The browser starts anew, which tells why that does not work either.
+            self._lost.set()
+
+    async def _tell_status(self) -> None:
+        """Report what the page says of itself whenever that changes; null: it says nothing (yet)."""
+        told: Any = None
+        while True:
+            await asyncio.sleep(STATUS_SECONDS)
+            try:
+                status = None if self._page is None else await self._page.evaluate(STATUS)
+            except (PlaywrightError, PageError, TimeoutError):
+                continue
+            if status != told:
+                told = status
+                self._report("status", {"status": status})
 
     async def _launch(self, playwright: Playwright) -> Browser:
         chromium = require_chromium(self._chromium_path)
@@ -73,7 +102,9 @@ class HeadlessHost:
         return browser
 
     async def _open(self, browser: Browser) -> None:
-        await UnwatchedPage(browser, self._on_event).open(self._url)
+        page = UnwatchedPage(browser, self._on_event)
+        await page.open(self._url)
+        self._page = page
         self._report("open", {"chromium": browser.version})
 
     def _on_event(self, method: str, event: Mapping[str, Any]) -> None:

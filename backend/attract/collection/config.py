@@ -26,6 +26,10 @@ FEWEST_UPDATES: Final = 64
 """A run of so few updates or fewer ends before it has learned: smaller batches give it more of them."""
 FEWEST_INSTANCES_FOR_UPDATES: Final = 8
 """A batch of fewer games than this says too little for an update, however many updates there are."""
+USUAL_GROWTH: Final = 4
+"""Unless told, rows are kept for so many times the expected workers ..."""
+GROWTH_BYTES: Final = 256 * 1024 * 1024
+"""... if the rows that this adds take no more than this of shared memory."""
 ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
 EXPECTED_STEPS: Final = 1_000_000
@@ -55,6 +59,8 @@ class CollectionConfig:
     schedule: Literal["sync", "overlap", "async"] = "overlap"
     num_workers: int = 1
     """Workers expected: the first lease waits for them."""
+    max_workers: int | None = None
+    """Workers for whom rows are kept; None: the expected ones, or what `fitted` chooses."""
     instances_per_worker: int | None = None
     """None until the game is known, where `fitted` chooses."""
     total_steps: int | None = None
@@ -95,6 +101,26 @@ class CollectionConfig:
         - make `FEWEST_UPDATES` rollouts of the fleet, down to `FEWEST_INSTANCES_FOR_UPDATES`: a short run
           needs more updates rather than larger batches.
         """
+        return self._with_instances(description)._with_room(description)
+
+    def _with_room(self, description: GameDescription) -> Self:
+        """With `max_workers`: unless told, `USUAL_GROWTH` times the expected, by halves fewer of large rows.
+
+        Central inference cuts its groups for the expected workers alone.
+        """
+        if self.num_groups:
+            return replace(self, max_workers=self.num_workers)
+        if self.max_workers is not None:
+            return self
+        growth = USUAL_GROWTH
+        while growth > 1:
+            room = replace(self, max_workers=growth * self.num_workers)
+            if room.growth_bytes(description) <= GROWTH_BYTES:
+                return room
+            growth //= 2
+        return replace(self, max_workers=self.num_workers)
+
+    def _with_instances(self, description: GameDescription) -> Self:
         if self.instances_per_worker is not None:
             return self
         steps = (self.total_steps or EXPECTED_STEPS) // (description.num_agents * self.num_workers)
@@ -105,6 +131,18 @@ class CollectionConfig:
         while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
             chosen //= 2
         return replace(self, instances_per_worker=max(chosen, self.num_groups))
+
+    @property
+    def row_workers(self) -> int:
+        """Workers for whom rows are kept; never fewer than are expected."""
+        return max(self.num_workers, self.max_workers or 0)
+
+    def growth_bytes(self, description: GameDescription) -> int:
+        """Bytes of the store that are kept for more workers than expected."""
+        layout = StoreLayout.for_run(description, self.policy_layout, self.horizon, 1)
+        expected = replace(self, max_workers=self.num_workers)
+        more = self.store_capacity(description) - expected.store_capacity(description)
+        return more * layout.row_bytes
 
     @property
     def num_instances(self) -> int:
@@ -125,11 +163,14 @@ class CollectionConfig:
         """Slots of each worker: instances times agents."""
         return self.num_instances * description.num_agents
 
-    def batch_target(self, description: GameDescription) -> int:
-        """`batch_segments`, or its default: one rollout of the expected fleet."""
-        return self.batch_segments or (
-            self.num_workers * self.slots_per_worker(description) * self.rollout_segments
-        )
+    def batch_target(self, description: GameDescription, num_workers: int = 0) -> int:
+        """`batch_segments`, or its default: one rollout of the expected fleet, or of a larger one here.
+
+        `num_workers`: who is here; up to `max_workers` of them make the batch larger. Were it not to grow,
+        they would wait: no lease may be issued more than a batch or two ahead of the learner.
+        """
+        workers = max(self.num_workers, min(num_workers, self.row_workers))
+        return self.batch_segments or workers * self.slots_per_worker(description) * self.rollout_segments
 
     def lease_segments(self, description: GameDescription) -> int:
         """Segments per slot with which one lease per expected worker fills a batch; at least a rollout."""
@@ -165,14 +206,16 @@ class CollectionConfig:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
 
         In `async` one more batch waits, and with `prefetch` more leases are in flight. Each part counts at
-        least one lease of every expected worker, so that whatever the batch, nobody waits for a row while the
-        learner keeps up. More workers than expected share these rows: a lease reserves its rows when it is
-        issued, and waits when there are none.
+        least one lease of each of `max_workers`, so that whatever the batch, nobody waits for a row while the
+        learner keeps up. Even more workers share these rows: a lease reserves its rows when it is issued, and
+        waits when there are none.
         """
-        slots = self.num_workers * self.slots_per_worker(description)
-        lease = max(self.lease_segments(description), self.warmup_segments(description)) * slots
+        expected = self.num_workers * self.slots_per_worker(description)
+        lease = max(self.lease_segments(description), self.warmup_segments(description)) * expected
+        lease = max(lease, self.row_workers * self.slots_per_worker(description) * self.rollout_segments)
         num_batches = 3 if self.schedule == "async" else 2
-        return num_batches * max(self.batch_target(description), lease) + (1 + max(1, self.prefetch)) * lease
+        batch = max(self.batch_target(description, self.row_workers), lease)
+        return num_batches * batch + (1 + max(1, self.prefetch)) * lease
 
     def seating(self, description: GameDescription) -> Seating:
         """Who plays which agent."""

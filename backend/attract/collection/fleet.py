@@ -246,6 +246,19 @@ class Fleet:
         worker.broken = True
         self._changed()
 
+    def last_left(self, now: float) -> float | None:
+        """Seconds since the last worker left or fell silent; None: one is here, or none has ever been.
+
+        One that has no seat yet is here. A network that is down closes no socket: silence counts as well.
+        """
+        last: float | None = None
+        for one in self.workers.values():
+            if one.connection_id is not None and not one.silent and not one.broken:
+                return None
+            left = one.last_heard if one.disconnected_at is None else one.disconnected_at
+            last = left if last is None else max(last, left)
+        return None if last is None else max(0.0, now - last)
+
     def is_somebody_returning(self, now: float) -> bool:
         """Whether a seated worker may still come back to its socket (rule C3)."""
         return any(
@@ -351,6 +364,7 @@ class Fleet:
             leases_open=leases_open,
             leases_lapsed=leases_lapsed,
             blocks_refused=blocks_refused,
+            last_left_seconds=self.last_left(now),
         )
 
     def _changed(self) -> None:

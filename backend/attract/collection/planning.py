@@ -29,6 +29,7 @@ def plan(state: CollectionState, now: float) -> None:
     if described is None or state.stopped:
         return
     _give_seats(state, described, now)
+    described.target = state.config.batch_target(described.description, len(state.fleet.present()))
     _warm_up(state, described, now)
     if state.learner.has_version:
         _start_update(state, described, now)

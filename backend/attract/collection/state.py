@@ -38,6 +38,7 @@ class Described:
     def __init__(self, config: CollectionConfig, description: GameDescription, book: LeaseBook) -> None:
         self.description = description
         self.target = config.batch_target(description)
+        """Rule S1's, for the fleet that is here."""
         self.seating = config.seating(description)
         limits = GameLimits(
             description.num_agents, description.ticks_per_step, config.most_episode_steps(description)

@@ -10,6 +10,8 @@ USAGE: Final = 2
 """What was asked for cannot be: refused before anything was trained."""
 GOAL_MISSED: Final = 3
 """The run ended in order, but not with the return that `--until-return` asked for."""
+GAVE_UP: Final = 4
+"""`attract join --until-gone`: the trainer was away for longer than that."""
 INTERRUPTED: Final = 130
 """Ctrl-C."""
 TERMINATED: Final = 143

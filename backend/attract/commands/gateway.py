@@ -53,6 +53,15 @@ class Gateway:
             lines.append(f"or without a window there: attract join '{link}'")
         return lines
 
+    def join_link(self) -> str:
+        """A link for hosts: for other devices where they can come, else for this machine."""
+        link = printed_link(self.settings, self.guard.access, self.settings.port)
+        return link or f"{self.url}/join.html#token={self.guard.issue('worker')}"
+
+    async def say_goodbye(self) -> None:
+        """Send the hosts home: what they came for is done, and nobody will be here again."""
+        await self.service.say_goodbye()
+
 
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the command line decides what Ctrl-C means."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -13,36 +14,51 @@ from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.exit_codes import DONE, FAILED
+from attract.commands.exit_codes import DONE, FAILED, GAVE_UP, USAGE
 from attract.commands.interrupt import Interrupts
+from attract.commands.trainer_watch import PageStatus, Problem, TrainerWatch
 from attract.errors import ConfigurationError
+from attract.schema import close_codes
 from attract.server.tokens import read_token
 
 WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
 WORKER_TOKEN_FILE = "ATTRACT_WORKER_TOKEN_FILE"
 HEALTH_SECONDS = 3.0
 POLL_SECONDS = 1.0
-SILENT_POLLS = 10
+BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")
+"""Chromium has certificates of its own: it may refuse what Python trusts."""
 
 
 def is_healthy(url: str) -> bool:
     """Whether the gateway at `url` answers `/healthz` with 200 in time."""
-    return ill_health(url) is None
+    return problem_of(url) is None
 
 
 def ill_health(url: str) -> str | None:
     """Why the gateway at `url` does not answer `/healthz` with 200 in time; None when it does."""
+    problem = problem_of(url)
+    return None if problem is None else problem.text
+
+
+def problem_of(url: str) -> Problem | None:
+    """As `ill_health`, and whether waiting helps: not where certificate, name or address is wrong."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
-            return None if answer.status == 200 else f"it answered with status {answer.status}"
+            return None if answer.status == 200 else Problem(f"it answered with status {answer.status}")
     except urllib.error.HTTPError as error:
-        return f"it answered with status {error.code}; is this a trainer's address?"
+        # A proxy whose server is away answers with 502, 503 or 504.
+        text = f"it answered with status {error.code}; is this a trainer's address?"
+        return Problem(text, mends_itself=error.code >= 500 or error.code == 429)
     except urllib.error.URLError as error:
-        return f"no answer: {error.reason}"
+        return Problem(f"no answer: {error.reason}", mends_itself=not isinstance(error.reason, ssl.SSLError))
     except TimeoutError:
-        return f"no answer within {HEALTH_SECONDS:g} s"
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return f"no answer: {error or type(error).__name__}"
+        return Problem(f"no answer within {HEALTH_SECONDS:g} s")
+    except ssl.SSLError as error:
+        return Problem(f"no answer: {error}", mends_itself=False)
+    except (OSError, http.client.HTTPException) as error:
+        return Problem(f"no answer: {error or type(error).__name__}")
+    except ValueError as error:
+        return Problem(f"no answer: {error}", mends_itself=False)
 
 
 def split_link(link: str, token: str | None) -> tuple[str, str]:
@@ -77,41 +93,116 @@ def worker_token(environment: Mapping[str, str]) -> str | None:
     return environment.get(WORKER_TOKEN, "").strip() or None
 
 
-async def join_trainer(link: str, num_workers: int, token: str | None) -> int:
-    """Run a headless host until a signal, until the trainer is gone for good, or until it fails.
+async def join_trainer(
+    link: str, num_workers: int, token: str | None, *, until_gone_seconds: float | None = None
+) -> int:
+    """Run a headless host until a signal, the trainer's good-bye, or until it cannot join.
 
-    Returns: the exit code: the signal's, 0 or 1.
+    It stays while the trainer is away, says so once, and says once when it is back.
+
+    Args:
+        link: join link, or address of the trainer.
+        num_workers: how many workers to offer.
+        token: given apart from the link.
+        until_gone_seconds: give up when the trainer was away for so long; None: never, once it was reached.
+
+    Returns: the exit code: the signal's, 0 after the good-bye, 2 where this host cannot join, 4 when it gave
+        up, 1 when the host itself failed.
     """
     base_url, token = split_link(link, token)
-    console = Console(stderr=True)
-    ended = asyncio.Event()
-    failures: list[str] = []
-
-    def on_event(event: dict[str, Any]) -> None:
-        kind = event.get("event")
-        if kind == "failed":
-            failures.append(str(event.get("text", "")))
-        if kind == "exit":
-            ended.set()
-        elif kind not in ("console", "closed"):
-            console.print(f"host: {event}", markup=False, highlight=False)
-
+    guest = _Guest(base_url, TrainerWatch(base_url, until_gone_seconds=until_gone_seconds, now=_now()))
     with Interrupts().listening() as interrupts:
-        while not await asyncio.to_thread(is_healthy, base_url):
+        while not guest.is_over:
+            await guest.ask()
+            if guest.watch.is_reached:
+                await guest.host_runs(join_url(base_url, token, num_workers))
             if await _set_within(interrupts.first, POLL_SECONDS):
-                return interrupts.exit_code or DONE
-        host = await HostProcess.start(join_url(base_url, token, num_workers), on_event)
-        try:
-            silent = 0
-            while not ended.is_set() and silent < SILENT_POLLS:
-                if await _set_within(interrupts.first, POLL_SECONDS):
-                    break
-                silent = 0 if await asyncio.to_thread(is_healthy, base_url) else silent + 1
-        finally:
-            await host.stop()
-    for text in failures:
-        console.print(f"error: {text}", markup=False, highlight=False, soft_wrap=True)
-    return FAILED if failures else interrupts.exit_code or DONE
+                break
+        await guest.leave()
+    if interrupts.exit_code is not None:
+        return interrupts.exit_code
+    return guest.tell_end()
+
+
+class _Guest:
+    """The host process of `attract join` and what is heard of it and of its trainer."""
+
+    def __init__(self, base_url: str, watch: TrainerWatch) -> None:
+        self.watch = watch
+        self._base_url = base_url
+        self._console = Console(stderr=True)
+        self._host: HostProcess | None = None
+        self._page: PageStatus | None = None
+        self._failure: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.watch.outcome is not None or self._failure is not None
+
+    async def ask(self) -> None:
+        """See how the trainer is, and open the page anew where it was away for long."""
+        self._say(self.watch.heard(await asyncio.to_thread(problem_of, self._base_url), _now()))
+        self._say(self.watch.page(self._page, _now()))
+        if self.watch.take_reopening() and self._host is not None:
+            self._host.reopen()
+
+    async def host_runs(self, url: str) -> None:
+        """Have a host process, also after one was killed."""
+        if self._host is None and not self.is_over:
+            self._host = await HostProcess.start(url, self._hear)
+
+    async def leave(self) -> None:
+        """End the host process."""
+        if self._host is not None:
+            await self._host.stop()
+
+    def tell_end(self) -> int:
+        """Say why it ended; the exit code."""
+        if self._failure is not None:
+            self._say([f"error: {self._failure}"])
+            return FAILED
+        if self.watch.outcome == "done":
+            self._say([f"leaving: {self.watch.reason}"])
+            return DONE
+        self._say([f"error: {self.watch.reason}"])
+        return GAVE_UP if self.watch.outcome == "gone" else USAGE
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        kind, text = event.get("event"), str(event.get("text", ""))
+        match kind:
+            case "status":
+                self._page = _page_status(event["status"])
+                self._say(self.watch.page(self._page, _now()))
+            case "failed":
+                self._failure = text
+            case "exit":
+                # It ended by itself: the next look starts another.
+                self._host = self._page = None
+            case "page_error":
+                if any(mark in text for mark in BROWSER_REFUSES):
+                    self.watch.refused_by_browser(text)
+                self._say([f"browser: {text}"])
+            case "restart":
+                self._say(["browser: the page is opened again"])
+            case _:
+                pass
+
+    def _say(self, lines: list[str]) -> None:
+        for line in lines:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _page_status(status: dict[str, Any] | None) -> PageStatus | None:
+    if status is None:
+        return None
+    error = status.get("error")
+    error = None if error is None else str(error)
+    ended = bool(status["ended"])
+    return PageStatus(bool(status["connected"]), ended, error, is_done=ended and error == close_codes.GOODBYE)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -20,6 +20,7 @@ from attract.commands.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.commands.gateway import Gateway, running_gateway
 from attract.commands.interrupt import Interrupts
 from attract.commands.output import GuardedOutput
+from attract.commands.waiting import WaitingForWorkers
 from attract.given import Layer, from_values
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
@@ -34,6 +35,8 @@ from attract.settings import RunSettings, ServerSettings
 from attract.terminal import Display, create_display, finding_text, lesson_text, log_text, printable
 
 REFRESH_SECONDS = 0.25
+FINAL_CODES = (DONE, GOAL_MISSED)
+"""After any other end the run may be gone on with: hosts elsewhere wait for that."""
 log = logging.getLogger(__name__)
 
 
@@ -109,7 +112,9 @@ async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed
                         host = await HostProcess.start(
                             url, functools.partial(_host_event, display, gateway.service)
                         )
-                    result, stopped_by = await _watch(gateway, started.run_id, display, output, order.verbose)
+                    result, stopped_by = await _watch(gateway, started.run_id, display, output, order)
+                    if result is not None and exit_code(result, started.goal, stopped_by) in FINAL_CODES:
+                        await gateway.say_goodbye()
                 finally:
                     if host is not None:
                         await host.stop()
@@ -143,11 +148,12 @@ def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = No
 
 
 async def _watch(
-    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, verbose: bool
+    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, order: TrainOrder
 ) -> tuple[RunResult | None, int | None]:
     """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
     service = gateway.service
-    standing, plan = _Standing(display), _Plan(display, verbose=verbose)
+    standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
+    waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
@@ -183,6 +189,7 @@ async def _watch(
                 if not finished.done():
                     run = service.view(run_id)
                     plan.tell(run)
+                    waiting.tell(run, last_left_seconds=service.fleet(run_id).last_left_seconds)
                     display.refreshed(run)
             second.cancel()
             if not finished.done():
@@ -301,6 +308,7 @@ def _json_object(result: RunResult) -> dict[str, Any]:
         "export": result.export,
         "state": result.state,
         "error": result.error,
+        "waited_seconds": result.waited_seconds,
         "findings": [finding.model_dump(mode="json") for finding in result.findings],
         "check": None
         if result.check is None

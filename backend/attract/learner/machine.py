@@ -1,8 +1,8 @@
 """How the learner uses the machine it runs on: device, threads, and what is worth loading early."""
 
-import os
-
 import torch
+
+from attract.cores import usable_cores
 
 SMALL_MACHINE_CORES = 4
 
@@ -24,5 +24,5 @@ def resolve_device(name: str) -> torch.device:
 
 def default_threads() -> int:
     """Torch threads when none were asked for: one where browsers need the other cores."""
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     return 1 if cores <= SMALL_MACHINE_CORES else cores // 2

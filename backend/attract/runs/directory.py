@@ -66,7 +66,7 @@ def find_run(runs_dir: Path, run_id: str) -> str:
     """
     if run_id != LATEST:
         return RunDirectory.view(runs_dir, run_id).run_id
-    for known in _trained_run_ids(runs_dir):
+    for known in trained_run_ids(runs_dir):
         return known
     raise ConfigurationError(
         f"there is no latest run: none in {runs_dir} has a policy yet",
@@ -92,7 +92,7 @@ def discard_unused(runs_dir: Path, run_id: str, *, keep_logs: bool) -> Path | No
     return None
 
 
-def _trained_run_ids(runs_dir: Path) -> list[str]:
+def trained_run_ids(runs_dir: Path) -> list[str]:
     """Ids of the runs that have a policy, the newest first."""
     known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
     return [one for one in known if RunDirectory(runs_dir / one, None).marked("latest") is not None]
@@ -185,7 +185,7 @@ class RunDirectory:
         """
         path = runs_dir / check_run_id(run_id)
         if not (path / "config.yaml").is_file():
-            known = _trained_run_ids(runs_dir)
+            known = trained_run_ids(runs_dir)
             fix = f"newest runs there: {', '.join(known[:5])}" if known else "there are no runs there yet"
             raise ConfigurationError(f"there is no run {run_id} in {runs_dir}", fix=fix)
         return cls(path, None)

@@ -130,6 +130,8 @@ class FleetView(WireModel):
     blocks_refused: Count
     sockets_refused: Count = 0
     """Sockets turned away or closed for what they sent, since the server started."""
+    last_left_seconds: float | None = None
+    """Since the last worker left or fell silent; None: one is here, or none has ever been."""
 
 
 class LetIn(WireModel):
@@ -284,6 +286,8 @@ class RunView(RunSummary):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
+    waiting_seconds: float | None = None
+    """How long no worker has been here though the run would go on; None: one is here, or none is missed."""
     newest_model: Count | None = None
     """The newest version whose ONNX models can be had now; None: none yet, or none any more."""
     reports: list[GameReport] = []

@@ -4,6 +4,8 @@ from typing import Final
 
 NORMAL: Final = 1000
 """Either side is done; nothing is wrong."""
+GOODBYE: Final = "the training is done"
+"""Reason of `NORMAL` with which a trainer that has reached its end sends its hosts home."""
 GOING_AWAY: Final = 1001
 """The server is shutting down; come back later."""
 TOO_LARGE: Final = 1009

@@ -508,7 +508,10 @@ class ActiveRun:
             self.carry_out(self._core.tick(now))
             if now >= next_fleet_event:
                 next_fleet_event = now + FLEET_EVENT_SECONDS
-                self._news.publish("fleet", self.fleet(), keep=False)
+                fleet = self.fleet()
+                if self._progress.look_for_workers(fleet) and not self.is_ending:
+                    await self._news.changed()
+                self._news.publish("fleet", fleet, keep=False)
 
     async def _look_again(self, seconds: float) -> None:
         await asyncio.sleep(seconds + TIMER_SECONDS)

@@ -73,7 +73,7 @@ def build_app(
         yield
         watching.cancel()
         await service.close()
-        hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
+        await hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
 
     app = FastAPI(
         title="Attract",

@@ -5,6 +5,7 @@ from attract.schema.game import GameDescription, GameReference
 from attract.server.run_plan import collection_config, lag_correction, schedule_steps
 from attract.settings import RunSettings
 
+TELLING_MEBIBYTES = 32
 SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
 
 
@@ -22,6 +23,7 @@ def plan_lines(
     return [
         _summary_line(settings, description, game),
         *([_batch_line(settings, description, game)] if verbose else []),
+        *_room_lines(settings, description, game, verbose=verbose),
         *_policy_lines(settings, description, game),
         *(_minibatch_lines(settings, description, game) if verbose else []),
         *_schedule_lines(settings, verbose=verbose),
@@ -61,6 +63,21 @@ def _batch_line(settings: RunSettings, description: GameDescription, game: GameR
         f"from {slots} slots ({config.num_workers} workers x {config.slots_per_worker(description)}) "
         f"in rollouts of {config.horizon * config.rollout_segments}"
     )
+
+
+def _room_lines(
+    settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool
+) -> list[str]:
+    """What it costs that more workers may come, where somebody asked or it is much."""
+    config = collection_config(settings, "plan", game).fitted(description)
+    if config.row_workers == config.num_workers:
+        return []
+    mebibytes = config.growth_bytes(description) / 2**20
+    if not (verbose or settings.collection.max_workers is not None or mebibytes >= TELLING_MEBIBYTES):
+        return []
+    steps = config.batch_target(description, config.row_workers) * config.horizon
+    grows = "" if config.batch_segments else f", and then an update every {steps:,} steps"
+    return [f"room for up to {config.row_workers} workers: {mebibytes:,.1f} MiB more of shared memory{grows}"]
 
 
 def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:

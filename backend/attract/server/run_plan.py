@@ -38,6 +38,7 @@ def collection_config(
         batch_segments=ppo.batch_segments,
         schedule=collection.schedule,
         num_workers=collection.num_workers,
+        max_workers=collection.max_workers,
         instances_per_worker=collection.instances_per_worker,
         total_steps=settings.total_steps,
         max_policy_lag=collection.policy_lag,

@@ -1,12 +1,12 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
 import math
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from attract.cores import usable_cores
 from attract.curriculum.director import Director
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
@@ -33,6 +33,9 @@ from attract.server.run_plan import policy_ids
 from attract.server.statistics import Statistics
 from attract.settings import RunSettings
 
+WAITING_SECONDS = 5.0
+"""So long without workers is worth a word; a page that is loaded anew takes less."""
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -58,6 +61,8 @@ class RunResult:
     """Whether it never began, since what was asked for cannot be."""
     findings: list[Finding] = field(default_factory=list[Finding])
     """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
+    waited_seconds: float = 0.0
+    """How long nobody was there to play, before the first worker too."""
     check: list[CheckFinding] | None = None
     """What the check before the training found; None where there was none, or it came to no end."""
 
@@ -104,6 +109,10 @@ class RunProgress:
         self._clock = clock
         self._first_lease: float | None = None
         self._ended: float | None = None
+        self._waits_since: float | None = clock()
+        """When the last worker was here, or the run began without one; None: one is here."""
+        self._waited_at_last_look = False
+        self._waited_seconds = 0.0
         self._seconds_before = 0.0
         self._steps_before: int | None = None
 
@@ -112,7 +121,7 @@ class RunProgress:
         self.description = description
         self.statistics = Statistics(description.reward_terms)
         self._facts = RunFacts.of(
-            self.settings, description, num_cores=os.cpu_count() or 1, starts_untrained=starts_untrained
+            self.settings, description, num_cores=usable_cores(), starts_untrained=starts_untrained
         )
         self._diagnosis = Diagnosis(self._facts)
 
@@ -151,9 +160,36 @@ class RunProgress:
         if self._steps_before is None:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 
+    def look_for_workers(self, fleet: FleetView) -> bool:
+        """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
+        before, now = self._waited_at_last_look, self._clock()
+        has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
+        if fleet.last_left_seconds is not None:
+            self._waits_since = now - fleet.last_left_seconds
+        elif has_workers and self._waits_since is not None:
+            if self._is_for_workers:
+                self._waited_seconds += now - self._waits_since
+            self._waits_since = None
+        self._waited_at_last_look = self.waiting_seconds is not None
+        return self._waited_at_last_look != before
+
+    @property
+    def waiting_seconds(self) -> float | None:
+        """How long nobody has been here to play, once that is no mere moment; None where nobody is missed."""
+        if self._waits_since is None or not self._is_for_workers:
+            return None
+        seconds = self._clock() - self._waits_since
+        return seconds if seconds >= WAITING_SECONDS else None
+
+    @property
+    def _is_for_workers(self) -> bool:
+        return self._ended is None and self.state in ("starting", "running", "evaluating")
+
     def ended(self) -> None:
         """The clock stops; later calls change nothing."""
         if self._ended is None:
+            if self._waits_since is not None and self._is_for_workers:
+                self._waited_seconds += self._clock() - self._waits_since
             self._ended = self._clock()
 
     @property
@@ -181,6 +217,7 @@ class RunProgress:
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
+            waiting_seconds=self.waiting_seconds,
             newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,
@@ -290,6 +327,7 @@ class RunProgress:
             error=self.error,
             refused=self.refused,
             findings=[] if self._diagnosis is None else self._diagnosis.all_said,
+            waited_seconds=self._waited_seconds,
             check=self.check,
         )
 

@@ -276,6 +276,11 @@ class RunService:
             await self.active.stop()
         self.events.close()
 
+    async def say_goodbye(self) -> None:
+        """Close every socket with the good-bye after which no host comes back; wait until it is sent."""
+        if self._hub is not None:
+            await self._hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
+
     def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
         return self._index.summaries(None if self.active is None else self.active.view())

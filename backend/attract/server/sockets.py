@@ -30,6 +30,8 @@ MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
 """A close frame holds 123 bytes of reason."""
+FAREWELL_SECONDS = 1.0
+"""So long are peers waited for at shutdown, that they hear why their sockets close."""
 MAX_NAME = 60
 BURST_SECONDS = 5.0
 """A socket may send what it may send in so many seconds all at once."""
@@ -79,6 +81,8 @@ class Connection:
         self._outbound: deque[_Frame | _Close] = deque()
         self._wake = asyncio.Event()
         self._closing = False
+        self.closed = asyncio.Event()
+        """Set once the peer was told that it is closed, or could not be."""
 
     def send(self, data: bytes, *, policy: tuple[str, int] | None = None, needs: int | None = None) -> None:
         """Queue a frame. A policy takes the place of an unsent older one that no queued lease needs.
@@ -128,6 +132,7 @@ class Connection:
         with contextlib.suppress(TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
             async with asyncio.timeout(self._send_seconds):
                 await self._websocket.close(item.code, reason)
+        self.closed.set()
 
     def _replace_policy(self, data: bytes, policy: tuple[str, int]) -> bool:
         for item in self._outbound:
@@ -200,10 +205,15 @@ class SocketHub:
         if connection is not None:
             connection.close(code, reason)
 
-    def close_all(self, code: int, reason: str) -> None:
-        """Close every socket, at shutdown."""
+    async def close_all(self, code: int, reason: str) -> None:
+        """Close every socket, at shutdown; wait a moment until all are closed."""
         for connection in list(self._connections.values()):
             connection.close(code, reason)
+        closed = [asyncio.ensure_future(one.closed.wait()) for one in self._connections.values()]
+        if closed:
+            _, late = await asyncio.wait(closed, timeout=FAREWELL_SECONDS)
+            for one in late:
+                one.cancel()
 
     def num_strangers(self, network: str) -> int:
         """How many sockets of an address have shown no token yet."""

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from attract.collection.central.layout import VectorLayout
 from attract.collection.central.parts import even_parts
 from attract.collection.central.trace import POLICY_TRACK, Timeline, games_track
 from attract.collection.leases import SILENCE_SECONDS
+from attract.cores import usable_cores
 from attract.errors import GameError, ProtocolError
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
@@ -83,7 +83,7 @@ class VectorEnvironment:
         Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
         """
         module = _resolve(game, project_dir or Path.cwd(), web_dir)
-        workers = num_workers or max(1, min((os.cpu_count() or 2) - 1, num_games // max(1, async_factor)))
+        workers = num_workers or max(1, min(usable_cores() - 1, num_games // max(1, async_factor)))
         parts = even_parts(num_games, async_factor, workers)
         self.num_games = num_games
         self.num_groups = async_factor

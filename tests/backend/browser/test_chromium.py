@@ -78,3 +78,14 @@ def test_the_sandbox_is_off_only_for_root(monkeypatch: pytest.MonkeyPatch) -> No
     assert "--no-sandbox" in chromium.launch_switches()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "--no-sandbox" not in chromium.launch_switches()
+
+
+def test_scale_11_a_container_without_user_namespaces_switches_the_sandbox_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv(chromium.SANDBOX, "off")
+    assert "--no-sandbox" in chromium.launch_switches()
+    monkeypatch.setenv(chromium.SANDBOX, "no")
+    with pytest.raises(ConfigurationError, match="neither on nor off"):
+        chromium.launch_switches()

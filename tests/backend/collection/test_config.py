@@ -276,3 +276,21 @@ def test_I2_unless_told_there_is_a_game_for_each_group() -> None:
     config = small_config(instances_per_worker=None, num_groups=6)
     assert config.fitted(game).num_instances == 6
     check_satisfiable(config.fitted(game), game)
+
+
+def test_scale_05_rows_and_batches_are_for_the_workers_that_may_come() -> None:
+    expected = small_config().fitted(GAME)  # 2 workers of 3 slots
+    assert expected.row_workers == 8
+    assert [expected.batch_target(GAME, here) for here in (0, 2, 5, 8, 100)] == [6, 6, 15, 24, 24]
+    assert expected.store_capacity(GAME) == 4 * small_config().store_capacity(GAME)
+    asked = small_config(max_workers=16, batch_segments=7).fitted(GAME)
+    assert [asked.batch_target(GAME, here) for here in (2, 16)] == [7, 7]
+    assert asked.store_capacity(GAME) >= 4 * 16 * 3
+
+
+def test_scale_05_room_for_more_is_small_unless_asked_for() -> None:
+    pixels = counting_description(observation_size=28_224)
+    large = small_config(instances_per_worker=64, horizon=32)
+    # 256 rows for each worker more, 32 steps of 110 KiB each: one worker's are more than the limit.
+    assert large.fitted(pixels).row_workers == 2
+    assert replace(large, max_workers=4).fitted(pixels).row_workers == 4

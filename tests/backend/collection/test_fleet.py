@@ -68,6 +68,22 @@ def test_who_left_is_shown_for_half_a_minute() -> None:
     assert later.hosts[0].workers == []
 
 
+def test_scale_03_how_long_ago_the_last_worker_left() -> None:
+    fleet = Fleet(4)
+    assert fleet.last_left(5.0) is None
+    first, second = joined(fleet, 10, 0), joined(fleet, 11, 1)
+    assert fleet.last_left(5.0) is None
+    fleet.disconnect(10, 7.0)
+    assert fleet.last_left(9.0) is None
+    # The network is down: no socket closes, the lease of the other lapses in silence.
+    second.last_heard = 8.0
+    fleet.set_silent(second, True)
+    assert fleet.last_left(30.0) == 22.0
+    joined(fleet, 12, 0)
+    assert fleet.last_left(30.0) is None
+    assert first.disconnected_at == 7.0
+
+
 def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_itself() -> None:
     fleet = Fleet(4)
     strangers: list[Worker] = []

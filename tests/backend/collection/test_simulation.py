@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from functools import cache
+from typing import Literal
 
 import pytest
 
@@ -247,6 +248,29 @@ def test_E9_policies_of_their_own_train_each_segment_once_whatever_happens(sched
                 of = {key[1] % 3 for row, key in zip(train.rows, keys, strict=True) if row in rows}
                 assert of <= agents, f"seed {seed}"
             assert sorted(row for rows in train.rows_by_policy.values() for row in rows) == sorted(train.rows)
+
+
+@pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
+def test_scale_05_more_browsers_than_expected_mean_more_steps(
+    schedule: Literal["sync", "overlap", "async"],
+) -> None:
+    def accepted(num_workers: int, max_workers: int) -> int:
+        config = small_config(
+            num_workers=2,
+            max_workers=max_workers,
+            schedule=schedule,
+            max_policy_lag={"sync": 0, "overlap": 1, "async": 4}[schedule],
+        )
+        # Slow workers, as those of a game that takes its time are: they are what is waited for.
+        simulation = Simulation(config, seed=5, segment_seconds=(1.0,))
+        simulation.start(num_workers)
+        simulation.run(60.0)
+        return len(simulation.accepted_keys)
+
+    two = accepted(2, 16)
+    assert accepted(16, 16) >= 4 * two
+    # Room for two alone is what kept the others waiting.
+    assert accepted(16, 2) < 4.5 * two
 
 
 @cache

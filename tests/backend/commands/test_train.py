@@ -68,7 +68,13 @@ def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     plan.tell(known)
     plan.tell(known)
     told = out.getvalue().splitlines()
-    assert [line.split(":")[0] for line in told] == ["training", "batch", "minibatches", "schedules"]
+    assert [line.split(":")[0] for line in told] == [
+        "training",
+        "batch",
+        "room for up to 8 workers",
+        "minibatches",
+        "schedules",
+    ]
 
 
 def _result(state: RunState, *, goal_reached: bool = False, refused: bool = False) -> RunResult:

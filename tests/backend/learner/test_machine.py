@@ -10,5 +10,5 @@ def test_the_device_is_the_one_asked_for_and_one_thread_is_enough_for_a_small_ma
     assert resolve_device("cpu") == torch.device("cpu")
     assert resolve_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     for cores, threads in ((1, 1), (2, 1), (4, 1), (16, 8)):
-        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr("attract.learner.machine.usable_cores", lambda cores=cores: cores)
         assert default_threads() == threads

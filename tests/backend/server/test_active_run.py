@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from attract.collection import hearing
-from attract.schema.api import MetricsRow
+from attract.schema.api import MetricsRow, RunView
 from attract.schema.frames import encode
 from attract.schema.messages import GameFailed
-from attract.server import active_run
+from attract.server import active_run, run_progress
 from gateway_world import gateway
 
 WAIT_SECONDS = 20.0
@@ -92,3 +92,29 @@ async def test_workers_that_wait_for_anothers_session_begin_in_the_end_though_no
         async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
             await fleet.changed.wait_for(lambda: any(one.purpose == "train" for one in fleet.leases))
         await world.service.abort()
+
+
+async def test_scale_03_a_run_whose_workers_left_says_that_it_waits_for_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_progress, "WAITING_SECONDS", 0.2)
+    monkeypatch.setattr(active_run, "FLEET_EVENT_SECONDS", 0.0)
+    async with gateway(tmp_path) as world:
+        waits = asyncio.Event()
+
+        def hear(kind: str, body: Any) -> None:
+            if kind == "status" and isinstance(body, RunView) and body.waiting_seconds is not None:
+                waits.set()
+
+        async with world.fleet().joined() as fleet:
+            view = await world.start()
+            async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
+                await fleet.changed.wait_for(lambda: any(one.purpose == "train" for one in fleet.leases))
+            world.service.subscribe(hear)
+        await asyncio.wait_for(waits.wait(), WAIT_SECONDS)
+        fleet_now = (await world.client.get(f"/api/runs/{view.run_id}/fleet")).json()
+        assert fleet_now["last_left_seconds"] > 0
+        assert (await world.client.get(f"/api/runs/{view.run_id}")).json()["waiting_seconds"] >= 0.2
+        await world.service.stop(view.run_id)
+        result = await world.service.wait_finished()
+        assert result.waited_seconds >= 0.2

@@ -157,6 +157,10 @@ export interface FleetView {
    * Sockets turned away or closed for what they sent, since the server started.
    */
   sockets_refused: number;
+  /**
+   * Since the last worker left or fell silent; None: one is here, or none has ever been.
+   */
+  last_left_seconds: number | null;
 }
 /**
  * One browser page.
@@ -488,6 +492,10 @@ export interface RunView {
   goal: number | null;
   total_steps: number | null;
   error: string | null;
+  /**
+   * How long no worker has been here though the run would go on; None: one is here, or none is missed.
+   */
+  waiting_seconds: number | null;
   /**
    * The newest version whose ONNX models can be had now; None: none yet, or none any more.
    */

@@ -31,6 +31,7 @@ const RUN: RunView = {
   goal: null,
   total_steps: null,
   error: null,
+  waiting_seconds: null,
   newest_model: 3,
   reports: [],
   findings: [],
@@ -84,6 +85,7 @@ const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
   leases_lapsed: 0,
   blocks_refused: 0,
   sockets_refused: 0,
+  last_left_seconds: null,
 });
 
 it("keeps the newest 200 lines of the game's console, oldest first", () => {

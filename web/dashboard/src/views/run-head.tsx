@@ -100,14 +100,22 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
         <p className="soft">Workers are here. The learner is getting ready.</p>
       )}
       {((run.state === "starting" && numWorkers(fleet) === 0) || waitsForWorkers(run, fleet)) && (
-        <Waiting run={run} onError={setError} />
+        <Waiting run={run} lastLeftSeconds={fleet?.last_left_seconds ?? null} onError={setError} />
       )}
     </>
   );
 }
 
 /** Nobody plays: what would change that. */
-function Waiting({ run, onError }: { run: RunView; onError: (error: unknown) => void }) {
+function Waiting({
+  run,
+  lastLeftSeconds,
+  onError,
+}: {
+  run: RunView;
+  lastLeftSeconds: number | null;
+  onError: (error: unknown) => void;
+}) {
   const { numWorkers: asked } = useSyncExternalStore(tabHost.subscribe, tabHost.state);
   if (asked > 0) {
     return (
@@ -120,7 +128,9 @@ function Waiting({ run, onError }: { run: RunView; onError: (error: unknown) => 
   return (
     <div className="card waiting" role="status" data-testid="waiting">
       <span>
-        No worker plays this game now, so nothing is learned. Let this tab run {plural(wanted, "worker")}, or{" "}
+        No worker plays this game now, so nothing is learned.
+        {lastLeftSeconds !== null && ` The last one left ${Math.round(lastLeftSeconds)} s ago.`} Let this tab
+        run {plural(wanted, "worker")}, or{" "}
         <Anchor c="inherit" underline="always" href="#join-card" onClick={showJoin}>
           add another device
         </Anchor>

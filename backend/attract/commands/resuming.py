@@ -1,0 +1,53 @@
+"""`attract train --resume=auto`: one command that starts a run, goes on with it, or finds it done."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attract.commands.exit_codes import DONE, GOAL_MISSED
+from attract.errors import ConfigurationError
+from attract.runs.directory import LATEST, RunDirectory, discard_unused, find_run, trained_run_ids
+from attract.server.run_record import RunArchive
+from attract.server.start_checks import trained_steps
+
+
+def goes_on(runs_dir: Path, run_id: str | None) -> bool:
+    """Whether the run is resumed; else it is started: there is none, or none that has a policy.
+
+    Raises: ConfigurationError: when no run is named.
+    """
+    if run_id is None:
+        raise ConfigurationError("which run?", setting="--resume=auto", fix="name it with --run-id")
+    if run_id == LATEST:
+        return bool(trained_run_ids(runs_dir))
+    # One that was killed before it had a policy has nothing to go on from; what is left of it is in the way.
+    discard_unused(runs_dir, run_id, keep_logs=True)
+    return (runs_dir / run_id).is_dir()
+
+
+def finished_code(runs_dir: Path, run_id: str, settings: Mapping[str, Any]) -> int | None:
+    """The exit code of a run that has reached its end already; None where there is more to do.
+
+    A container that is started again after its work was done has nothing to do.
+
+    Args:
+        runs_dir: where it is.
+        run_id: of the run, or `latest`.
+        settings: that it would go on with, nested; more `total_steps`, another `until_return` are more to do.
+
+    Raises: ConfigurationError: when there is no such run.
+    """
+    run_id = find_run(runs_dir, run_id)
+    archive = RunArchive(runs_dir)
+    directory = RunDirectory.view(runs_dir, run_id)
+    if directory.marked("latest") is None:
+        return None
+    view = archive.view(run_id)
+    total, goal = settings.get("total_steps"), settings.get("until_return")
+    if view.state == "finished" and goal is not None and view.goal == float(goal):
+        confirmed = view.evaluation
+        if confirmed is not None and confirmed.return_mean >= float(goal):
+            return DONE
+    if total is not None and trained_steps(directory) >= int(total):
+        return DONE if goal is None else GOAL_MISSED
+    return None

@@ -1,0 +1,138 @@
+"""What a headless host knows of its trainer elsewhere, what it says of it, and when it gives up."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+AWAY_SECONDS: Final = 5.0
+"""A trainer that has not answered for so long is away; one late answer says nothing."""
+FIRST_CONTACT_SECONDS: Final = 8.0
+"""How long a trainer that nobody has reached yet may be starting."""
+REOPEN_SECONDS: Final = 15.0
+"""Away for longer, the page is opened anew: TCP alone may notice a minute late that its sockets are dead."""
+REFUSED_SECONDS: Final = 3.0
+"""A page that has ended for so long stays away: one of an old build loads itself anew within that time."""
+NOT_LET_IN_SECONDS: Final = 10.0
+
+Outcome = Literal["done", "refused", "gone"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a trainer does not answer."""
+
+    text: str
+    mends_itself: bool = True
+    """Whether to wait helps: the trainer or the network may come back."""
+
+
+@dataclass(frozen=True)
+class PageStatus:
+    """What the host page says of itself, which `window.attractHost` holds."""
+
+    connected: bool
+    ended: bool
+    error: str | None = None
+    is_done: bool = False
+    """Whether it ended by the trainer's good-bye."""
+
+
+class TrainerWatch:
+    """Turns answers of the trainer, words of the page and time into lines and into an end; no I/O, no clock.
+
+    Owner: `attract join`, on its event loop. Each method that hears something takes `now`, monotonic seconds,
+    and returns the lines to print.
+    """
+
+    def __init__(self, address: str, *, until_gone_seconds: float | None, now: float) -> None:
+        """`until_gone_seconds`: how long a trainer may be away; None: for ever, once it was reached."""
+        self._address = address
+        self._until_gone = until_gone_seconds
+        self._reached = False
+        self._silent_since: float | None = now
+        self._told_away = False
+        self._told_not_let_in = False
+        self._page: PageStatus | None = None
+        self._page_since = now
+        self._was_let_in = False
+        self._wants_reopening = False
+        self._problem: Problem | None = None
+        self.outcome: Outcome | None = None
+        """How it ended; None as long as there is reason to stay."""
+        self.reason = ""
+        """Of the outcome, in a sentence."""
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the trainer has ever answered."""
+        return self._reached
+
+    def take_reopening(self) -> bool:
+        """Whether the page is to be opened anew; True once for each long absence."""
+        wanted, self._wants_reopening = self._wants_reopening, False
+        return wanted
+
+    def refused_by_browser(self, text: str) -> None:
+        """The browser will not open the page, and no wait changes that, unless it has been open before."""
+        if not self._was_let_in:
+            self._end("refused", text)
+
+    def heard(self, problem: Problem | None, now: float) -> list[str]:
+        """The trainer was asked how it is: None when it answered as it should."""
+        if problem is None:
+            return self._answered(now)
+        if self._silent_since is None:
+            self._silent_since = now
+        self._problem = problem
+        if not self._reached and not problem.mends_itself:
+            self._end("refused", problem.text)
+            return []
+        away = now - self._silent_since
+        limit = self._until_gone
+        if limit is not None and away >= limit:
+            self._end("gone", f"the trainer at {self._address} was away for {away:.0f} s: {problem.text}")
+        elif not self._reached and limit is None and away >= FIRST_CONTACT_SECONDS:
+            self._end(
+                "refused",
+                f"{problem.text}\n  Start the trainer first, or wait for it with --until-gone SECONDS.",
+            )
+        elif not self._told_away and (away >= AWAY_SECONDS or not self._reached):
+            self._told_away = True
+            return [f"trainer away, waiting: {problem.text}"]
+        return []
+
+    def page(self, status: PageStatus | None, now: float) -> list[str]:
+        """How the page is, as it said last; None: it has said nothing yet."""
+        if self._page != status:
+            self._page, self._page_since = status, now
+        if status is None:
+            return []
+        for_seconds = now - self._page_since
+        if status.is_done:
+            self._end("done", status.error or "the trainer is done")
+        elif status.ended and for_seconds >= REFUSED_SECONDS:
+            self._end("refused", status.error or "the trainer turned this host away")
+        elif status.connected:
+            self._told_not_let_in = False
+            if not self._was_let_in:
+                self._was_let_in = True
+                return [f"joined {self._address}"]
+        elif self._silent_since is None and for_seconds >= NOT_LET_IN_SECONDS and not self._told_not_let_in:
+            self._told_not_let_in = True
+            why = "" if status.error is None else f": {status.error}"
+            return [f"the trainer answers, its socket has not let this host in yet; trying again{why}"]
+        return []
+
+    def _answered(self, now: float) -> list[str]:
+        away = 0.0 if self._silent_since is None else now - self._silent_since
+        was_told, was_reached = self._told_away, self._reached
+        self._silent_since, self._told_away, self._reached = None, False, True
+        if was_reached and away >= REOPEN_SECONDS:
+            self._wants_reopening = True
+        if was_told:
+            # What the page has said while nobody could answer it is no refusal.
+            self._page_since = now
+        return [f"back after {away:.0f} s"] if was_told else []
+
+    def _end(self, outcome: Outcome, reason: str) -> None:
+        if self.outcome is None:
+            self.outcome, self.reason = outcome, reason

@@ -1,0 +1,38 @@
+"""What `attract train` says while nobody is there to play."""
+
+from collections.abc import Callable
+
+from attract.schema.api import RunView
+from attract.terminal import Display, duration
+
+STARTING_SECONDS = 30.0
+"""A browser of our own may take so long to start on a busy machine."""
+
+
+class WaitingForWorkers:
+    """Says once that a run waits for workers, by which link they come, and when they are there."""
+
+    def __init__(self, display: Display, join_link: Callable[[], str], *, has_own: bool) -> None:
+        """`join_link` makes a link when one is to be shown; `has_own`: a browser was started with the run."""
+        self._display = display
+        self._join_link = join_link
+        self._has_own = has_own
+        self._had_workers = False
+        self._waited: float | None = None
+
+    def tell(self, run: RunView, *, last_left_seconds: float | None) -> None:
+        """The run as it stands now; `last_left_seconds` of its fleet."""
+        self._had_workers = self._had_workers or last_left_seconds is not None
+        seconds = run.waiting_seconds
+        if seconds is None:
+            if self._waited is not None and run.state in ("starting", "running", "evaluating"):
+                self._display.say(f"workers are here after {duration(self._waited)}")
+            self._waited = None
+            return
+        if self._waited is None:
+            if self._has_own and not self._had_workers and seconds < STARTING_SECONDS:
+                return
+            ago = f"the last one left {seconds:.0f} s ago" if self._had_workers else "none has come yet"
+            link = self._join_link()
+            self._display.say(f"waiting for workers: {ago}\n  join: {link}\n  or: attract join '{link}'")
+        self._waited = seconds

@@ -1,0 +1,64 @@
+"""What `attract train` says while nobody plays."""
+
+from collections.abc import Mapping
+
+from typing_extensions import override
+
+from attract.commands.waiting import WaitingForWorkers
+from attract.schema.api import GameReport, RunState, RunView
+from attract.terminal import Display
+
+
+class Said(Display):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    @override
+    def updated(self, run: RunView, values: Mapping[str, float]) -> None: ...
+
+    @override
+    def refreshed(self, run: RunView) -> None: ...
+
+    @override
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+    @override
+    def reported(self, report: GameReport) -> None: ...
+
+
+def run(waiting_seconds: float | None, state: RunState = "running") -> RunView:
+    return RunView.model_construct(state=state, waiting_seconds=waiting_seconds)
+
+
+def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_they_are_back() -> None:
+    said, links = Said(), iter(["http://a/join.html#token=x"])
+    waiting = WaitingForWorkers(said, lambda: next(links), has_own=False)
+    waiting.tell(run(None), last_left_seconds=None)
+    for seconds in (5.2, 6.0, 90.0):
+        waiting.tell(run(seconds), last_left_seconds=seconds)
+    assert said.lines == [
+        "waiting for workers: the last one left 5 s ago\n"
+        "  join: http://a/join.html#token=x\n"
+        "  or: attract join 'http://a/join.html#token=x'"
+    ]
+    waiting.tell(run(None), last_left_seconds=None)
+    assert said.lines[1:] == ["workers are here after 1:30"]
+
+
+def test_scale_03_a_browser_of_its_own_has_time_to_start() -> None:
+    said = Said()
+    waiting = WaitingForWorkers(said, lambda: "link", has_own=True)
+    waiting.tell(run(12.0, "starting"), last_left_seconds=None)
+    assert said.lines == []
+    waiting.tell(run(30.1, "starting"), last_left_seconds=None)
+    assert said.lines[0].startswith("waiting for workers: none has come yet")
+
+
+def test_scale_03_a_run_that_is_over_waits_for_nobody() -> None:
+    said = Said()
+    waiting = WaitingForWorkers(said, lambda: "link", has_own=False)
+    waiting.tell(run(7.0), last_left_seconds=7.0)
+    waiting.tell(run(None, "finished"), last_left_seconds=None)
+    assert len(said.lines) == 1

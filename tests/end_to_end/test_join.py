@@ -1,0 +1,103 @@
+"""`attract join` in real Chromium: turned away with the reason, through a killed trainer, home in the end."""
+
+import json
+import secrets
+import threading
+import time
+from pathlib import Path
+
+from attract_command import AttractCommand, run_attract
+from free_port import free_port
+
+TOKEN = secrets.token_hex(32)
+
+
+class _Heard:
+    """What a command writes to stderr, line by line as it comes."""
+
+    def __init__(self, command: AttractCommand) -> None:
+        self.lines: list[str] = []
+        self._command = command
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._command.process.stderr is not None
+        self.lines.extend(line.rstrip() for line in self._command.process.stderr)
+
+    def close(self) -> None:
+        """Once the command has ended."""
+        self._thread.join()
+        for stream in (self._command.process.stdout, self._command.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def wait_for(self, words: str, seconds: float = 90) -> str:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = [line for line in list(self.lines) if words in line]
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise AssertionError(f"nothing with {words!r} within {seconds} s: {self.lines}")
+
+
+def _trainer(port: int, runs_dir: Path, *more: str) -> AttractCommand:
+    words = ("train", "cartpole", "--no-headless", "--no-check", "--port", str(port), "--workers", "1")
+    environment = {"ATTRACT_WORKER_TOKEN": TOKEN}
+    return AttractCommand(*words, "--run-id", "night", *more, runs_dir=runs_dir, environment=environment)
+
+
+def _updates(runs_dir: Path) -> int:
+    found = (runs_dir / "night" / "checkpoints").glob("[0-9]*/checkpoint.json")
+    return max((int(path.parent.name) for path in found), default=0)
+
+
+def _agent_steps(runs_dir: Path, version: int) -> int:
+    checkpoint = runs_dir / "night" / "checkpoints" / str(version) / "checkpoint.json"
+    return json.loads(checkpoint.read_text())["counters"]["agent_steps"]
+
+
+def _wait_for_updates(runs_dir: Path, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while _updates(runs_dir) < count:
+        assert time.monotonic() < deadline, f"not {count} updates within 120 s"
+        time.sleep(0.05)
+
+
+def test_scale_01_a_fleet_outlives_its_killed_trainer_and_goes_home_by_its_good_bye(tmp_path: Path) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    trainer = _trainer(port, tmp_path, "--resume=auto")
+    fleet = AttractCommand(
+        *("join", url, "--workers", "1", "--until-gone", "200"),
+        runs_dir=tmp_path,
+        environment={"ATTRACT_WORKER_TOKEN": TOKEN},
+    )
+    heard = _Heard(fleet)
+    try:
+        _wait_for_updates(tmp_path, 2)
+        # Defect 2: turned away by the trainer, it ends and says why.
+        wrong = run_attract("join", url, "--token", secrets.token_hex(32), runs_dir=tmp_path)
+        assert wrong.code == 2, wrong.stderr
+        assert "the token is missing, wrong or expired" in wrong.stderr
+        trainer.kill()
+        before = _updates(tmp_path)
+        assert "refused" in heard.wait_for("trainer away, waiting")
+        total = str(_agent_steps(tmp_path, before) + 60_000)
+        trainer = _trainer(port, tmp_path, "--resume=auto", "--total-steps", total)
+        heard.wait_for("back after")
+        outcome = trainer.wait(240)
+        assert outcome.code == 0, outcome.stdout + outcome.stderr
+        assert _updates(tmp_path) > before
+        assert fleet.process.wait(60) == 0, heard.lines
+        assert "leaving: the training is done" in heard.wait_for("leaving", 5)
+        # Started once more, as a container may be, there is nothing left to do.
+        again = _trainer(port, tmp_path, "--resume=auto", "--total-steps", total).wait(60)
+        assert (again.code, again.stderr) == (0, "run night has reached its end already\n")
+    finally:
+        trainer.kill()
+        if fleet.process.poll() is None:
+            fleet.process.terminate()
+            fleet.process.wait(30)
+        heard.close()
