@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from attract.collection import effects
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
+from attract.errors import ProtocolError
 from attract.schema.episodes import Episode
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Published, Ready, Train, Trained
@@ -53,8 +54,10 @@ class Peer:
     """What becomes of the blocks that it sends."""
     told: int = 0
     """Segments that it has sent."""
+    forged: list[Block] = field(default_factory=list[Block])
+    """Blocks that it told otherwise than they were played."""
     untrue: set[Key] = field(default_factory=set[Key])
-    """Segments of it that are not what was played."""
+    """Segments of those that were accepted."""
     left_out_after: int | None = None
     """Those that it had sent when it was left out."""
 
@@ -161,6 +164,11 @@ class Simulation:
         tier = "invited" if peer.is_guest else self._tier()
         hello = peer.worker.hello()
         self.do(self.core.connect_worker(peer.connection_id, hello, tier, self.now, peer.identity))
+
+    def left_out(self) -> set[str]:
+        """Identities that the fleet's table says get no leases, because of what they said."""
+        hosts = self.core.fleet_view(self.now).hosts
+        return {one.identity for host in hosts for one in host.workers if one.left_out is not None}
 
     def disconnect(self, peer: Peer) -> None:
         """Its socket breaks: what is under way on it is lost."""
@@ -391,13 +399,12 @@ class Simulation:
         self.after(seconds, finish)
 
     def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
-        """What a liar says instead; the segments that are not true are remembered."""
+        """What a liar says instead; the blocks that are not true are remembered."""
         told = lie(peer, said)
         truth = [one for one in said if isinstance(one, Block)]
         for block in told:
             if isinstance(block, Block) and block not in truth:
-                slots = _int32(block.slot_id.data)
-                peer.untrue |= {(block.lease_id, slot, block.segment_index) for slot in slots}
+                peer.forged.append(block)
         return told
 
     def _only_say(self, peer: Peer) -> None:
@@ -443,11 +450,21 @@ class Simulation:
                 if peer.connection_id != connection_id:
                     return
                 if isinstance(message, Block):
-                    self.block(connection_id, message)
+                    self._offer(peer, connection_id, message)
                 else:
                     self.do(self.core.receive(connection_id, message, self.now))
 
             self._in_order(connection_id, True, arrive)
+
+    def _offer(self, peer: Peer, connection_id: int, block: Block) -> None:
+        try:
+            self.block(connection_id, block)
+        except ProtocolError as error:
+            # As the gateway does: it counts against the identity, and the socket is closed.
+            assert peer.lie is not None, f"an honest worker was refused: {error}"
+            self.do(self.core.wrong_message(connection_id, error.reason, self.now))
+            self.disconnect(peer)
+            self.after(0.5, lambda: self.connect(peer))
 
     def block(self, connection_id: int, block: Block) -> effects.Verdict:
         """Offer and commit a block as the gateway does."""
@@ -475,6 +492,8 @@ class Simulation:
                     self.guest_rows.discard(row)
                 key = (block.lease_id, slot, block.segment_index)
                 self.row_key[row] = [(key, block.policy_version, step)]
+                if peer is not None and any(one is block for one in peer.forged):
+                    peer.untrue.add(key)
                 record = any(
                     lease.lease_id == block.lease_id and lease.purpose != "train" for _, lease in self.leases
                 )

@@ -243,7 +243,9 @@ def kill_during_an_update(device: torch.device, _sizes: Sizes) -> Iterator[Answe
     with tempfile.TemporaryDirectory() as folder:
         fleet = SignsFleet(Path(folder) / "store", num_slots=8, horizon=16, seed=1)
         # Long enough to be killed in.
-        begin = begin_for(fleet, Path(folder) / "run", device=device.type, ppo={"n_epochs": 20_000})
+        begin = begin_for(
+            fleet, Path(folder) / "run", device=device.type, ppo={"n_epochs": 1000, "num_minibatches": 16}
+        )
         with LearnerProcess() as learner:
             learner.send(begin)
             learner.receive()

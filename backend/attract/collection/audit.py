@@ -230,6 +230,21 @@ class Audit:
                 whole.append((instance, gathering))
         if whole:
             self._draw(identity, worker_id, whole, lesson, told, is_control=only is not None)
+        if held is not None:
+            self._looked_at(held)
+
+    def distrust(self, identity: str) -> None:
+        """It said what cannot be: its segments wait for their verdicts again, as those of a stranger."""
+        standing = self.standings.get(identity)
+        if standing is not None:
+            # What is being played again is from before, and speaks for it no more.
+            standing.valid = -standing.ordered
+
+    def drop(self, identity: str) -> None:
+        """It is left out: what waits of it never trains."""
+        for held in [one for one in self._held.values() if one.identity == identity]:
+            held.is_lost = True
+            self._release(held)
 
     def withheld(self, identity: str, worker_id: int) -> None:
         """A lease of it was closed with segments missing."""
@@ -256,7 +271,7 @@ class Audit:
         if accepted is None:
             return None
         held = Held(accepted, identity)
-        # One more than there are segments, until all of them are looked at.
+        # One more than there are segments, until `take` has looked at all of them.
         held.waiting = 1
         self._held[id(held)] = held
         self.num_held += len(accepted.rows)
@@ -303,8 +318,6 @@ class Audit:
                 standing.owed = min(standing.owed + 1, MOST_OWED)
             for held in gathering.held:
                 self._judged(held, is_good=not is_due)
-        for held in {id(one): one for _, gathering in whole for one in gathering.held}.values():
-            self._looked_at(held)
 
     def _follow(
         self, instance: int, gathering: Gathering, lesson: Lesson, told: dict[int, Episode]
@@ -449,9 +462,7 @@ class Audit:
         if standing.caught is None:
             standing.caught = what
             self.caught.append(Caught(identity, worker_id, what))
-        for held in [one for one in self._held.values() if one.identity == identity]:
-            held.is_lost = True
-            self._release(held)
+        self.drop(identity)
 
     def _finish(self, item: Item, outcome: Outcome, *, is_let_go: bool = False) -> None:
         standing = self.of(item.identity)

@@ -421,6 +421,8 @@ class CollectionCore:
         """A worker said what cannot be, and its socket is closed for it: that counts against its identity."""
         worker = self._state.fleet.of(connection_id)
         if isinstance(worker, Worker):
+            if self._state.described is not None:
+                self._state.described.audit.distrust(worker.identity)
             reason = self._state.conduct.wrong_message(worker.identity, now, what)
             leave_out(self._state, worker.identity, reason, now)
         return self._done(now)

@@ -67,6 +67,7 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
         acceptance = state.described.acceptance
         for pool in (acceptance.pool, acceptance.warmup):
             state.free_blocks(pool.drop_workers(ids))
+        state.described.audit.drop(identity)
     state.fleet.look_at_conduct(state.conduct, now)
     numbers = ", ".join(str(one) for one in sorted(ids)) or "none yet"
     state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")

@@ -38,7 +38,7 @@ class _Open:
         self.magnitude = np.zeros(num_slots)
         """Sums of the open episode's rewards, and of their absolute values."""
         self.steps = np.zeros(num_slots // num_agents, np.int64)
-        """Steps of the open episode."""
+        """Steps of the open episode, as far as they were seen."""
         self.is_known = np.zeros(num_slots // num_agents, np.bool_)
         """Whether all of the open episode was seen."""
 
@@ -77,18 +77,19 @@ class Plausibility:
         if not is_whole:
             # Of a game whose agents travel apart nothing is known; its next whole block begins anew.
             state.next_step[places] = first_step + self._horizon
-            state.is_known[places // agents] = False
+            state.is_known[places // agents], state.steps[places // agents] = False, 0
             return
         is_known = (state.is_known[games] & follows[::agents]) | (first_step[::agents] == 0)
-        carried = is_known & follows[::agents] & (first_step[::agents] > 0)
+        goes_on = follows[::agents] & (first_step[::agents] > 0)
+        carried = is_known & goes_on
         of_slots = np.repeat(carried, agents)
         told = block.episodes
         ends = _Ends(self._horizon, agents, block, games + lease.first_slot // agents)
         if agents == 1:
             _check_flags(ends, block, self._limits.ticks_per_step)
-        steps, open_steps = ends.lengths(np.where(carried, state.steps[games], 0))
+        steps, open_steps = ends.lengths(np.where(goes_on, state.steps[games], 0))
         self._check_lengths(told, ends, steps, is_known)
-        self._check_open(open_steps, ends, is_known)
+        self._check_open(open_steps)
         rewards = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
         sums, open_reward = ends.sums(rewards, np.where(of_slots, state.reward[places], 0.0))
         sizes, open_size = ends.sums(np.abs(rewards), np.where(of_slots, state.magnitude[places], 0.0))
@@ -142,15 +143,14 @@ class Plausibility:
             wrong = ends.is_finished & ((said > most) | (ends.is_at_limit & (said != most)))
             _refuse("length_steps", said, wrong, f"the time limit is {most} steps, for whoever reaches it")
 
-    def _check_open(self, open_steps: NDArray[np.int64], ends: "_Ends", is_known: NDArray[np.bool_]) -> None:
+    def _check_open(self, open_steps: NDArray[np.int64]) -> None:
+        # Where the beginning was not seen, the episode has these steps and more.
         most = self._limits.most_steps
         if most and len(open_steps) and int(open_steps.max()) > most:
-            wrong = (open_steps > most) & (is_known | ends.has_any)
-            if np.count_nonzero(wrong):
-                raise malformed(
-                    f"block.truncated: an episode of {int(open_steps[wrong][0])} steps goes on",
-                    fix=f"the time limit ends it after {most} steps",
-                )
+            raise malformed(
+                f"block.truncated: an episode of {int(open_steps.max())} steps goes on",
+                fix=f"the time limit ends it after {most} steps",
+            )
 
     def _check_returns(
         self,

@@ -23,11 +23,11 @@ def plan_lines(
     return [
         _summary_line(settings, description, game),
         *([_batch_line(settings, description, game)] if verbose else []),
-        *_room_lines(settings, description, game, verbose=verbose),
         *_policy_lines(settings, description, game),
         *(_minibatch_lines(settings, description, game) if verbose else []),
         *_schedule_lines(settings, verbose=verbose),
         *(_correction_lines(settings) if verbose else []),
+        *_room_lines(settings, description, game, verbose=verbose),
     ]
 
 

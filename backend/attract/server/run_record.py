@@ -57,6 +57,11 @@ def damage_named(run_id: str) -> Generator[None]:
     """
     try:
         yield
+    except ConfigurationError as error:
+        # Its own settings file, not what somebody asks for.
+        if error.setting is not None and Path(error.setting).name == "config.yaml":
+            raise DamagedRunError(run_id, error) from None
+        raise
     except AttractError:
         raise
     except Exception as error:

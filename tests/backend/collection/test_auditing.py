@@ -49,8 +49,9 @@ LONG = [(seed, schedule) for seed in range(20) for schedule in ("overlap", "sync
 def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int, schedule: str) -> None:
     lies = random.Random(seed).sample(KINDS, 3)
     simulation = fleet(seed, lies, num_honest=7, schedule=schedule)
-    simulation.run(60.0, until=lambda: len(simulation.caught) == 3 and len(simulation.updates) > 15)
-    assert sorted(one.identity.split(" ")[0] for one in simulation.caught) == sorted(
+    simulation.run(60.0, until=lambda: len(simulation.left_out()) == 3 and len(simulation.updates) > 15)
+    # Some lies are seen without a replay: the block cannot have happened, and its socket is closed.
+    assert sorted(one.split(" ")[0] for one in simulation.left_out()) == sorted(
         one.split(" ")[0] for one in lies
     ), [one.what for one in simulation.caught]
     assert len(simulation.updates) > 15
@@ -59,6 +60,8 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
         standing = simulation.core.audit_standing(peer.identity)
         if peer.lie is not None:
             assert not trained & peer.untrue, f"{peer.identity}: of a new guest nothing untrue is trained"
+            if standing.caught is None:
+                continue
             true = (peer.left_out_after or 0) - len({key for key in peer.untrue if key not in trained})
             assert standing.judged <= 10 + max(0, true), peer.identity
         elif peer.is_guest:

@@ -275,13 +275,13 @@ def test_scale_05_more_browsers_than_expected_mean_more_steps(
 
 @cache
 def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
-    """Updates of seven minutes of three honest workers and, unless `lies` is empty, one that only talks."""
+    """Updates of fifteen minutes of three honest workers and, unless `lies` is empty, one that only talks."""
     config = small_config(schedule=schedule, num_workers=3 + bool(lies), instances_per_worker=2)
     simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(4.0,), local=local)
     simulation.start()
     if lies:
         simulation.peers[0].lies = lies
-    simulation.run(400.0)
+    simulation.run(900.0)
     return len(simulation.updates)
 
 

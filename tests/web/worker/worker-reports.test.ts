@@ -20,7 +20,9 @@ test("a hang is told with lease, step, slots and seed, and that it has no stack"
     seed: { low: 1, high: 2 },
   });
   expect(report.text).toContain("after step 17 of lease 4");
-  expect(report.text).toContain("one of the slots 3 to 4, 8, or has used up the memory; a hang leaves no stack");
+  expect(report.text).toContain(
+    "one of the slots 3 to 4, 8, or has used up the memory; a hang leaves no stack",
+  );
   expect(hangReport({ ...watched, instanceIds: [6] }, 5).slot_id).toBe(6);
   expect(hangReport({ ...watched, turn: 8 }, 5)).toMatchObject({ slot_id: 8, instance_id: 8 });
 });
