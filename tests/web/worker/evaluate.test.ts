@@ -157,7 +157,7 @@ describe("an evaluation", () => {
     await evaluate(evaluation(2), [new FakePolicy(4)], options);
     expect(steps).toEqual([1, 2, 3]);
     steps.length = 0;
-    await evaluate(evaluation(MAX_EVALUATION_GAMES + 1), [new FakePolicy(4)], options);
+    await evaluate(evaluation(MAX_EVALUATION_GAMES + 1), [new FakePolicy(MAX_EVALUATION_GAMES)], options);
     expect(steps).toEqual([1, 2, 3, 4, 5, 6]);
   });
 });
