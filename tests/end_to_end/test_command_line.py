@@ -37,7 +37,8 @@ def test_parameters_that_the_game_does_not_have_are_wrong_use_and_leave_no_run(t
     assert "error: parameters.sise: " in outcome.stderr and "did you mean 'size'?" in outcome.stderr
     assert (outcome.json["state"], outcome.json["export"]) == ("failed", None)
     assert "sise" in outcome.json["error"]
-    assert [path.name for path in tmp_path.iterdir()] == []
+    # Who asked for it is on record.
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
 def test_a_refused_device_starts_nothing(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def _start(service: dict[str, Any], port: int, runs_dir: Path, *more: str) -> At
     environment = {name: _local(str(value), port) for name, value in service["environment"].items()}
     environment["ATTRACT_RUNS_DIR"] = str(runs_dir)
     (secret := runs_dir / "worker-token").write_text(TOKEN)
+    secret.chmod(0o600)
     assert environment["ATTRACT_WORKER_TOKEN_FILE"] == "/run/secrets/worker_token"
     environment["ATTRACT_WORKER_TOKEN_FILE"] = str(secret)
     return AttractCommand(

@@ -2,7 +2,9 @@
 
 import json
 import re
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -46,17 +48,20 @@ async def check_game(order: CheckOrder, server: ServerSettings) -> int:
         if event.get("event") in ("page_error", "failed"):
             _say(console, f"browser: {event.get('text')}")
 
-    async with running_gateway(server, port_is_fixed=False) as gateway:
-        url = join_url(gateway.url, gateway.guard.issue("worker"), 1)
-        host = await HostProcess.start(url, on_event)
-        try:
-            view = await gateway.service.check_game(
-                order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS
-            )
-        except GameError as error:
-            view = _not_loaded(order.game, error)
-        finally:
-            await host.stop()
+    # A check leaves nothing behind, not even who asked for it.
+    with tempfile.TemporaryDirectory() as folder:
+        server = server.model_copy(update={"runs_dir": Path(folder)})
+        async with running_gateway(server, port_is_fixed=False) as gateway:
+            url = join_url(gateway.url, gateway.guard.issue("worker"), 1)
+            host = await HostProcess.start(url, on_event)
+            try:
+                view = await gateway.service.check_game(
+                    order.game, budget_seconds=BUDGET_SECONDS, wait_seconds=HOST_SECONDS
+                )
+            except GameError as error:
+                view = _not_loaded(order.game, error)
+            finally:
+                await host.stop()
     for line in check_lines(view):
         _say(console, line)
     if order.json_output:
