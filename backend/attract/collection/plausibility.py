@@ -39,6 +39,8 @@ class _Open:
         """Sums of the open episode's rewards, and of their absolute values."""
         self.steps = np.zeros(num_slots // num_agents, np.int64)
         """Steps of the open episode, as far as they were seen."""
+        self.next_episode = np.zeros(num_slots // num_agents, np.int64)
+        """The number after that of the last episode that was told."""
         self.is_known = np.zeros(num_slots // num_agents, np.bool_)
         """Whether all of the open episode was seen."""
 
@@ -90,6 +92,8 @@ class Plausibility:
         steps, open_steps = ends.lengths(np.where(goes_on, state.steps[games], 0))
         self._check_lengths(told, ends, steps, is_known)
         self._check_open(open_steps)
+        episode = np.array(told.episode, np.int64)
+        _check_numbers(episode, ends.game, state.next_episode[games])
         rewards = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
         sums, open_reward = ends.sums(rewards, np.where(of_slots, state.reward[places], 0.0))
         sizes, open_size = ends.sums(np.abs(rewards), np.where(of_slots, state.magnitude[places], 0.0))
@@ -97,6 +101,7 @@ class Plausibility:
         state.next_step[places] = first_step + self._horizon
         state.reward[places], state.magnitude[places] = open_reward, open_size
         state.steps[games], state.is_known[games] = open_steps, is_known | ends.has_any
+        np.maximum.at(state.next_episode, games[ends.game], episode + 1)
 
     def forget(self, worker_id: int) -> None:
         """A block that was taken in is withdrawn: where its worker's games stand is not known any more."""
@@ -257,6 +262,18 @@ class _Ends:
         is_open = pieces[last]
         is_open[slot[np.repeat(step, agents) == horizon - 1]] = 0.0
         return told, is_open
+
+
+def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: NDArray[np.int64]) -> None:
+    """What was played once is not told again: a game's episodes have ever higher numbers."""
+    if not len(episode):
+        return
+    pairs = np.stack((game, episode))
+    _refuse("episode", episode, episode < first[game], "a game's episodes are counted through (rule C5)")
+    if np.unique(pairs, axis=1).shape[1] < len(episode):
+        raise malformed(
+            "block.episodes.episode: one twice", fix="a game's episodes are counted through (rule C5)"
+        )
 
 
 def _check_flags(ends: _Ends, block: Block, ticks_per_step: int) -> None:

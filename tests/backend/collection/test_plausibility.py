@@ -106,6 +106,7 @@ LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
         told(instance_id=lambda a: [a[0] for _ in a], step=lambda a: [a[0] for _ in a]),
         "episodes.step",
     ),
+    "an old episode again": (told(episode=lambda a: [0 for _ in a]), "episodes.episode"),
     "first_step shifted": (of("first_step", lambda a: a + 7), "first_step"),
     "first_step back": (of("first_step", lambda a: a - HORIZON), "first_step"),
     "half a step": (of("executed_ticks", lambda a: a - 1), "executed_ticks"),
