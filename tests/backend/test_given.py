@@ -30,7 +30,7 @@ def test_later_layers_win_and_what_lies_beneath_is_left_to_the_run() -> None:
     file = from_values({"seed": 1, "ppo": {"gamma": 0.6, "n_epochs": 2}}, "a.yaml")
     variables = from_variables({"ATTRACT_PPO_GAMMA": "0.7", "ATTRACT_SEED": "3"})
     flags = from_flags({"ppo": {"gamma": "0.8"}})
-    aliases = from_aliases(workers=4, instances=None)
+    aliases = from_aliases(workers=4, instances=None, max_workers=None)
     assert join_layers(beneath, file, variables, flags, aliases) == {
         "seed": 3,
         "ppo": {"gamma": 0.8, "n_epochs": 2},
@@ -47,8 +47,8 @@ def test_the_same_mistake_is_named_as_it_was_written() -> None:
     assert refused(beneath=from_values(given, "x.train.yaml")) == f"ppo.gamma in x.train.yaml: {rest}"
     fine = from_values({"ppo": {"gamma": 0.5}}, "a.yaml")
     assert refused(fine, from_flags({"ppo": {"gamma": "1.5"}})) == f"--ppo.gamma: {rest}"
-    assert refused(from_aliases(workers=0, instances=None)).startswith("--workers: ")
-    assert refused(from_aliases(workers=None, instances=0)).startswith("--instances: ")
+    assert refused(from_aliases(workers=0, instances=None, max_workers=None)).startswith("--workers: ")
+    assert refused(from_aliases(workers=None, instances=0, max_workers=None)).startswith("--instances: ")
 
 
 def test_settings_from_two_places_that_do_not_fit_are_each_named_where_they_stand() -> None:

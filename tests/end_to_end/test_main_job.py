@@ -44,7 +44,7 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
     assert set(result) == {
         "run_id", "agent_steps", "updates", "policy_version", "wall_seconds",
         "steps_per_second", "episode_return_mean", "goal_reached", "export", "state", "error",
-        "findings", "check",
+        "findings", "check", "waited_seconds",
     }  # fmt: skip
     assert result["run_id"] == "cartpole-1"
     assert result["updates"] == result["policy_version"]

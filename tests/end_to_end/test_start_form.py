@@ -29,7 +29,7 @@ class Sized {
   draw(context, width, height) {
     context.clearRect(0, 0, width, height);
     context.fillRect(0, 0, width / 2, height);
-    context.canvas.dataset.size = this.size;
+    context.fillRect(width / 2, 0, width / 2, (height * this.size) / 10);
   }
 }
 export default defineGame({
@@ -37,8 +37,17 @@ export default defineGame({
   parameters: { size: { default: 3, low: 1, high: 9 } }, create: () => new Sized(),
 });
 """
-MIDDLE_LEFT = """(canvas) =>
-  [...canvas.getContext("2d").getImageData(canvas.width / 4, canvas.height / 2, 1, 1).data]"""
+PIXELS = """(canvas) => {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d", { willReadFrequently: true });
+  context.drawImage(canvas, 0, 0);
+  const column = (x) => context.getImageData(x, 0, 1, canvas.height).data;
+  const right = column(canvas.width * 0.75).filter((_, i) => i % 4 === 3 && _ > 127).length;
+  const middle = 4 * Math.floor(canvas.height / 2);
+  const left = [...column(canvas.width / 4)].slice(middle, middle + 4);
+  return { left, size: Math.round((10 * right) / canvas.height) };
+}"""
+"""What a game's canvas shows: its colour, and how high it has drawn the right half."""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".field[data-path]")].map((field) =>
   [field.dataset.path, field.querySelector("input, select").value]))"""
 
@@ -53,11 +62,20 @@ def address(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
+def shows(selector: str, size: int) -> str:
+    """A condition of the page: that canvas is there, and shows a game of that size."""
+    return f"""() => {{
+      const canvas = document.querySelector({json.dumps(selector)});
+      return canvas !== null && canvas.width > 0 && ({PIXELS})(canvas).size === {size};
+    }}"""
+
+
 async def call(page: Page, path: str, body: Any = None) -> Any:
     """What the server answers to the page itself."""
     return await page.evaluate(
         """async ([path, body]) => {
-          const headers = { "content-type": "application/json" };
+          const key = localStorage.getItem(`attract key ${new URL(".", document.baseURI).pathname}`);
+          const headers = { "content-type": "application/json", "x-attract-key": key };
           const init = body === null ? {} : { method: "POST", headers, body: JSON.stringify(body) };
           return (await fetch(path, init)).json();
         }""",
@@ -179,8 +197,8 @@ async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(ad
         card = page.locator(".game-card").first
         await expect(card).to_contain_text("Sized")
         # Drawn without a colour of its own it is light on the dark stage.
-        await wait_until(page, "() => document.querySelector('.game-card canvas').dataset.size === '3'")
-        red, green, blue, alpha = await card.locator("canvas").evaluate(MIDDLE_LEFT)
+        await wait_until(page, shows(".game-card canvas", 3))
+        red, green, blue, alpha = (await card.locator("canvas").evaluate(PIXELS))["left"]
         assert min(red, green, blue, alpha) > 200
 
         form = page.get_by_role("form", name="Train Sized")
@@ -189,7 +207,6 @@ async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(ad
         await form.get_by_label("Parameters", exact=True).fill(json.dumps({"size": {"constant": SIZE}}))
         await form.get_by_role("button", name="Start training").click()
         await page.wait_for_url(re.compile(r"#/runs/"))
-        size = f"() => document.querySelector('[data-testid=STAGE] canvas')?.dataset.size === '{SIZE}'"
-        await wait_until(page, size.replace("STAGE", "watch"))
+        await wait_until(page, shows("[data-testid=watch] canvas", SIZE))
         await page.get_by_role("button", name="Play yourself").click()
-        await wait_until(page, size.replace("STAGE", "play"))
+        await wait_until(page, shows("[data-testid=play] canvas", SIZE))

@@ -71,9 +71,9 @@ def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     assert [line.split(":")[0] for line in told] == [
         "training",
         "batch",
-        "room for up to 8 workers",
         "minibatches",
         "schedules",
+        "room for up to 8 workers",
     ]
 
 

@@ -129,7 +129,11 @@ def test_a_closed_socket_ends_a_learner_in_the_middle_of_a_long_update(
 ):
     learner, pid = learner_of(zygote)
     with learner:
-        learner.send(begin_for(fleet, tmp_path / "run", ppo={"n_epochs": 1_000_000, "target_kl": None}))
+        learner.send(
+            begin_for(
+                fleet, tmp_path / "run", ppo={"n_epochs": 1000, "num_minibatches": 64, "target_kl": None}
+            )
+        )
         learner.receive()
         learner.send(Warmup(rows=fleet.play(None, 0)))
         first = learner.receive()
