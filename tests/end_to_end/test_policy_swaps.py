@@ -34,7 +34,7 @@ async def _start_publisher() -> LearnerLink:
 
 async def test_swapped_out_policies_are_given_back(tmp_path: Path) -> None:
     token = secrets.token_hex(32)
-    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
+    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token, worker_tier="local")
     browser: list[tuple[int, int]] = []
     server: list[tuple[int, int]] = []
     async with running_gateway(settings, port_is_fixed=False, start_learner=_start_publisher) as gateway:

@@ -116,7 +116,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
     point: str, inference: str, tmp_path: Path
 ) -> None:
     token = secrets.token_hex(32)
-    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token)
+    settings = ServerSettings(port=0, runs_dir=tmp_path, worker_token=token, worker_tier="local")
     victim = Victim(point, seed=CASES.index((point, inference)))
     async with running_gateway(settings, port_is_fixed=False) as gateway:
         port = int(gateway.url.rpartition(":")[2])
