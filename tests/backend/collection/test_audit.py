@@ -20,6 +20,11 @@ def first_block() -> Block:
     return next(one for one in said if isinstance(one, Block))
 
 
+def elsewhere(block: Block) -> Block:
+    """The same in games of another worker."""
+    return block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))})
+
+
 def accepted(block: Block) -> AcceptedBlock:
     numbers = np.arange(block.slot_id.shape[0])
     return AcceptedBlock(numbers, numbers, numbers, 1, 0, 0, False, 12, Episodes(EpisodeColumns(), 1))
@@ -35,7 +40,7 @@ def column(block: Block, item: Item, lease_id: int, index: int) -> Block:
     slots = np.frombuffer(block.slot_id.data, "<i4")
     at = int(np.flatnonzero(slots == item.order.instance_id)[0])
 
-    def cut(tensor, axis):  # noqa: ANN001, ANN202
+    def cut(tensor, axis):
         kinds = {"float32": "<f4", "int32": "<i4", "uint8": "u1", "uint16": "<u2"}
         array = np.frombuffer(tensor.data, kinds[tensor.dtype]).reshape(tensor.shape)
         return from_numpy(np.take(array, [at], axis))
@@ -80,7 +85,7 @@ def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught
     block = first_block()
     for told, is_caught in ((block, False), (forged(block, 100), True)):
         audit = auditing()
-        with_controls(audit, block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))}))
+        with_controls(audit, elsewhere(block))
         audit.take(GUEST, 0, told, accepted(told), Lesson())
         assert not audit.passed, "it waits"
         for _ in range(3):
@@ -99,7 +104,7 @@ def test_C10_without_a_control_nobody_is_accused() -> None:
         replay(audit, [block])
     assert not audit.caught
     assert not audit.passed
-    with_controls(audit, block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))}))
+    with_controls(audit, elsewhere(block))
     assert [one.identity for one in audit.caught] == [GUEST]
 
 
