@@ -74,7 +74,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     assert audit.off is None
     assert len(caught) == 1, audit.standings
     assert "reward of agent 0" in audit.standings[caught[0]].caught
-    assert by_token[caught[0]].caught
+    assert by_token[caught[0]].benched
     (other,) = set(by_token) - set(caught)
     assert audit.standings[other].valid >= 10
     assert first_versions[other] >= 1
