@@ -151,6 +151,8 @@ class Audit:
         self.num_held = 0
         """Segments that wait for a verdict."""
         self.num_replayed = 0
+        self.is_missed = False
+        """Whether it was said that nobody can play anything again."""
         self.is_able = False
         """Whether there is anybody who can play something again; set by the core."""
         self.waiting: deque[Item] = deque()

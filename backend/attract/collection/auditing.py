@@ -59,11 +59,11 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
     if audit.off is not None or not state.fleet.has_guests:
         return
     able = [one for one in state.fleet.connected() if one.tier == "local"]
-    if audit.is_able != bool(able):
-        audit.is_able = bool(able)
-        if not able:
-            state.note("audit", "what guests play is not audited while no host of the admin's own is here")
-            audit.give_up()
+    if not able and (audit.is_able or (audit.standings and not audit.is_missed)):
+        state.note("audit", "what guests play is not audited while no host of the admin's own is here")
+        audit.is_missed = True
+        audit.give_up()
+    audit.is_able = bool(able)
     settle(state, described, now)
     for worker in sorted(able, key=lambda one: (len(one.leases), one.worker_id)):
         if not audit.waiting:

@@ -70,3 +70,11 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
         elif peer.is_guest:
             assert trained_of(simulation, peer), f"{peer.identity} was honest for nothing"
             assert standing.caught is None
+
+
+def test_C10_a_fleet_of_guests_alone_says_once_that_nothing_is_audited() -> None:
+    simulation = Simulation(small_config(num_workers=2), seed=3, segment_seconds=(0.2,), local=False)
+    simulation.start()
+    simulation.run(60.0, until=lambda: len(simulation.updates) > 3)
+    said = [note.text for note in simulation.notes if note.kind == "audit"]
+    assert said == ["what guests play is not audited while no host of the admin's own is here"]
