@@ -5,6 +5,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMPS := .make
 TORCH := 2.13.0
+# That run tests side by side, a file each: most tests wait as long as they compute.
+PROCESSES ?= 2
 RUN := $(BIN)/python -m attract
 
 .PHONY: setup demo serve build test soak check format mutants planted gpu-check clean
@@ -24,7 +26,8 @@ build: $(STAMPS)/node
 
 test: setup
 	npx vitest run
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not soak and not alone"
+	$(BIN)/python -m pytest -m alone
 
 # The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
 soak: setup

@@ -8,15 +8,14 @@ from typing import Annotated, Any, Literal
 import cyclopts
 from cyclopts import App, Parameter
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from attract import __version__
 from attract.commands.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
 from attract.commands.interrupt import Terminated
 from attract.commands.output import CommandConsole, silence
-from attract.errors import AttractError
-from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, SettingFlags, mistake
+from attract.errors import AttractError, ConfigurationError
+from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, ServerFlags, SettingFlags, mistake
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
 from attract.settings import ServerSettings
 from attract.variables import PREFIX, unread_variables
@@ -38,7 +37,7 @@ WRITTEN_SO = {"--resume=auto": "--resume-auto"}
 
 @app.command
 def train(
-    game: str,
+    game: str | None = None,
     /,
     *,
     run_id: Annotated[str | None, Parameter(group=RUN)] = None,
@@ -51,18 +50,12 @@ def train(
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     port: Annotated[int | None, Parameter(group=SERVER)] = None,
-    lan: Annotated[bool, Parameter(negative=(), group=SERVER)] = False,
-    log_format: Annotated[Literal["text", "json"] | None, Parameter(group=SERVER)] = None,
-    log_level: Annotated[Literal["debug", "info", "warning", "error"] | None, Parameter(group=SERVER)] = None,
-    worker_tier: Annotated[Literal["local", "invited"] | None, Parameter(group=SERVER)] = None,
-    behind_proxy: Annotated[str | None, Parameter(group=SERVER)] = None,
-    tls_cert: Annotated[Path | None, Parameter(group=SERVER)] = None,
-    tls_key: Annotated[Path | None, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
     workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     max_workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
     instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
+    server_flags: Annotated[ServerFlags, Parameter(group=SERVER)] = ServerFlags(),  # noqa: B008 - none given
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
     """Train an agent on GAME: a bundled name (cartpole, memory, ...) or a path to a .js or .ts module.
@@ -73,7 +66,7 @@ def train(
     Parameters
     ----------
     game
-        Bundled name or path to a game module.
+        Bundled name or path to a game module; a run that is resumed knows its own.
     run_id
         Name of the run's folder; by default game, time and four random digits.
     resume
@@ -96,21 +89,6 @@ def train(
         Say at the start how an update is made too.
     port
         Port of the dashboard; by default 8000, or a free one when that is busy.
-    lan
-        Listen on the local network too, for devices with a join link.
-    log_format
-        Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
-    log_level
-        The least that is logged; by default info in the run's files, and on stderr warnings alone.
-    worker_tier
-        What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
-        stranger's, or `local`, where you alone run all its machines.
-    behind_proxy
-        Address or network of the proxy before the server, with commas: its forwarded headers are believed.
-    tls_cert
-        Certificate chain in PEM: the server speaks TLS, and may be reached from the network.
-    tls_key
-        The certificate's key in PEM.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
@@ -121,26 +99,20 @@ def train(
         Copies of the game per worker (the same as --collection.instances-per-worker).
     """
     from attract.commands.gateway import run_async
-    from attract.commands.resuming import finished_code, goes_on
+    from attract.commands.resuming import finished_code, game_of, goes_on
     from attract.commands.train import TrainOrder, settings_beneath, train_game
     from attract.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
-    own_game = Path(game).suffix != ""
-    game = str(Path(game).resolve()) if own_game else game
-    server = _server_settings(
-        port=port,
-        lan=lan or None,
-        log_format=log_format,
-        log_level=log_level,
-        worker_tier=worker_tier,
-        behind_proxy=_split(behind_proxy),
-        tls_cert=tls_cert,
-        tls_key=tls_key,
-        runs_dir=runs_dir,
-        project_dir=Path(game).parent if own_game else None,
-    )
+    server = _server_settings(port=port, runs_dir=runs_dir, **server_flags.given())
     if resume_auto:
         resume = goes_on(server.runs_dir, run_id)
+    if game is None and resume:
+        game = game_of(server.runs_dir, run_id)
+    if game is None:
+        raise ConfigurationError("GAME is missing; attract train --help shows all")
+    if Path(game).suffix != "":
+        game = str(Path(game).resolve())
+        server = server.model_copy(update={"project_dir": Path(game).parent})
     given = join_layers(
         settings_beneath(game, server, resumed=run_id if resume else None),
         from_file(config),
@@ -201,15 +173,9 @@ def serve(
     *,
     host: str | None = None,
     port: int | None = None,
-    lan: Annotated[bool, Parameter(negative=())] = False,
-    log_format: Literal["text", "json"] | None = None,
-    log_level: Literal["debug", "info", "warning", "error"] | None = None,
-    worker_tier: Literal["local", "invited"] | None = None,
-    behind_proxy: str | None = None,
-    tls_cert: Path | None = None,
-    tls_key: Path | None = None,
     runs_dir: Path | None = None,
     project_dir: Path | None = None,
+    server_flags: ServerFlags = ServerFlags(),  # noqa: B008 - none given
 ) -> int:
     """Serve the dashboard: choose a game, train, watch, play.
 
@@ -219,21 +185,6 @@ def serve(
         Address to listen on; by default $ATTRACT_HOST or 127.0.0.1.
     port
         Port to listen on; by default $ATTRACT_PORT or 8000. A busy one is refused.
-    lan
-        Listen on the local network too, for devices with a join link.
-    log_format
-        Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form.
-    log_level
-        The least that is logged; by default info in the run's files, and on stderr warnings alone.
-    worker_tier
-        What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
-        stranger's, or `local`, where you alone run all its machines.
-    behind_proxy
-        Address or network of the proxy before the server, with commas: its forwarded headers are believed.
-    tls_cert
-        Certificate chain in PEM: the server speaks TLS, and may be reached from the network.
-    tls_key
-        The certificate's key in PEM.
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     project_dir
@@ -245,15 +196,9 @@ def serve(
     server = _server_settings(
         host=host,
         port=port,
-        lan=lan or None,
-        log_format=log_format,
-        log_level=log_level,
-        worker_tier=worker_tier,
-        behind_proxy=_split(behind_proxy),
-        tls_cert=tls_cert,
-        tls_key=tls_key,
         runs_dir=runs_dir,
         project_dir=project_dir,
+        **server_flags.given(),
     )
     return run_async(serve_dashboard(server))
 
@@ -505,18 +450,10 @@ def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None
 @app.command
 def doctor() -> int:
     """Report what this machine has and lacks, with the command that mends it."""
-    from attract.doctor import examine
+    from attract.doctor import examine, table_of
 
     findings = examine()
-    table = Table(box=None, show_header=False, padding=(0, 2))
-    for finding in findings:
-        mark = (
-            "[green]ok[/]" if finding.ok else ("[red]missing[/]" if finding.required else "[yellow]look[/]")
-        )
-        table.add_row(mark, finding.name, finding.detail)
-        if not finding.ok and finding.fix:
-            table.add_row("", "", f"[bold]{finding.fix}[/]")
-    CommandConsole().print(table)
+    CommandConsole().print(table_of(findings))
     return 0 if all(finding.ok or not finding.required for finding in findings) else 1
 
 
@@ -548,17 +485,14 @@ def main() -> None:
 
 def _flags() -> dict[str, str]:
     """Flags of all commands by the variable that somebody might take for theirs."""
-    commands = [app[name] for name in app if not name.startswith("-")]
-    names = [
-        name for one in commands for argument in one.assemble_argument_collection() for name in argument.names
-    ]
-    return {
-        PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names if name.startswith("--")
-    }
-
-
-def _split(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+    arguments = (
+        argument
+        for command in app
+        if not command.startswith("-")
+        for argument in app[command].assemble_argument_collection()
+    )
+    names = (name for argument in arguments for name in argument.names if name.startswith("--"))
+    return {PREFIX + name.strip("-").upper().replace("-", "_"): name for name in names}
 
 
 def _server_settings(**given: Any) -> ServerSettings:

@@ -7,8 +7,11 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from rich.table import Table
 
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.cores import usable_cores
@@ -45,6 +48,17 @@ def examine() -> list[Finding]:
         _shared_memory(),
         _runs_folder(),
     ]
+
+
+def table_of(findings: Iterable[Finding]) -> Table:
+    """What a terminal shows: a row for each finding, and one for what mends it."""
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for finding in findings:
+        missing = "[red]missing[/]" if finding.required else "[yellow]look[/]"
+        table.add_row("[green]ok[/]" if finding.ok else missing, finding.name, finding.detail)
+        if not finding.ok and finding.fix:
+            table.add_row("", "", f"[bold]{finding.fix}[/]")
+    return table
 
 
 def _system() -> Finding:

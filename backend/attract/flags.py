@@ -1,5 +1,7 @@
 """How run settings become flags of `attract train`, in groups, and how a mistake in a flag is told."""
 
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 
 from cyclopts import CoercionError, CycloptsError, Group, MissingArgumentError, Parameter
@@ -75,6 +77,32 @@ RunFlags = Annotated[
     PlainValidator(lambda values: GivenFlags(cast("dict[str, Any]", values))),
 ]
 """A parameter that takes every setting as a flag; `GivenFlags` arrive, or the default without any."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ServerFlags:
+    """How the server is reached and what it logs: the flags that every command takes which serves others."""
+
+    lan: Annotated[bool, Parameter(negative=())] = False
+    """Listen on the local network too, for devices with a join link."""
+    log_format: Literal["text", "json"] | None = None
+    """Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form."""
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    """The least that is logged; by default info in the run's files, and on stderr warnings alone."""
+    worker_tier: Literal["local", "invited"] | None = None
+    """What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
+    stranger's, or `local`, where you alone run all its machines."""
+    behind_proxy: str | None = None
+    """Address or network of the proxy before the server, with commas: its forwarded headers are believed."""
+    tls_cert: Path | None = None
+    """Certificate chain in PEM: the server speaks TLS, and may be reached from the network."""
+    tls_key: Path | None = None
+    """The certificate's key in PEM."""
+
+    def given(self) -> dict[str, Any]:
+        """Those that were given, as `ServerSettings` calls them; the environment decides on the others."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, False)}
 
 
 def mistake(error: CycloptsError) -> Text:

@@ -117,7 +117,7 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     ),
     "callbacks.checkpoint": (
         "Versions kept for good",
-        'For example {"every_steps": 1000000}. Empty: only the newest, the best and every hundredth.',
+        'For example {"every_steps": 1000000}. Empty: only the newest, the best and at most 100 between.',
     ),
     "federated": ("Averaging between trainers", None),
 }

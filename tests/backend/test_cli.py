@@ -8,6 +8,7 @@ import pytest
 from attract import cli
 from attract.commands import serve, train
 from attract.commands.train import TrainOrder
+from attract.runs.directory import RunDirectory
 from attract.settings import SERVER_VARIABLES, ServerSettings
 from attract.variables import SETTING_VARIABLES
 
@@ -149,7 +150,54 @@ def test_a_game_s_own_file_is_named_where_it_does_not_fit_a_flag(
     assert trained == []
 
 
+def test_a_resumed_run_knows_its_game(
+    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ATTRACT_RUNS_DIR", str(tmp_path))
+    (tmp_path / "walk.ts").write_text("export default 1;")
+    for run_id, game in (("bundled", "snake"), ("own", str(tmp_path / "walk.ts"))):
+        directory = RunDirectory.create(tmp_path, run_id)
+        directory.write_config(game, {})
+        (directory.checkpoints / "3").mkdir()
+        directory.mark("latest", 3)
+        directory.close()
+    assert main(monkeypatch, "train", "--resume", "--run-id", "bundled") == 0
+    assert main(monkeypatch, "train", "--resume", "--run-id", "own", "--seed", "8") == 0
+    orders = [(order.game, order.settings, order.resume) for order, _ in trained]
+    assert orders == [
+        ("snake", {}, True),
+        (str(tmp_path / "walk.ts"), {"seed": 8}, True),
+    ]
+
+
+def test_flags_of_the_server_reach_it_from_both_commands(
+    served: list[ServerSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTRACT_LAN", "1")
+    monkeypatch.setenv("ATTRACT_WORKER_TIER", "local")
+    run("serve")
+    run("serve", "--worker-tier", "invited", "--behind-proxy", "10.0.0.1, 10.1.0.0/16")
+    plain, told = served
+    assert (plain.lan, plain.worker_tier, plain.behind_proxy) == (True, "local", ())
+    assert (told.lan, told.worker_tier, told.behind_proxy) == (True, "invited", ("10.0.0.1", "10.1.0.0/16"))
+    help_of = {
+        command: {
+            argument.names: argument.parameter.help
+            for argument in cli.app[command].assemble_argument_collection(parse_docstring=True)
+        }
+        for command in ("serve", "train")
+    }
+    assert (
+        help_of["serve"][("--tls-key",)]
+        == help_of["train"][("--tls-key",)]
+        == "The certificate's key in PEM."
+    )
+
+
 WRONG = [
+    ("train", "GAME is missing; attract train --help shows all"),
+    ("train --resume", "which run?"),
+    ("train --resume --run-id gone", "there is no run gone in "),
     ("train cartpole --seed -1", "--seed: must be a whole number, at least 0 (got -1)"),
     ("train cartpole --ppo.gamma 1.5", "--ppo.gamma: must be a number from 0 to 1 (got 1.5)"),
     ("train cartpole --preset nonsense", "--preset: must be default, "),

@@ -35,7 +35,6 @@ MISTAKES = [
     ("serve --port x", "--port: must be a whole number (got 'x')"),
     ("results --scale x", "--scale: must be a number (got 'x')"),
     ("bench --device gpu", "--device: must be cpu or cuda (got 'gpu')"),
-    ("train", "GAME is missing; attract train --help shows all"),
     ("export x", "--out is missing; attract export --help shows all"),
     ("train cartpole --ppo.gama 1", "Did you mean --ppo.gamma?"),
     (

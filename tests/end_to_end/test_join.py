@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from attract_command import AttractCommand, run_attract
+from attract_command import AttractCommand
 from free_port import free_port
 
 TOKEN = secrets.token_hex(32)
@@ -76,15 +76,17 @@ def test_scale_01_a_fleet_outlives_its_killed_trainer_and_goes_home_by_its_good_
     )
     heard = _Heard(fleet)
     try:
+        _wait_for_updates(tmp_path, 1)
+        stranger = AttractCommand("join", url, "--token", secrets.token_hex(32), runs_dir=tmp_path)
         _wait_for_updates(tmp_path, 2)
         # Defect 2: turned away by the trainer, it ends and says why.
-        wrong = run_attract("join", url, "--token", secrets.token_hex(32), runs_dir=tmp_path)
+        wrong = stranger.wait()
         assert wrong.code == 2, wrong.stderr
         assert "the token is missing, wrong or expired" in wrong.stderr
         trainer.kill()
         before = _updates(tmp_path)
         assert "refused" in heard.wait_for("trainer away, waiting")
-        total = str(_agent_steps(tmp_path, before) + 60_000)
+        total = str(_agent_steps(tmp_path, before) + 20_000)
         trainer = _trainer(port, tmp_path, "--resume=auto", "--total-steps", total)
         heard.wait_for("back after")
         outcome = trainer.wait(240)

@@ -12,6 +12,8 @@ import pytest
 
 from attract_command import Outcome, run_attract
 
+pytestmark = pytest.mark.alone
+
 GOAL = 475
 EPISODES = 100
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from attract.runs.directory import KEPT_EVERY
 from gateway_world import gateway
 from killed_trainer import STEPS
 
@@ -63,7 +62,7 @@ async def test_100_000_updates_leave_memory_descriptors_and_files_bounded(tmp_pa
     early, late = await footprints(tmp_path, [10_000, 100_000])
     assert late.resident_bytes - early.resident_bytes <= MAX_MORE_BYTES
     assert late.num_descriptors <= early.num_descriptors + 8
-    # Every hundredth checkpoint stays for ever.
-    assert late.num_files - early.num_files <= 90_000 // KEPT_EVERY * 3 + 100
+    # Of checkpoints, a hundred spread over the run stay, however long it is.
+    assert late.num_files <= early.num_files + 100
     assert late.database_bytes <= MAX_DATABASE_BYTES
     assert late.event_bytes <= MAX_EVENT_FILE_BYTES

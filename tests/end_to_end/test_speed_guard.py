@@ -7,6 +7,8 @@ import pytest
 
 from attract_command import run_attract
 
+pytestmark = pytest.mark.alone
+
 LEAST = {
     "collection/cartpole": 0.2,
     "learner/cpu": 0.3,

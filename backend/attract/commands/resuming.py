@@ -25,6 +25,17 @@ def goes_on(runs_dir: Path, run_id: str | None) -> bool:
     return (runs_dir / run_id).is_dir()
 
 
+def game_of(runs_dir: Path, run_id: str | None) -> str:
+    """The game that a run was started with: a bundled name or a path.
+
+    Raises: ConfigurationError: when no run is named, or there is no such run.
+    """
+    if run_id is None:
+        raise ConfigurationError("which run?", setting="--resume", fix="name it with --run-id")
+    run_id = find_run(runs_dir, run_id)
+    return str(RunDirectory.view(runs_dir, run_id).read_config()["game"])
+
+
 def finished_code(runs_dir: Path, run_id: str, settings: Mapping[str, Any]) -> int | None:
     """The exit code of a run that has reached its end already; None where there is more to do.
 

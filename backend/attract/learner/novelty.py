@@ -3,13 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.state_tensors import adam_tensors, moments_of, moments_tensors, restore_adam, within
 from attract.learner.update_batch import UpdateBatch, finite_where_invalid
 from attract.policy.entries import Entry
 from attract.policy.network import Policy
@@ -20,8 +20,6 @@ LEARNING_RATE = 1e-3
 MINIBATCH_STEPS = 1024
 FEATURE_LIMIT = 5.0
 """Normalised observations are clipped here: a rare outlier is not news for ever."""
-_ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
-_MOMENTS = ("count", "mean", "squared_deviations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,41 +94,24 @@ class RandomNetworkDistillation:
         """As a checkpoint keeps it. Not copied."""
         tensors = {f"target.{name}": tensor for name, tensor in self._target.state_dict().items()}
         tensors |= {f"predictor.{name}": tensor for name, tensor in self._predictor.state_dict().items()}
-        for name, parameter in self._predictor.named_parameters():
-            state = self._optimizer.state.get(parameter, {})
-            tensors |= {
-                f"adam.{name}/{key}": cast("Tensor", state[key]) for key in _ADAM_KEYS if key in state
-            }
+        adam = adam_tensors(self._optimizer, self._predictor)
+        tensors |= {f"adam.{name}": tensor for name, tensor in adam.items()}
         tensors |= {f"slots.{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
-        count = torch.tensor(self._moments.count, dtype=torch.float64)
-        numbers = (count, self._moments.mean, self._moments.squared_deviations)
-        return tensors | {f"returns.{name}": one for name, one in zip(_MOMENTS, numbers, strict=True)}
+        return tensors | moments_tensors("returns", self._moments)
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over what `tensors` gave.
 
         Raises: KeyError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
-        parts = {
-            start: {
-                name.removeprefix(f"{start}."): tensor
-                for name, tensor in tensors.items()
-                if name.startswith(f"{start}.")
-            }
-            for start in ("target", "predictor", "adam", "slots", "returns")
-        }
-        self._target.load_state_dict(parts["target"])
-        self._predictor.load_state_dict(parts["predictor"])
-        saved = self._optimizer.state_dict()
-        saved["state"] = {
-            index: {key: parts["adam"][f"{name}/{key}"].clone() for key in _ADAM_KEYS}
-            for index, (name, _) in enumerate(self._predictor.named_parameters())
-            if f"{name}/step" in parts["adam"]
-        }
-        self._optimizer.load_state_dict(saved)
-        self._slot_returns.restore(parts["slots"])
-        count, mean, squared = (parts["returns"][name] for name in _MOMENTS)
-        self._moments = RunningMoments(float(count), mean, squared)
+        self._target.load_state_dict(within(tensors, "target."))
+        self._predictor.load_state_dict(within(tensors, "predictor."))
+        restore_adam(self._optimizer, self._predictor, within(tensors, "adam."))
+        self._slot_returns.restore(within(tensors, "slots."))
+        moments = moments_of("returns", tensors)
+        if moments is None:
+            raise KeyError("returns")
+        self._moments = moments
 
     def _features(self, policy: Policy, observations: Mapping[str, Tensor]) -> Tensor:
         """[..., F] float32 of [..., *shape] each."""

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from attract.learner.checkpoint import Checkpoint
 from attract.learner.federated import FederatedStatistics
 from attract.learner.novelty import RandomNetworkDistillation
 from attract.learner.reward_scale import SlotReturns
+from attract.learner.state_tensors import adam_tensors, moments_of, moments_tensors, restore_adam, within
 from attract.learner.update import create_optimizer
 from attract.learner.verification import Tolerance
 from attract.policy.network import Policy, build_policy
@@ -23,12 +24,10 @@ from attract.settings import PolicySettings, PpoSettings
 
 _STATISTICS, _RETURNS = "observation_statistics", "return_statistics"
 _ALL, _COMMON, _OWN = "", "_common", "_own"
-_MOMENTS = ("count", "mean", "squared_deviations")
 _SLOTS = f"{_RETURNS}.slots."
 _NOVELTY = "exploration."
 RETURNS = "//returns"
 """Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
-_ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
 
 
 @dataclass(slots=True)
@@ -154,7 +153,7 @@ class PolicyState:
         self.tolerance = Tolerance(**checkpoint.document["verification"])
         known = checkpoint.document.get("reward_range")
         self.reward_range = None if known is None else (float(known[0]), float(known[1]))
-        slots, novelty = _within(checkpoint.policy, _SLOTS), _within(checkpoint.policy, _NOVELTY)
+        slots, novelty = within(checkpoint.policy, _SLOTS), within(checkpoint.policy, _NOVELTY)
         if slots:
             self.slot_returns.restore(slots)
         if self.novelty is not None and novelty:
@@ -196,32 +195,17 @@ class PolicyState:
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
         """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
-        return {
-            f"{name}/{key}": cast("Tensor", self.optimizer.state[parameter][key])
-            for name, parameter in self.policy.named_parameters()
-            for key in _ADAM_KEYS
-            if parameter in self.optimizer.state
-        }
+        return adam_tensors(self.optimizer, self.policy)
 
     def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over what `optimizer_tensors` gave."""
-        saved = self.optimizer.state_dict()
-        names = [name for name, _ in self.policy.named_parameters()]
-        saved["state"] = {
-            index: {key: tensors[f"{name}/{key}"].clone() for key in _ADAM_KEYS}
-            for index, name in enumerate(names)
-            if f"{name}/step" in tensors
-        }
-        self.optimizer.load_state_dict(saved)
+        restore_adam(self.optimizer, self.policy, tensors)
 
     def _to_tensors(self, whose: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""
         tensors: dict[str, Tensor] = {}
         for key, name in self._names(whose).items():
-            one = moments[key]
-            tensors[f"{name}.count"] = torch.tensor(one.count, dtype=torch.float64)
-            tensors[f"{name}.mean"] = one.mean
-            tensors[f"{name}.squared_deviations"] = one.squared_deviations
+            tensors |= moments_tensors(name, moments[key])
         return tensors
 
     def _from_tensors(self, whose: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
@@ -231,14 +215,10 @@ class PolicyState:
         """
         moments: dict[str, RunningMoments] = {}
         for key, start in self._names(whose).items():
-            names = [f"{start}.{name}" for name in _MOMENTS]
-            if tensors.keys() >= set(names):
-                count, mean, squared = (tensors[name] for name in names)
-                moments[key] = RunningMoments(float(count), mean, squared)
-            elif key == RETURNS:
-                moments[key] = RunningMoments.empty(())
-            else:
+            found = moments_of(start, tensors)
+            if found is None and key != RETURNS:
                 return None
+            moments[key] = found or RunningMoments.empty(())
         return moments
 
     def _names(self, whose: str) -> dict[str, str]:
@@ -249,11 +229,6 @@ class PolicyState:
             if entry.key in self.statistics
         }
         return names | ({RETURNS: f"{_RETURNS}{whose}"} if RETURNS in self.statistics else {})
-
-
-def _within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
-    """Those whose names begin so, without it."""
-    return {name.removeprefix(start): one for name, one in tensors.items() if name.startswith(start)}
 
 
 def _merged(

@@ -25,8 +25,11 @@ LATEST = "latest"
 LOCK = ".lock"
 LOCK_ATTEMPTS = 5
 LOCK_RETRY_SECONDS = 0.02
+FOLDERS = ("checkpoints", "logs", "export")
 KEPT_VERSIONS = 20
 KEPT_EVERY = 100
+MAX_KEPT = 100
+"""Versions that are kept for their number; where there are more, they are kept twice as far apart."""
 
 Mark = Literal["latest", "best"]
 
@@ -133,7 +136,8 @@ class RunDirectory:
     def create(cls, runs_dir: Path, run_id: str, *, force: bool = False) -> Self:
         """A new, empty, locked run directory.
 
-        An existing one is refused; with `force` it is moved into the trash of `runs_dir`, never deleted.
+        An existing one is refused; with `force` it is moved into the trash of `runs_dir`, never deleted. A
+        folder that a killed start left without its config.yaml is no run, and is taken over.
 
         Raises: ConfigurationError: when the run exists without `force`, another process writes it, or nothing
             can be written there.
@@ -147,7 +151,8 @@ class RunDirectory:
             runs_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _unusable(runs_dir, error) from None
-        if path.exists() or path.is_symlink():
+        is_left_over = _is_half_made(path)
+        if not is_left_over and (path.exists() or path.is_symlink()):
             if not force:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
@@ -158,12 +163,12 @@ class RunDirectory:
             _to_trash(path)
             os.close(fd)
         try:
-            path.mkdir()
+            path.mkdir(exist_ok=is_left_over)
         except OSError as error:
             raise _unusable(runs_dir, error) from None
         directory = cls(path, _lock(path))
-        for name in ("checkpoints", "logs", "export"):
-            (path / name).mkdir()
+        for name in FOLDERS:
+            (path / name).mkdir(exist_ok=is_left_over)
         return directory
 
     @classmethod
@@ -336,10 +341,18 @@ class RunDirectory:
         return newest
 
     def prune(self) -> None:
-        """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others."""
+        """Keep the last 20 checkpoints, every 100th, `latest`, `best` and `kept/`; remove the others.
+
+        Of a run of more than 10,000 versions it is every 200th, of more than 20,000 every 400th, and so on:
+        never more than 100, evenly spread, on top of the others.
+        """
         marked = {self.marked("latest"), self.marked("best"), *self.kept()}
-        for version in self.versions()[:-KEPT_VERSIONS]:
-            if version % KEPT_EVERY and version not in marked:
+        versions = self.versions()
+        every = KEPT_EVERY
+        while versions and versions[-1] > MAX_KEPT * every:
+            every *= 2
+        for version in versions[:-KEPT_VERSIONS]:
+            if version % every and version not in marked:
                 shutil.rmtree(self.checkpoints / str(version))
 
 
@@ -356,6 +369,16 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _is_half_made(path: Path) -> bool:
+    """Whether a start was killed before it wrote config.yaml: nothing else is in the folder that it left."""
+    if path.is_symlink() or not path.is_dir() or is_locked(path):
+        return False
+    files = [name for _, _, names in os.walk(path) for name in names]
+    # The second is of `write_atomically`, before its rename.
+    own = all(name == LOCK or name.startswith(".config.yaml.") for name in files)
+    return own and {one.name for one in path.iterdir() if one.is_dir()} <= set(FOLDERS)
 
 
 def _unusable(runs_dir: Path, error: OSError) -> ConfigurationError:

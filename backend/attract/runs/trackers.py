@@ -8,7 +8,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -19,6 +19,8 @@ FILE_VERSION = "brain.Event:2"
 STAGE_BYTES = 4 << 20
 """At each such size of the file, half as many rows are written from then on: a million updates of 1.2 KiB
 make 33 MiB. What is left out stands in the metrics store; TensorBoard itself draws 1,000 points."""
+START = 1
+"""Of `SessionLog`: at this TensorBoard drops what it has read of this step and later ones."""
 LENGTH, CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 
 
@@ -29,6 +31,16 @@ class Tracker(Protocol):
         """Take one row; x-axis `agent_steps`. Rows of a long run may be left out, unless `always`.
 
         Raises: OSError: when the disk refuses; the row is lost, later ones are not.
+        """
+        ...
+
+    def restart(self, newest: Mapping[str, tuple[int, float]]) -> None:
+        """What was written after these no longer counts: it is done anew.
+
+        Args:
+            newest: the agent steps and the value of the last row that counts, for each name.
+
+        Raises: OSError: when the disk refuses.
         """
         ...
 
@@ -57,22 +69,42 @@ class TensorBoardTracker:
 
         Raises: OSError: when the disk refuses; nothing of the row is left in the file.
         """
-        if self._file is None:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        size = os.fstat(self._file).st_size
+        file, size = self._opened()
         self._rows += 1
         if self._rows % (1 << size // STAGE_BYTES) and not always:
             return
-        if size == 0:
-            self._append(self._file, file_version=FILE_VERSION)
         scalars = [{"tag": name, "simple_value": value} for name, value in values.items()]
-        self._append(self._file, step=agent_steps, summary={"value": scalars})
+        self._append(file, step=agent_steps, summary={"value": scalars})
+
+    def restart(self, newest: Mapping[str, tuple[int, float]]) -> None:
+        """Have TensorBoard forget what was written after `newest`, in this file or in an earlier sitting's.
+
+        So a resumed run is one curve, although each sitting has its file. One of TensorBoard's two readers
+        heeds the mark of a start; the other, its usual one, forgets what is not before a value that it reads.
+
+        Raises: OSError: when the disk refuses.
+        """
+        if not newest:
+            return
+        file, _ = self._opened()
+        self._append(file, step=max(steps for steps, _ in newest.values()), session_log={"status": START})
+        for name, (steps, value) in newest.items():
+            self._append(file, step=steps, summary={"value": [{"tag": name, "simple_value": value}]})
 
     def close(self) -> None:
         """Close the file; may be called again."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+    def _opened(self) -> tuple[int, int]:
+        """The file with its header, and its size before that."""
+        if self._file is None:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        size = os.fstat(self._file).st_size
+        if size == 0:
+            self._append(self._file, file_version=FILE_VERSION)
+        return self._file, size
 
     def _append(self, file: int, **fields: Any) -> None:
         data: bytes = self._event(wall_time=time.time(), **fields).SerializeToString()

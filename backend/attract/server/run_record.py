@@ -135,6 +135,19 @@ class RunRecord:
     async def rewind(self, update: int) -> None:
         """Forget updates after `update`, which a resumed run does anew."""
         await self._keep("the run's rows", self._store.rewind, update)
+        while self._uncopied:
+            self._copy_next()
+        with _unless_refused("a copy of the metrics"):
+            await self._run(self._restart_trackers)
+
+    def _restart_trackers(self) -> None:
+        newest = {
+            name: (agent_steps, value)
+            for _, agent_steps, values in self._store.rows()
+            for name, value in values.items()
+        }
+        for tracker in self._trackers:
+            tracker.restart(newest)
 
     async def newest_row(self) -> tuple[float, int | None]:
         """The run's seconds until the newest row, and that row's version, None without any."""

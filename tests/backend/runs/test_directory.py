@@ -38,6 +38,36 @@ def test_a_run_that_exists_is_refused_and_named_fixes_work(tmp_path: Path):
     assert RunDirectory.view(tmp_path, "a").read_config()["settings"] == {"seed": 1}
 
 
+@pytest.mark.parametrize("num_folders", [0, 1, 3])
+def test_what_a_start_left_that_was_killed_before_its_config_is_no_run(tmp_path: Path, num_folders: int):
+    path = tmp_path / "a"
+    path.mkdir()
+    for name in ("checkpoints", "logs", "export")[:num_folders]:
+        (path / name).mkdir()
+        (path / ".lock").touch()
+    if num_folders == 3:
+        (path / ".config.yaml.1234abcd").write_text("half")
+    assert list_run_ids(tmp_path) == []
+    with pytest.raises(ConfigurationError, match="there is no run a"):
+        RunDirectory.view(tmp_path, "a")
+    directory = RunDirectory.create(tmp_path, "a")
+    directory.write_config("cartpole", {"seed": 1})
+    assert is_locked(path) and directory.checkpoints.is_dir() and directory.versions() == []
+    directory.close()
+    with pytest.raises(ConfigurationError, match="--force"):
+        RunDirectory.create(tmp_path, "a")
+
+
+@pytest.mark.parametrize("theirs", ["notes.txt", "logs/gateway.log", "src/"])
+def test_a_folder_with_anything_else_in_it_is_not_taken_over(tmp_path: Path, theirs: str):
+    path = tmp_path / "a" / theirs
+    path.parent.mkdir(parents=True)
+    path.mkdir() if theirs.endswith("/") else path.write_text("mine")
+    with pytest.raises(ConfigurationError, match="--force"):
+        RunDirectory.create(tmp_path, "a")
+    assert path.exists()
+
+
 def test_force_moves_the_old_run_to_the_trash_and_deletes_nothing(tmp_path: Path):
     old = RunDirectory.create(tmp_path, "a")
     old.write_config("cartpole", {"seed": 1})
@@ -120,6 +150,21 @@ def test_pruning_keeps_the_last_20_every_100th_latest_and_best(tmp_path: Path):
     directory.prune()
     assert directory.versions() == [0, 57, 100, *range(111, 131)]
     assert (directory.checkpoints / ".tmp-7").exists()
+    directory.close()
+
+
+@pytest.mark.parametrize(
+    ("newest", "every"), [(9_999, 100), (10_000, 100), (10_001, 200), (20_001, 400), (123_456, 1600)]
+)
+def test_of_a_long_run_no_more_than_100_evenly_spread_are_kept(tmp_path: Path, newest: int, every: int):
+    directory = RunDirectory.create(tmp_path, "a")
+    for version in {*range(0, newest, 100), *range(newest - 19, newest + 1)}:
+        (directory.checkpoints / str(version)).mkdir()
+    directory.keep(300)
+    directory.prune()
+    spread = list(range(0, newest - 19, every))
+    assert 50 <= len(spread) <= 100
+    assert directory.versions() == sorted({*spread, 300, *range(newest - 19, newest + 1)})
     directory.close()
 
 

@@ -3,13 +3,14 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from attract.runs import trackers
 from attract.runs.trackers import TensorBoardTracker
-from event_files import read_scalars
+from event_files import drawn_by_marks, drawn_by_steps, read_scalars
 
 
 def test_every_value_is_a_scalar_under_its_own_name_at_its_agent_steps(tmp_path: Path):
@@ -23,6 +24,33 @@ def test_every_value_is_a_scalar_under_its_own_name_at_its_agent_steps(tmp_path:
         ("time/fps", 1000, 3.0),
         ("rollout/ep_rew_mean", 2000, 40.0),
     ]
+
+
+@pytest.mark.parametrize("read_drawn", [drawn_by_marks, drawn_by_steps])
+def test_a_resumed_run_is_one_curve_without_what_was_done_anew(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    read_drawn: Callable[[Path, str], list[tuple[int, float]]],
+):
+    first = TensorBoardTracker(tmp_path)
+    first.restart({})
+    for step in (1000, 2000, 3000):
+        first.write(step, {"time/fps": 1.0})
+        if step != 2000:
+            first.write(step, {"eval/mean_reward": step / 1000}, always=True)
+    first.close()
+    # Taken back to a version of 2,000 steps, it goes on with larger updates.
+    monkeypatch.setattr(trackers.time, "time", lambda: 4e9)
+    second = TensorBoardTracker(tmp_path)
+    second.restart({"time/fps": (2000, 1.0), "eval/mean_reward": (1000, 1.0)})
+    for step in (4000, 5000):
+        second.write(step, {"time/fps": 2.0})
+    # Its learner dies, and starts again from the version before.
+    second.restart({"time/fps": (4000, 2.0), "eval/mean_reward": (1000, 1.0)})
+    second.write(6000, {"time/fps": 3.0})
+    second.close()
+    assert read_drawn(tmp_path, "time/fps") == [(1000, 1.0), (2000, 1.0), (4000, 2.0), (6000, 3.0)]
+    assert set(read_drawn(tmp_path, "eval/mean_reward")) == {(1000, 1.0)}
 
 
 def test_the_process_that_writes_events_does_not_import_torch(tmp_path: Path):

@@ -42,18 +42,21 @@ async def test_scale_13_metrics_say_how_a_run_and_its_fleet_stand(tmp_path: Path
         run = (await world.start(total_steps=640)).run_id
         await asyncio.wait_for(world.service.wait_finished(), WAIT_SECONDS)
         samples = await scraped(world)
-        # 640 steps in updates of 2 workers x 4 games x 8 steps = 64.
-        assert value(samples, "attract_agent_steps_total", run=run) == 640
-        assert value(samples, "attract_updates_total", run=run) == 10
-        assert value(samples, "attract_policy_version", run=run) == 10
+        view = world.service.view(run)
+        # 640 steps in updates of 2 workers x 4 games x 8 steps = 64, or more where a worker was faster (S1).
+        assert view.agent_steps >= 640 and 1 < view.updates <= 10
+        assert value(samples, "attract_agent_steps_total", run=run) == view.agent_steps
+        assert value(samples, "attract_updates_total", run=run) == view.updates
+        assert value(samples, "attract_policy_version", run=run) == view.policy_version
         assert value(samples, "attract_workers_expected", run=run) == 2
         assert value(samples, "attract_run_state", run=run, state="finished") == 1
         assert value(samples, "attract_run_state", run=run, state="running") == 0
         assert value(samples, "attract_blocks_total", run=run, verdict="accepted") > 0
-        assert value(samples, "attract_update_seconds_count") == 10
-        assert value(samples, "attract_update_seconds_bucket", le="0.025") == 10
+        assert value(samples, "attract_update_seconds_count") == view.updates
+        assert value(samples, "attract_update_seconds_bucket", le="0.025") == view.updates
         assert value(samples, "attract_update_seconds_bucket", le="0.01") == 0
-        assert round(value(samples, "attract_learner_idle_seconds_sum"), 6) == 2.0
+        idle_seconds = value(samples, "attract_learner_idle_seconds_sum")
+        assert round(idle_seconds, 6) == round(0.2 * view.updates, 6)
         assert value(samples, "attract_received_bytes_total") > 1000
         assert value(samples, "attract_run_info", run=run, game="counting") == 1
 

@@ -1,6 +1,7 @@
 """What a run leaves behind, when nobody waits for it and when it ends."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from attract.runs.directory import RunDirectory
@@ -8,7 +9,7 @@ from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunView
 from attract.server.events import EventHub
 from attract.server.run_record import COPY_SECONDS, RunRecord
-from event_files import read_scalars
+from event_files import drawn_by_marks, drawn_by_steps, read_scalars
 
 VIEW = RunView(
     run_id="r",
@@ -58,3 +59,17 @@ async def test_a_run_that_ends_at_once_has_copied_all_its_rows_in_order(tmp_path
         await record.commit_update(row(update), VIEW)
     await record.close()
     assert [step for _, step, _ in scalars(directory.path)] == [100, 200, 300]
+
+
+async def test_what_is_done_anew_stands_once_in_the_copies(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    record = RunRecord(directory, EventHub())
+    await record.rewind(0)
+    for update in (1, 2, 3):
+        await record.commit_update(row(update), VIEW)
+    # The third was not copied yet when its learner died, and it is made again, of more steps.
+    await record.rewind(2)
+    await record.commit_update(replace(row(3), agent_steps=350), VIEW)
+    await record.close()
+    for drawn in (drawn_by_marks, drawn_by_steps):
+        assert drawn(directory.path, "train/loss") == [(100, 1.0), (200, 2.0), (350, 3.0)]

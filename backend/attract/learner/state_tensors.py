@@ -1,0 +1,57 @@
+"""Adam's state and running moments as named tensors, as checkpoints keep them."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from attract.algorithm.normalisation import RunningMoments
+
+_ADAM_KEYS = ("step", "exp_avg", "exp_avg_sq")
+_MOMENTS = ("count", "mean", "squared_deviations")
+
+
+def adam_tensors(optimizer: torch.optim.Adam, network: nn.Module) -> dict[str, Tensor]:
+    """Adam's state by `<parameter>/<key>`; empty before the first step. Not copied."""
+    return {
+        f"{name}/{key}": cast("Tensor", optimizer.state[parameter][key])
+        for name, parameter in network.named_parameters()
+        for key in _ADAM_KEYS
+        if parameter in optimizer.state
+    }
+
+
+def restore_adam(optimizer: torch.optim.Adam, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Take over what `adam_tensors` gave.
+
+    Raises: KeyError, ValueError: when something of a parameter is missing or spoilt.
+    """
+    saved = optimizer.state_dict()
+    saved["state"] = {
+        index: {key: tensors[f"{name}/{key}"].clone() for key in _ADAM_KEYS}
+        for index, (name, _) in enumerate(network.named_parameters())
+        if f"{name}/step" in tensors
+    }
+    optimizer.load_state_dict(saved)
+
+
+def moments_tensors(name: str, moments: RunningMoments) -> dict[str, Tensor]:
+    """Moments by `<name>.<what>`, the count as float64. Not copied."""
+    count = torch.tensor(moments.count, dtype=torch.float64)
+    numbers = (count, moments.mean, moments.squared_deviations)
+    return {f"{name}.{key}": number for key, number in zip(_MOMENTS, numbers, strict=True)}
+
+
+def moments_of(name: str, tensors: Mapping[str, Tensor]) -> RunningMoments | None:
+    """What `moments_tensors` made of moments; None when something of it is missing."""
+    names = [f"{name}.{key}" for key in _MOMENTS]
+    if not tensors.keys() >= set(names):
+        return None
+    count, mean, squared = (tensors[one] for one in names)
+    return RunningMoments(float(count), mean, squared)
+
+
+def within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
+    """Those whose names begin so, without it."""
+    return {name.removeprefix(start): one for name, one in tensors.items() if name.startswith(start)}
