@@ -81,7 +81,9 @@ class RunService:
         games: GameLibrary,
         start_learner: StartLearner,
         clock: Callable[[], float],
+        audit: AuditTrail,
     ) -> None:
+        """`audit`: the server's own; starts and ends of runs are written there."""
         self._settings = settings
         self._games = games
         self._start_learner = start_learner
@@ -96,7 +98,7 @@ class RunService:
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
         self.events = EventHub()
-        self.audit = AuditTrail(settings.runs_dir, clock)
+        self._audit = audit
         self.host_restarts = 0
         """Times that the command line had to start its headless browser again."""
 
@@ -494,7 +496,7 @@ class RunService:
             self._active = None
             raise
         if train:
-            self.audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
+            self._audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
             run.finished.add_done_callback(self._run_ended)
         for connection_id, (hello, tier, identity) in list(self._hosts.items()):
             # A host that came while the learner was being started is in already.
@@ -538,7 +540,7 @@ class RunService:
     def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:
         if not finished.cancelled() and finished.exception() is None:
             result = finished.result()
-            self.audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
+            self._audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
 
     def _require_active(self, run_id: str) -> ActiveRun:
         if self.active is None or self.active.run_id != run_id:
