@@ -408,6 +408,7 @@ class ActiveRun:
         if self.is_ending:
             return
         self._progress.check = check.findings
+        self.carry_out(self._core.game_checked(check.findings, self._clock()))
         for one in check.findings:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._news.report(report)

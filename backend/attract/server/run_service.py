@@ -267,6 +267,24 @@ class RunService:
         async with self._opened(run_id) as run:
             return await run.export(out_dir, version)
 
+    def roll_back(self, run_id: str, version: int) -> RunView:
+        """Set aside every version of a past run after `version`, as `attract rollback` does; its view then.
+
+        Raises: RunActiveError: the run is active, here or in another process. UnknownRunError: no such run.
+            ConfigurationError: it has no version to go back to.
+        """
+        with _known_run(run_id):
+            run_id = find_run(self._archive.runs_dir, run_id)
+        if self.active_run_id == run_id:
+            raise RunActiveError(run_id)
+        directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+        try:
+            newest = directory.roll_back(version)
+        finally:
+            directory.close()
+        self._audit.write("rolled_back", run=run_id, version=newest)
+        return self.view(run_id)
+
     async def abort(self) -> None:
         """End the active run, if there is one, without finishing or exporting anything."""
         if self.active is not None:

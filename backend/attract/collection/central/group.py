@@ -178,7 +178,9 @@ class Group:
     def _check_step(self, seat: Seat, step: int) -> None:
         before = int(self._numbers["slot_step"][seat.columns.start])
         if seat.has_told and step != before + 1:
-            raise malformed(f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)")
+            raise malformed(
+                f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)"
+            )
 
     def _finals_of(
         self, outcome: StepOutcome, truncated: NDArray[np.bool_]
@@ -245,5 +247,6 @@ def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], 
         left.remove(one.instance_id)
         if len(one.returns) != num_agents:
             raise malformed(
-                f"observe.episodes.returns: {len(one.returns)} entries", fix=f"a return for each of {num_agents}"
+                f"observe.episodes.returns: {len(one.returns)} entries",
+                fix=f"a return for each of {num_agents}",
             )
