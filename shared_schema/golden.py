@@ -6,7 +6,7 @@ from attract.schema import PROTOCOL_VERSION
 from attract.schema import messages as m
 from attract.schema.base import WireModel
 from attract.schema.episodes import columns_of
-from attract.schema.game import GameDescription, GameReference, ParameterRange
+from attract.schema.game import GameDescription, GameReference, ParameterRange, RewardRange
 from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
@@ -28,6 +28,7 @@ DESCRIPTION = GameDescription(
     parameters={"size": ParameterRange(default=10.0, low=6.0, high=20.5)},
     metrics={"food": "last"},
     reward_terms={"food": 1.0, "step": -0.01},
+    reward=RewardRange(low=-0.01, high=0.99),
     has_draw=True,
 )
 HORIZON, SLOTS = 3, 2

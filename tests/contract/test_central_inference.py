@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from attract.collection.bounds import Bounds
+from attract.collection.leases import Lease as OpenLease
+from attract.collection.plausibility import GameLimits, Plausibility
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.inference.decider import OnnxDecider
@@ -15,6 +18,7 @@ from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.episodes import Episodes
 from attract.schema.frames import decode_from_browser, encode
+from attract.schema.game import GameDescription
 from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
 from attract.server.games import GameLibrary
 from attract.settings import PolicySettings
@@ -97,6 +101,27 @@ def results_of(blocks: list[Block], num_agents: int) -> list[tuple[Any, ...]]:
     )
 
 
+def assert_plausible(
+    blocks: list[Block], description: GameDescription, games: int, horizon: int, *, is_central: bool
+) -> None:
+    limits = GameLimits(description.num_agents, description.ticks_per_step, description.max_steps or 0)
+    bounds, one, leases = Bounds(description), Plausibility(limits, horizon), dict[int, OpenLease]()
+    for block in blocks:
+        slots = np.frombuffer(block.slot_id.data, "<i4").astype(np.int64)
+        num_slots = games * description.num_agents
+        worker = int(slots[0]) // num_slots
+        lease = leases.setdefault(
+            worker,
+            OpenLease(
+                block.lease_id, worker, "train", 1, worker * num_slots, num_slots, SEGMENTS, False, 0.0
+            ),
+        )
+        lease.sends_blocks = not is_central
+        one.check(lease, block, slots - lease.first_slot)
+        bounds.check(block)
+        assert bounds.outside(block) is None
+
+
 @pytest.mark.parametrize(
     ("game", "settings", "horizon"),
     [
@@ -156,6 +181,9 @@ def test_C9_central_inference_plays_the_same_trajectories_as_the_worker(
             )
     num_agents = fleet.description.num_agents
     assert results_of(central_blocks, num_agents) == results_of(worker_blocks, num_agents)
+    # What guests send is held against what they sent before (hostile 8): nothing of this may look like a lie.
+    for blocks, games in ((central_blocks, GAMES // 2), (worker_blocks, GAMES)):
+        assert_plausible(blocks, fleet.description, games, horizon, is_central=blocks is central_blocks)
     assert central["terminated"].any() or central["truncated"].any()
     # Proof that the actions depend on the draws and on what is seen, not on one logit alone.
     assert len(np.unique(central["action"])) > 1

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.batches import AcceptedBlock, Pool
+from attract.collection.bounds import Bounds
 from attract.collection.effects import Verdict
 from attract.collection.fleet import Worker
 from attract.collection.leases import Lease, LeaseBook
@@ -37,11 +38,13 @@ class Acceptance:
         seating: Seating,
         capacity: int,
         plausibility: Plausibility | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
-        """`plausibility`: looks at what training leases give; None: nothing does."""
+        """`plausibility` and `bounds` look at what strangers' leases give; None: nothing does."""
         self._book = book
         self._seating = seating
         self._plausibility = plausibility
+        self._bounds = bounds
         self._num_agents = len(seating.seats)
         self.rows = RowAllocator(capacity)
         self.pool = Pool()
@@ -82,14 +85,30 @@ class Acceptance:
             elif lease.purpose == "train" and lease.version not in fresh:
                 reason = f"too old: played by version {lease.version}, the next update uses {fresh.lowest} up"
             else:
-                # Hosts of the admin's own are spot-checked (rule C7): their blocks cost what they did.
-                if self._plausibility is not None and lease.is_strangers_play:
-                    self._plausibility.check(lease, block, columns)
+                outside = self._outside(lease, block, columns)
+                if outside is not None:
+                    reason = f"outside of the game's own box: {outside}"
+                    return Verdict(False, None, worker.worker_id, reason, is_outside=True)
                 received[columns] = True
                 lease.remaining -= count
                 self.rows.reserved -= count
                 return Verdict(True, self.rows.take(count), worker.worker_id)
         return Verdict(False, None, worker.worker_id, reason)
+
+    def _outside(self, lease: Lease, block: Block, columns: slice | NDArray[np.int64]) -> str | None:
+        """What the block has outside of the game's boxes. Raises: ProtocolError: it cannot be a true one."""
+        bounds = self._bounds
+        if lease.local:
+            # Spot-checked instead (rule C7): but for the first few, their blocks cost what they did.
+            if bounds is not None and bounds.wants_control:
+                bounds.control(block)
+            return None
+        if self._plausibility is not None and lease.is_strangers_play:
+            self._plausibility.check(lease, block, columns)
+        if bounds is None:
+            return None
+        bounds.check(block)
+        return bounds.outside(block) if bounds.binds else None
 
     def withdraw(self, block: Block, verdict: Verdict) -> None:
         """Undo an accepted offer: the block turned out to be unusable."""

@@ -148,6 +148,8 @@ class Audit:
         self.notes: list[str] = []
         self.off: str | None = None
         """Why this game cannot be audited."""
+        self.is_off_told = False
+        """Whether that was said."""
         self.num_held = 0
         """Segments that wait for a verdict."""
         self.num_replayed = 0
@@ -417,7 +419,7 @@ class Audit:
     def switch_off(self, why: str) -> None:
         """The game cannot be audited: nobody is accused, everything trains."""
         if self.off is None:
-            self.off = why
+            self.off, self.is_off_told = why, True
             self.notes.append(f"what guests play is not audited: {why}")
             self.give_up()
             self._histories.clear()

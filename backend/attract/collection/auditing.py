@@ -1,17 +1,24 @@
 """What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from attract.collection.acceptance import Acceptance
 from attract.collection.audit import Caught
 from attract.collection.batches import AcceptedBlock
-from attract.collection.effects import ForgerCaught
+from attract.collection.effects import ForgerCaught, Verdict
 from attract.collection.fleet import Worker
 from attract.collection.judging import leave_out
 from attract.collection.leases import Lease
 from attract.collection.state import CollectionState, Described
+from attract.schema.api import CheckFinding
 from attract.schema.messages import Block
 
+NOT_REPRODUCIBLE: Final = frozenset(
+    {"not-reproducible", "state-survives-start", "random", "clock", "timer", "network", "storage"}
+)
+"""Findings of `attract check` after which a replay proves nothing."""
+OUT_OF_BOUNDS: Final = "out-of-bounds"
 MOST_GUESTS: Final = 4096
 """Of so many it is remembered since when their share is in the policy."""
 
@@ -53,9 +60,46 @@ def closed(state: CollectionState, worker: Worker, lease: Lease) -> None:
     described.audit.withheld(worker.identity, worker.worker_id)
 
 
+def outside(state: CollectionState, described: Described, worker: Worker, verdict: Verdict) -> None:
+    """A guest's block was refused for numbers outside of the game's boxes.
+
+    A game may break its own boxes where nobody has seen it yet, so that accuses nobody: what the guest plays
+    waits for its verdicts again, which tell the one case from the other.
+    """
+    described.audit.distrust(worker.identity)
+    if worker.identity not in described.bounds.refused:
+        described.bounds.refused.add(worker.identity)
+        text = f"a segment of the guest {worker.identity} was refused: {verdict.reason}"
+        state.note("bounds", f"{text}; if the game itself does that, `attract check` says where")
+
+
+def believe_check(
+    state: CollectionState, described: Described, findings: Sequence[CheckFinding], now: float
+) -> None:
+    """What `attract check` found may say before anybody plays that guests cannot be audited."""
+    for one in findings:
+        if one.id in NOT_REPRODUCIBLE:
+            described.audit.switch_off(f"`attract check` found that it cannot be played again: {one.text}")
+        elif one.id == OUT_OF_BOUNDS and described.bounds.off is None:
+            described.bounds.off = f"`attract check` found that {one.text}"
+    settle(state, described, now)
+
+
+def _tell_what_is_off(state: CollectionState, described: Described) -> None:
+    audit, bounds = described.audit, described.bounds
+    if audit.off is not None and not audit.is_off_told:
+        audit.is_off_told = True
+        state.note("audit", f"what guests play is not audited: {audit.off}")
+    if bounds.off is not None and not bounds.is_off_told:
+        bounds.is_off_told = True
+        state.note("bounds", f"guests are not held to the boxes of observations: {bounds.off}")
+
+
 def order_replays(state: CollectionState, described: Described, now: float) -> None:
     """What waits is played again by workers of the admin's own; without one nothing is audited."""
     audit = described.audit
+    if state.fleet.has_guests:
+        _tell_what_is_off(state, described)
     if audit.off is not None or not state.fleet.has_guests:
         return
     able = [one for one in state.fleet.connected() if one.tier == "local"]
@@ -97,7 +141,7 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
         leave_out(state, one.identity, why, now)
         first = state.first_versions.get(one.identity)
         state.emit(ForgerCaught(one.identity, one.worker_id, one.what, first))
-        state.note("audit", _told(state, one, first))
+        state.note("audit", _told(state, one, first), None if first is None else max(0, first - 1))
     for text in notes:
         state.note("audit", text)
 

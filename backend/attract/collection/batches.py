@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from attract.collection.seating import Seating
 from attract.schema.episodes import Episode, Episodes
-from attract.schema.messages import Seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,12 +135,12 @@ def rows_of_policies(blocks: list[AcceptedBlock], seating: Seating) -> dict[str,
 
 
 def close_batch(
-    blocks: list[AcceptedBlock], *, batch_id: int, version: int, seed: Seed, seating: Seating
+    blocks: list[AcceptedBlock], *, batch_id: int, version: int, secret: int, seating: Seating
 ) -> ClosedBatch:
     """The batch of these blocks.
 
-    One segment per lease and policy of a local host is to be verified (rule C7), drawn from the run seed and
-    the batch's number, so that no worker can know which.
+    One segment per lease and policy of a local host is to be verified (rule C7), drawn from `secret` and the
+    batch's number. The run's seed would not do: every worker is told it, and could lie in the others.
     """
     order = _order(blocks)
     rows = _column(blocks, "rows")[order]
@@ -149,7 +148,7 @@ def close_batch(
     lease_id = np.repeat([one.lease_id for one in blocks], sizes)[order]
     worker_id = np.repeat([one.worker_id for one in blocks], sizes)[order]
     local = np.repeat([one.local for one in blocks], sizes)[order]
-    shuffled = np.random.default_rng([seed.low, seed.high, batch_id]).permutation(len(rows))
+    shuffled = np.random.default_rng([secret, batch_id]).permutation(len(rows))
     policy = seating.index_of(_column(blocks, "slot_id")[order])
     order_and_policy = lease_id * len(seating.policy_ids) + policy
     _, first = np.unique(order_and_policy[shuffled], return_index=True)

@@ -88,7 +88,7 @@ class CollectionConfig:
     first_lease_id: int = 1
     """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
     secret: int = 0
-    """What audits are drawn with (rule C10): no worker may know it."""
+    """What spot checks and audits are drawn with (rules C7, C10): no worker may know it."""
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.

@@ -1,11 +1,11 @@
 """The collection core: hears of sockets, messages and the learner, answers with effects; no I/O, no clock."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from attract.collection.acceptance import num_valid
 from attract.collection.audit import AuditStanding
-from attract.collection.auditing import follow, must_wait, settle
+from attract.collection.auditing import believe_check, follow, must_wait, outside, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
@@ -33,7 +33,7 @@ from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
 from attract.schema import close_codes, messages
-from attract.schema.api import FleetView
+from attract.schema.api import CheckFinding, FleetView
 from attract.schema.episodes import check_names
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
@@ -283,9 +283,11 @@ class CollectionCore:
             elif described.counts_at_arrival and not waits and not acceptance.is_record(block.lease_id):
                 state.count_episodes([accepted], accepted.episodes)
             follow(state, described, worker, block, accepted if waits else None)
-        elif reason is None:
+        elif verdict.reason is None:
             described.audit.answer(block)
         settle(state, described, now)
+        if verdict.is_outside:
+            outside(state, described, state.fleet.by_id(verdict.worker_id), verdict)
         if reason is not None:
             acceptance.num_refused += 1
             lease = state.book.get(block.lease_id)
@@ -415,6 +417,16 @@ class CollectionCore:
         let_in(self._state, identity, now)
         if self._state.described is not None:
             self._state.described.audit.standings.pop(identity, None)
+        return self._done(now)
+
+    def game_checked(self, findings: Sequence[CheckFinding], now: float) -> list[Effect]:
+        """A worker of the admin's own has looked for what would keep the game from being played again.
+
+        What it found switches the audit off, and the boxes, before an honest guest can suffer from them.
+        """
+        described = self._state.described
+        if described is not None:
+            believe_check(self._state, described, findings, now)
         return self._done(now)
 
     def wrong_message(self, connection_id: int, what: str, now: float) -> list[Effect]:

@@ -141,6 +141,8 @@ class Note:
 
     kind: str
     text: str
+    rollback_to: int | None = None
+    """The newest version without what the note tells of; None: there is nothing to go back from."""
 
 
 Effect = (
@@ -172,3 +174,5 @@ class Verdict:
     worker_id: int
     """For the store's rows; -1 when the connection is no worker's."""
     reason: str | None = None
+    is_outside: bool = False
+    """Refused for numbers outside of the game's boxes: that accuses nobody, and is looked at more closely."""

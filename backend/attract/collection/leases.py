@@ -83,8 +83,8 @@ class Lease:
 
     @property
     def is_strangers_play(self) -> bool:
-        """Whether a worker that is not trusted sends its blocks, and they are trained on."""
-        return not self.local and self.sends_blocks and self.purpose == "train"
+        """Whether a worker that is not trusted plays it, and it is trained on."""
+        return not self.local and self.purpose == "train"
 
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""

@@ -101,7 +101,7 @@ def _start_update(state: CollectionState, described: Described, now: float) -> N
         blocks,
         batch_id=state.next_batch,
         version=learner.version,
-        seed=state.config.seed,
+        secret=state.config.secret,
         seating=described.seating,
     )
     state.next_batch += 1

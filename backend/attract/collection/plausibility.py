@@ -1,16 +1,19 @@
 """Whether a block can follow what its worker sent before: everything that can be told without playing again.
 
 Each slot's steps go on where they stopped; an episode's return is the sum of its rewards, its length the
-number of its steps, its end where the flags say.
+number of its steps, its end where the flags say. A game whose agents travel in several blocks is looked at
+when the last of a segment has come.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.collection.claims import Claim, Ends, joined_claim
 from attract.collection.leases import Lease
+from attract.errors import ProtocolError
 from attract.schema.frames import malformed
 from attract.schema.messages import Block, EpisodeColumns
 
@@ -28,6 +31,19 @@ class GameLimits:
     """Steps after which an episode ends by the time limit; 0: there is none."""
 
 
+@dataclass(eq=False)
+class _Apart:
+    """Blocks of one segment whose games are not whole yet."""
+
+    key: tuple[int, int] | None = None
+    """Lease and segment."""
+    parts: list[Claim] = field(default_factory=list[Claim])
+
+    def take(self) -> list[Claim]:
+        parts, self.parts, self.key = self.parts, [], None
+        return parts
+
+
 class _Open:
     """Where the games of one worker stand: [slots] or [instances] each."""
 
@@ -43,6 +59,7 @@ class _Open:
         """The number after that of the last episode that was told."""
         self.is_known = np.zeros(num_slots // num_agents, np.bool_)
         """Whether all of the open episode was seen."""
+        self.apart = _Apart()
 
 
 class Plausibility:
@@ -67,36 +84,54 @@ class Plausibility:
         if state is None:
             state = self._open[lease.worker_id] = _Open(lease.num_slots, self._limits.num_agents)
         places = np.arange(lease.num_slots)[columns] if isinstance(columns, slice) else columns
-        first_step = np.frombuffer(block.first_step.data, "<i4").astype(np.int64)
-        self._check_first_step(lease, block.segment_index, state, places, first_step)
-        follows = first_step == state.next_step[places]
+        claim = Claim.of(block, places)
+        self._check_first_step(lease, block.segment_index, state, claim)
         agents = self._limits.num_agents
-        games = places[::agents] // agents
-        is_whole = agents == 1 or (
-            len(places) % agents == 0
-            and bool((places.reshape(-1, agents) == games[:, None] * agents + np.arange(agents)).all())
-        )
-        if not is_whole:
-            # Of a game whose agents travel apart nothing is known; its next whole block begins anew.
-            state.next_step[places] = first_step + self._horizon
-            state.is_known[places // agents], state.steps[places // agents] = False, 0
+        if claim.is_whole(agents):
+            self._check_games(lease, state, claim)
             return
+        key = (lease.lease_id, block.segment_index)
+        if state.apart.key != key:
+            # Blocks of a segment come one after the other: what is missing of the one before was refused.
+            for one in state.apart.take():
+                self._lose_track(state, one)
+            state.apart.key = key
+        state.apart.parts.append(claim)
+        joined = joined_claim(state.apart.parts)
+        if joined.is_whole(agents):
+            state.apart.take()
+            try:
+                self._check_games(lease, state, joined)
+            except BaseException:
+                self._lose_track(state, joined)
+                raise
+
+    def _lose_track(self, state: _Open, claim: Claim) -> None:
+        games = claim.places // self._limits.num_agents
+        state.next_step[claim.places] = claim.first_step + self._horizon
+        state.is_known[games], state.steps[games] = False, 0
+
+    def _check_games(self, lease: Lease, state: _Open, claim: Claim) -> None:
+        agents, places, first_step = self._limits.num_agents, claim.places, claim.first_step
+        games = places[::agents] // agents
+        follows = first_step == state.next_step[places]
         is_known = (state.is_known[games] & follows[::agents]) | (first_step[::agents] == 0)
         goes_on = follows[::agents] & (first_step[::agents] > 0)
         carried = is_known & goes_on
         of_slots = np.repeat(carried, agents)
-        told = block.episodes
-        ends = _Ends(self._horizon, agents, block, games + lease.first_slot // agents)
+        told = claim.episodes
+        ends = Ends(self._horizon, agents, claim, games + lease.first_slot // agents)
         if agents == 1:
-            _check_flags(ends, block, self._limits.ticks_per_step)
+            _check_flags(ends, claim, self._limits.ticks_per_step)
+        else:
+            _check_flags_of_agents(ends, claim, self._limits.ticks_per_step)
         steps, open_steps = ends.lengths(np.where(goes_on, state.steps[games], 0))
         self._check_lengths(told, ends, steps, is_known)
         self._check_open(open_steps)
         episode = np.array(told.episode, np.int64)
         _check_numbers(episode, ends.game, state.next_episode[games])
-        rewards = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
-        sums, open_reward = ends.sums(rewards, np.where(of_slots, state.reward[places], 0.0))
-        sizes, open_size = ends.sums(np.abs(rewards), np.where(of_slots, state.magnitude[places], 0.0))
+        sums, open_reward = ends.sums(claim.reward, np.where(of_slots, state.reward[places], 0.0))
+        sizes, open_size = ends.sums(np.abs(claim.reward), np.where(of_slots, state.magnitude[places], 0.0))
         self._check_returns(told, ends, sums, sizes, is_known)
         state.next_step[places] = first_step + self._horizon
         state.reward[places], state.magnitude[places] = open_reward, open_size
@@ -107,31 +142,29 @@ class Plausibility:
         """A block that was taken in is withdrawn: where its worker's games stand is not known any more."""
         self._open.pop(worker_id, None)
 
-    def _check_first_step(
-        self,
-        lease: Lease,
-        segment: int,
-        state: _Open,
-        places: NDArray[np.int64],
-        first_step: NDArray[np.int64],
-    ) -> None:
+    def _check_first_step(self, lease: Lease, segment: int, state: _Open, claim: Claim) -> None:
+        places, first_step = claim.places, claim.first_step
+        wrong = first_step < state.next_step[places]
         base = first_step - segment * self._horizon
-        if lease.first_steps is None:
-            lease.first_steps = np.full(lease.num_slots, -1, np.int64)
-        known = lease.first_steps[places]
-        wrong = ((known >= 0) & (known != base)) | (base < 0) | (first_step < state.next_step[places])
+        if lease.sends_blocks:
+            if lease.first_steps is None:
+                lease.first_steps = np.full(lease.num_slots, -1, np.int64)
+            known = lease.first_steps[places]
+            wrong |= ((known >= 0) & (known != base)) | (base < 0)
         if np.count_nonzero(wrong):
             column = int(np.flatnonzero(wrong)[0])
             raise malformed(
                 f"block.first_step: {int(first_step[column])} in column {column}",
                 fix="a slot's steps are counted through: those of a lease follow each other (rule S2)",
             )
-        lease.first_steps[places] = base
+        # Under central inference steps are played and lost where a socket breaks within a lease.
+        if lease.first_steps is not None:
+            lease.first_steps[places] = base
 
     def _check_lengths(
         self,
         told: EpisodeColumns,
-        ends: "_Ends",
+        ends: "Ends",
         steps: NDArray[np.int64],
         is_known: NDArray[np.bool_],
     ) -> None:
@@ -160,7 +193,7 @@ class Plausibility:
     def _check_returns(
         self,
         told: EpisodeColumns,
-        ends: "_Ends",
+        ends: "Ends",
         sums: NDArray[np.float64],
         sizes: NDArray[np.float64],
         is_known: NDArray[np.bool_],
@@ -179,91 +212,6 @@ class Plausibility:
             )
 
 
-class _Ends:
-    """Where episodes end in a block of whole games: those that are told of, and steps in which a game failed.
-
-    `count` of them are told, in the order of the block's columns; `game` is the place of each among the
-    block's games.
-    """
-
-    def __init__(self, horizon: int, num_agents: int, block: Block, instances: NDArray[np.int64]) -> None:
-        told = block.episodes
-        self.count = len(told.instance_id)
-        self._horizon, self._agents, self._games = horizon, num_agents, len(instances)
-        place_of = {instance: place for place, instance in enumerate(instances.tolist())}
-        self.game = np.array([place_of[one] for one in told.instance_id], np.int64)
-        self.step = np.array(told.step, np.int64)
-        self.is_finished = np.array([one != "cut" for one in told.end_reason], np.bool_)
-        self.is_at_limit = np.array([one == "time_limit" for one in told.end_reason], np.bool_)
-        places = self.game * horizon + self.step
-        if len(np.unique(places)) != self.count:
-            raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")
-        failed = self._failed(block)
-        marks = np.sort(np.concatenate([places, failed])) if len(failed) else np.sort(places)
-        self._marks = np.unique(marks)
-        """[m] ascending: game * horizon + step of each end."""
-        self._mark_of_told = np.searchsorted(self._marks, places)
-        mark_game = self._marks // horizon
-        self._mark_is_first = np.ones(len(self._marks), np.bool_)
-        self._mark_is_first[1:] = mark_game[1:] != mark_game[:-1]
-        self.is_first = self._mark_is_first[self._mark_of_told]
-        """[count]: whether the episode may have begun before the block."""
-        self.has_any = np.zeros(self._games, np.bool_)
-        self.has_any[mark_game] = True
-
-    def _failed(self, block: Block) -> NDArray[np.int64]:
-        valid = np.frombuffer(block.valid.data, np.uint8)
-        if np.count_nonzero(valid) == valid.size:
-            return np.empty(0, np.int64)
-        nobody = ~valid.reshape(self._horizon, self._games, self._agents).any(axis=2)
-        step, game = np.nonzero(nobody)
-        return game * self._horizon + step
-
-    def lengths(self, before: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[count] steps of each episode that is told; [games] steps of the ones left open."""
-        marks, horizon = self._marks, self._horizon
-        if not len(marks):
-            return np.empty(0, np.int64), before + horizon
-        game = marks // horizon
-        begin = np.where(self._mark_is_first, game * horizon - before[game], 0)
-        begin[1:] = np.where(self._mark_is_first[1:], begin[1:], marks[:-1] + 1)
-        steps = marks + 1 - begin
-        last = np.full(self._games, -1, np.int64)
-        last[game] = marks
-        is_open = np.where(last >= 0, (np.arange(self._games) + 1) * horizon - 1 - last, before + horizon)
-        return steps[self._mark_of_told], is_open
-
-    def sums(
-        self, numbers: NDArray[Any], before: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """[count, agents] sums over each episode that is told; [slots] those of the ones left open.
-
-        Args:
-            numbers: [horizon, slots].
-            before: [slots] what the open episodes had come to.
-        """
-        if not len(self._marks):
-            return np.empty((0, self._agents)), before + numbers.sum(axis=0, dtype=np.float64)
-        horizon, agents = self._horizon, self._agents
-        flat = np.ascontiguousarray(numbers.T).reshape(-1)
-        game, step = self._marks // horizon, self._marks % horizon
-        slot = (game[:, None] * agents + np.arange(agents)).reshape(-1)
-        end = slot * horizon + np.repeat(step, agents)
-        starts = np.unique(
-            np.concatenate([np.arange(numbers.shape[1]) * horizon, end[end % horizon < horizon - 1] + 1])
-        )
-        pieces = np.add.reduceat(flat, starts, dtype=np.float64)
-        slot_of = starts // horizon
-        begins_column = starts % horizon == 0
-        pieces[begins_column] += before[slot_of[begins_column]]
-        at = np.searchsorted(starts, end, "right") - 1
-        told = pieces[at].reshape(-1, agents)[self._mark_of_told]
-        last = np.searchsorted(starts, (np.arange(numbers.shape[1]) + 1) * horizon - 1, "right") - 1
-        is_open = pieces[last]
-        is_open[slot[np.repeat(step, agents) == horizon - 1]] = 0.0
-        return told, is_open
-
-
 def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: NDArray[np.int64]) -> None:
     """What was played once is not told again: a game's episodes have ever higher numbers."""
     if not len(episode):
@@ -276,31 +224,49 @@ def _check_numbers(episode: NDArray[np.int64], game: NDArray[np.int64], first: N
         )
 
 
-def _check_flags(ends: _Ends, block: Block, ticks_per_step: int) -> None:
+def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
     """Games of one agent: an episode is told of exactly where a flag is, and says which."""
-    shape = block.terminated.shape
-    terminated = np.frombuffer(block.terminated.data, np.bool_).reshape(shape)
-    truncated = np.frombuffer(block.truncated.data, np.bool_).reshape(shape)
-    ended = terminated | truncated
+    terminated, ticks = claim.terminated, claim.ticks
+    ended = terminated | claim.truncated
     if np.count_nonzero(ended) != ends.count or not bool(ended[ends.step, ends.game].all()):
         raise malformed(
             f"block.episodes.step: {ends.count} episodes, {np.count_nonzero(ended)} steps with an end",
             fix="each end is told of, in its own step (rule E1)",
         )
     if ends.count:
-        is_terminated = np.array([one == "terminated" for one in block.episodes.end_reason], np.bool_)
+        is_terminated = np.array([one == "terminated" for one in claim.episodes.end_reason], np.bool_)
         if bool((terminated[ends.step, ends.game] != is_terminated).any()):
             raise malformed(
                 "block.episodes.end_reason: not what the flags say", fix="`terminated` where that flag is set"
             )
-    ticks = np.frombuffer(block.executed_ticks.data, "<u2").reshape(shape)
-    if int(ticks.min()) < ticks_per_step:
-        valid = np.frombuffer(block.valid.data, np.bool_).reshape(shape)
-        if bool(((ticks < ticks_per_step) & valid & ~ended).any()):
-            raise malformed(
-                "block.executed_ticks: a step stops before its last tick and nothing ends",
-                fix="only an episode's last step is shorter (rule T2)",
-            )
+    if int(ticks.min()) < ticks_per_step and bool(((ticks < ticks_per_step) & claim.valid & ~ended).any()):
+        raise _short_step()
+
+
+def _check_flags_of_agents(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
+    """Games of several agents: whoever took part in an episode's last step ends with it."""
+    horizon, num_slots = claim.valid.shape
+    agents = num_slots // ends.num_games
+    by_game = (horizon, ends.num_games, agents)
+    going_on = (claim.valid & ~(claim.terminated | claim.truncated)).reshape(by_game)
+    step, game = ends.step[ends.is_finished], ends.game[ends.is_finished]
+    if bool(going_on[step, game].any()):
+        raise malformed(
+            "block.terminated, block.truncated: not set where an episode ends",
+            fix="each agent that took part in an episode's last step ends with it (rules E1, E9)",
+        )
+    short = ((claim.ticks < ticks_per_step) & claim.valid).reshape(by_game).any(axis=2)
+    if short.any():
+        step, game = np.nonzero(short)
+        if not np.isin(game * horizon + step, ends.marks).all():
+            raise _short_step()
+
+
+def _short_step() -> ProtocolError:
+    return malformed(
+        "block.executed_ticks: a step stops before its last tick and nothing ends",
+        fix="only an episode's last step is shorter (rule T2)",
+    )
 
 
 def _refuse(field: str, said: NDArray[np.int64], wrong: NDArray[np.bool_], fix: str) -> None:

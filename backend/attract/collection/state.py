@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from attract.collection.acceptance import Acceptance, Fresh
 from attract.collection.audit import Audit
 from attract.collection.batches import AcceptedBlock, ClosedBatch
+from attract.collection.bounds import Bounds
 from attract.collection.caps import Caps
 from attract.collection.conduct import Conduct
 from attract.collection.config import CollectionConfig
@@ -44,7 +45,10 @@ class Described:
             description.num_agents, description.ticks_per_step, config.most_episode_steps(description)
         )
         plausibility = Plausibility(limits, config.horizon)
-        self.acceptance = Acceptance(book, self.seating, config.store_capacity(description), plausibility)
+        self.bounds = Bounds(description)
+        self.acceptance = Acceptance(
+            book, self.seating, config.store_capacity(description), plausibility, self.bounds
+        )
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
@@ -107,9 +111,9 @@ class CollectionState:
         if connection_id is not None:
             self._effects.append(Send(connection_id, message))
 
-    def note(self, kind: str, text: str) -> None:
+    def note(self, kind: str, text: str, rollback_to: int | None = None) -> None:
         """Want a person to see something."""
-        self._effects.append(Note(kind, text))
+        self._effects.append(Note(kind, text, rollback_to))
 
     def take_effects(self) -> list[Effect]:
         """All that was wanted since the last call."""

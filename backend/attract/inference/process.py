@@ -26,6 +26,7 @@ from attract.schema.inference import (
     InferenceFailed,
     InferPolicy,
     Observed,
+    ObserveRefused,
     PolicyInferred,
     Said,
     ServedVoid,
@@ -164,9 +165,12 @@ class Inference:
         try:
             self._collector.observe(message.worker_id, observe)
         except ProtocolError as error:
-            # The worker's numbers do not fit its seat: it is of no use, the others go on.
-            print(f"worker {message.worker_id}: {error}", file=sys.stderr, flush=True)
+            # The others do not wait for it; that it is gone is for the gateway to see to.
             self._collector.gone(message.worker_id)
+            refused = ObserveRefused(
+                worker_id=message.worker_id, reason=error.reason[:_TEXT_LIMIT], fix=error.fix
+            )
+            self._pipe.send(refused)
 
     def _say(self, say: Say) -> None:
         data = encode(say.message)

@@ -134,6 +134,12 @@ class FleetView(WireModel):
     """Since the last worker left or fell silent; None: one is here, or none has ever been."""
 
 
+class RollBack(WireModel):
+    """Body of `POST /api/runs/{id}/rollback`."""
+
+    to_version: Count
+
+
 class LetIn(WireModel):
     """Body of `POST /api/runs/{run_id}/let-in`: an identity that was left out may play again."""
 
@@ -159,6 +165,8 @@ class GameReport(WireModel):
     """Action and observation of the step that failed, in one line."""
     fix: Text | None = None
     """What to do about it, where that is known."""
+    rollback_to: Count | None = None
+    """The newest version before a caught guest's first share (rule C10); None: no version holds any."""
     count: Count = 1
 
 

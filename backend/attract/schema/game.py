@@ -21,6 +21,19 @@ class ParameterRange(FiniteModel):
     high: float
 
 
+class RewardRange(FiniteModel):
+    """The rewards that one `update()` of a game may give an agent, both ends included."""
+
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise ValueError(f"reward: low {self.low:g} is above high {self.high:g}")
+        return self
+
+
 class GameDescription(FiniteModel):
     """What `describe(definition)` of the SDK returns; one per game module content hash."""
 
@@ -40,6 +53,8 @@ class GameDescription(FiniteModel):
     parameters: dict[str, ParameterRange] = {}
     metrics: dict[MetricName, Reduction] = {}
     reward_terms: dict[MetricName, float] = {}
+    reward: RewardRange | None = None
+    """None: the game declares none."""
     has_draw: bool = False
 
     @model_validator(mode="after")

@@ -109,6 +109,15 @@ class Said(WireModel):
     frame: Frame
 
 
+class ObserveRefused(WireModel):
+    """What a worker observed cannot be: its socket is to be closed."""
+
+    type: Literal["observe_refused"] = "observe_refused"
+    worker_id: Count
+    reason: Text
+    fix: Text
+
+
 class InferenceFailed(WireModel):
     """Last words of a process that cannot go on."""
 
@@ -121,7 +130,9 @@ ToInference = Annotated[
     BeginInference | InferPolicy | ServeLeases | ServedVoid | WorkerGone | Observed | EndInference,
     Field(discriminator="type"),
 ]
-FromInference = Annotated[PolicyInferred | Said | InferenceFailed, Field(discriminator="type")]
+FromInference = Annotated[
+    PolicyInferred | Said | ObserveRefused | InferenceFailed, Field(discriminator="type")
+]
 
 TO_INFERENCE: TypeAdapter[ToInference] = TypeAdapter(ToInference)
 FROM_INFERENCE: TypeAdapter[FromInference] = TypeAdapter(FromInference)

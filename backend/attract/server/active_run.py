@@ -339,6 +339,10 @@ class ActiveRun:
         """The relay has sent a worker an act."""
         self._core.asked(connection_id, self._clock())
 
+    def wrong(self, connection_id: int, reason: str) -> None:
+        """The inference process refused what a worker observed."""
+        self.carry_out(self._core.wrong_message(connection_id, reason, self._clock()))
+
     def _send(self, connection_id: int, message: WireModel) -> None:
         needs = None
         if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
@@ -404,6 +408,7 @@ class ActiveRun:
         if self.is_ending:
             return
         self._progress.check = check.findings
+        self.carry_out(self._core.game_checked(check.findings, self._clock()))
         for one in check.findings:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._news.report(report)

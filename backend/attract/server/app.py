@@ -47,7 +47,7 @@ def build_app(
     web_dir = settings.web_dir or PACKAGE_DIR / "web"
     build = read_build(web_dir)
     games = GameLibrary(settings.project_dir, web_dir)
-    service = RunService(settings, games, start_learner, clock)
+    service = RunService(settings, games, start_learner, clock, guard.audit)
     hub = SocketHub(settings, guard, service, build)
     service.attach(hub)
 
@@ -70,10 +70,12 @@ def build_app(
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
         watching = asyncio.create_task(lag.watch())
+        guard.audit.write("server_started", version=__version__, host=settings.host, port=settings.port)
         yield
         watching.cancel()
         await service.close()
         await hub.close_all(close_codes.GOING_AWAY, "the server is shutting down")
+        guard.audit.write("server_ended")
 
     app = FastAPI(
         title="Attract",

@@ -22,7 +22,15 @@ ALLOWANCES: Final = {"refused": (0.1, 100.0), "joined": (1.0, 2000.0), "left": (
 What is beyond is counted, and the next line says how many there were: a flood must not push out the rest."""
 
 Action = Literal[
-    "run_started", "run_ended", "requested", "refused", "joined", "left", "server_started", "server_ended"
+    "run_started",
+    "run_ended",
+    "requested",
+    "rolled_back",
+    "refused",
+    "joined",
+    "left",
+    "server_started",
+    "server_ended",
 ]
 Detail = str | int | bool | None
 log = logging.getLogger(__name__)

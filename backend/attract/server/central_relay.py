@@ -10,13 +10,14 @@ from attract.collection.effects import SendPolicy
 from attract.errors import InferenceError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
 from attract.schema.base import WireModel
-from attract.schema.frames import decode_from_browser, encode
+from attract.schema.frames import decode_from_browser, encode, malformed
 from attract.schema.inference import (
     BeginInference,
     Frame,
     InferenceFailed,
     InferPolicy,
     Observed,
+    ObserveRefused,
     PolicyInferred,
     Said,
     ServedLease,
@@ -53,6 +54,10 @@ class RelayOwner(Protocol):
 
     def asked(self, connection_id: int) -> None:
         """A worker is sent an act: it is its turn now."""
+        ...
+
+    def wrong(self, connection_id: int, reason: str) -> None:
+        """A worker observed what cannot be."""
         ...
 
     def fail(self, error: str) -> None:
@@ -94,6 +99,8 @@ class CentralRelay:
         self._asked: set[int] = set()
         self._waiting: dict[int, list[tuple[int, str]]] = {}
         """Version to the connections, with the policy's id, that were sent it and have not acknowledged."""
+        self._closing: set[int] = set()
+        """Connections that are being closed for what was observed: nothing more is heard in their names."""
         self._served: set[int] = set()
         self._orders: list[ServedLease] = []
         self._ending = False
@@ -173,6 +180,7 @@ class CentralRelay:
 
     def gone(self, connection_id: int) -> None:
         """A socket is gone: the others do not wait for its worker."""
+        self._closing.discard(connection_id)
         seat = self._seats.pop(connection_id, None)
         if seat is not None and self._connections.get(seat[0]) == connection_id:
             del self._connections[seat[0]]
@@ -219,6 +227,8 @@ class CentralRelay:
                         self._inferred(message)
                     case Said():
                         self._said(message)
+                    case ObserveRefused():
+                        self._refused(message)
                     case InferenceFailed():
                         log.error("the inference process failed: %s\n%s", message.text, message.stack)
                         last_words = message.text
@@ -246,6 +256,16 @@ class CentralRelay:
             )
             self._owner.received(connection_id, ack)
 
+    def _refused(self, message: ObserveRefused) -> None:
+        connection_id = self._connections.get(message.worker_id)
+        if connection_id is not None and connection_id not in self._closing:
+            self._refuse(connection_id, malformed(message.reason, fix=message.fix))
+            self._owner.wrong(connection_id, message.reason)
+
+    def _refuse(self, connection_id: int, error: ProtocolError) -> None:
+        self._closing.add(connection_id)
+        self._hub.refuse(connection_id, error)
+
     def _said(self, message: Said) -> None:
         frame, connection_id = message.frame, self._connections.get(message.worker_id)
         data = frame.data
@@ -253,7 +273,7 @@ class CentralRelay:
             if self._rings is None:
                 return
             data = self._rings[1].take(RingPlace(frame.start, frame.length))
-        if connection_id is None:
+        if connection_id is None or connection_id in self._closing:
             return
         if message.to_worker:
             # What the process says to workers are acts alone.
@@ -263,7 +283,12 @@ class CentralRelay:
         said = decode_from_browser(data)
         if not isinstance(said, Block | RolloutClose):
             raise InferenceError(f"it said {said.type} in a worker's name")
-        self._owner.received(connection_id, said)
+        try:
+            self._owner.received(connection_id, said)
+        except ProtocolError as error:
+            # What it observed made a block that cannot be: that is that worker's end, not the run's.
+            self._refuse(connection_id, error)
+            return
         if isinstance(said, RolloutClose):
             self._served.discard(said.lease_id)
             over = LeaseVoid(run_id=self._run_id, lease_id=said.lease_id, reason="played to its end")

@@ -114,7 +114,7 @@ class Guard:
         self.refused: Counter[int] = Counter()
         """How many requests were turned away before any route, by HTTP status."""
         self.audit = AuditTrail(settings.runs_dir, clock)
-        """Who came, was turned away, or changed something."""
+        """Who came, was turned away, or changed something: the one trail of this server."""
         self.admin_token = self.issue("admin")
 
     def issue(

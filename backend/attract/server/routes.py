@@ -20,6 +20,7 @@ from attract.schema.api import (
     LogView,
     MetricsView,
     Problem,
+    RollBack,
     RunSummary,
     RunView,
     ServerInfo,
@@ -177,6 +178,11 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @role("admin")
     async def stop_run(run_id: str) -> RunView:
         return await service.stop(run_id)
+
+    @app.post("/api/runs/{run_id}/rollback")
+    @role("admin")
+    async def roll_back(run_id: str, body: RollBack) -> RunView:
+        return service.roll_back(run_id, body.to_version)
 
     @app.get("/api/runs/{run_id}/fleet")
     @role("viewer")

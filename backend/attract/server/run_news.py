@@ -14,7 +14,7 @@ from attract.server.game_reports import GameReports
 from attract.server.run_progress import RunProgress
 from attract.server.run_record import RunRecord
 
-SHOWN_NOTES = ("verification", "policy", "audit", "quarantine", "conduct", "strangers")
+SHOWN_NOTES = ("verification", "policy", "audit", "quarantine", "conduct", "strangers", "bounds")
 """Kinds of the core's notes that pages show as reports; the others are told in other ways."""
 log = logging.getLogger(__name__)
 
@@ -87,4 +87,7 @@ class RunNews:
         """Something the core wants a person to see."""
         log.info("%s: %s", note.kind, note.text)
         if note.kind in SHOWN_NOTES:
-            self.report(GameReport(kind=note.kind, name=note.kind.capitalize(), text=note.text, stack=None))
+            name, text = note.kind.capitalize(), note.text
+            self.report(
+                GameReport(kind=note.kind, name=name, text=text, stack=None, rollback_to=note.rollback_to)
+            )

@@ -81,7 +81,9 @@ class RunService:
         games: GameLibrary,
         start_learner: StartLearner,
         clock: Callable[[], float],
+        audit: AuditTrail,
     ) -> None:
+        """`audit`: the server's own; starts and ends of runs are written there."""
         self._settings = settings
         self._games = games
         self._start_learner = start_learner
@@ -96,7 +98,7 @@ class RunService:
         self._listeners: list[Listener] = []
         self._checker = GameChecker(games, self._send)
         self.events = EventHub()
-        self.audit = AuditTrail(settings.runs_dir, clock)
+        self._audit = audit
         self.host_restarts = 0
         """Times that the command line had to start its headless browser again."""
 
@@ -264,6 +266,24 @@ class RunService:
             return await self.active.export(out_dir, version)
         async with self._opened(run_id) as run:
             return await run.export(out_dir, version)
+
+    def roll_back(self, run_id: str, version: int) -> RunView:
+        """Set aside every version of a past run after `version`, as `attract rollback` does; its view then.
+
+        Raises: RunActiveError: the run is active, here or in another process. UnknownRunError: no such run.
+            ConfigurationError: it has no version to go back to.
+        """
+        with _known_run(run_id):
+            run_id = find_run(self._archive.runs_dir, run_id)
+        if self.active_run_id == run_id:
+            raise RunActiveError(run_id)
+        directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+        try:
+            newest = directory.roll_back(version)
+        finally:
+            directory.close()
+        self._audit.write("rolled_back", run=run_id, version=newest)
+        return self.view(run_id)
 
     async def abort(self) -> None:
         """End the active run, if there is one, without finishing or exporting anything."""
@@ -494,7 +514,7 @@ class RunService:
             self._active = None
             raise
         if train:
-            self.audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
+            self._audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
             run.finished.add_done_callback(self._run_ended)
         for connection_id, (hello, tier, identity) in list(self._hosts.items()):
             # A host that came while the learner was being started is in already.
@@ -538,7 +558,7 @@ class RunService:
     def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:
         if not finished.cancelled() and finished.exception() is None:
             result = finished.result()
-            self.audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
+            self._audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
 
     def _require_active(self, run_id: str) -> ActiveRun:
         if self.active is None or self.active.run_id != run_id:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import itertools
 import logging
 from collections import Counter, deque
@@ -75,7 +76,8 @@ class _Close:
 class Connection:
     """One socket's outbound side: frames in order, and at most one policy that has not been sent yet."""
 
-    def __init__(self, websocket: WebSocket, send_seconds: float) -> None:
+    def __init__(self, websocket: WebSocket, send_seconds: float, address: str = "") -> None:
+        self.address = address
         self._websocket = websocket
         self._send_seconds = send_seconds
         self._outbound: deque[_Frame | _Close] = deque()
@@ -205,6 +207,18 @@ class SocketHub:
         if connection is not None:
             connection.close(code, reason)
 
+    def refuse(self, connection_id: int, error: ProtocolError) -> None:
+        """Close it for what it has sent, as if that had just been read."""
+        connection = self._connections.get(connection_id)
+        if connection is not None:
+
+            def refuse() -> None:
+                bind(connection=connection_id)
+                self._refuse(connection, error)
+
+            # Whoever has found out speaks of many sockets: the id is this line's alone.
+            contextvars.copy_context().run(refuse)
+
     async def close_all(self, code: int, reason: str) -> None:
         """Close every socket, at shutdown; wait a moment until all are closed."""
         for connection in list(self._connections.values()):
@@ -227,16 +241,12 @@ class SocketHub:
         """One socket's life: accept, hello within 3 s, then frames both ways until either side is done."""
         address = websocket.client.host if websocket.client is not None else ""
         await websocket.accept()
-        connection = Connection(websocket, self._settings.send_seconds)
+        connection = Connection(websocket, self._settings.send_seconds, address)
         writer = asyncio.create_task(connection.write())
         try:
             await self._talk(websocket, connection)
         except ProtocolError as error:
-            self.refused[error.code] += 1
-            address = websocket.client.host if websocket.client is not None else ""
-            self._audit.write("refused", code=error.code, address=address, **bound_ids())
-            refusals.warning("a socket of %s is closed: %s", address, error.reason)
-            _refuse(connection, error)
+            self._refuse(connection, error)
         except (WebSocketDisconnect, OSError):
             pass
         finally:
@@ -271,6 +281,12 @@ class SocketHub:
                 del self._grants[connection_id]
                 self._audit.write("left", **who, **bound_ids())
                 self._handler.disconnected(connection_id)
+
+    def _refuse(self, connection: Connection, error: ProtocolError) -> None:
+        self.refused[error.code] += 1
+        self._audit.write("refused", code=error.code, address=connection.address, **bound_ids())
+        refusals.warning("a socket of %s is closed: %s", connection.address, error.reason)
+        _refuse(connection, error)
 
     def _close_entry(self, entry_id: str) -> None:
         """Close what came in by a session or an invitation that is ended."""

@@ -15,11 +15,10 @@ from attract.collection.batches import (
 from attract.collection.planning import start_warmup
 from attract.collection.seating import Seating
 from attract.schema.episodes import Episode, Episodes
-from attract.schema.messages import Seed
 from blocks import played_block
 from driven_core import DrivenCore
 
-SEED = Seed(low=1, high=2)
+SECRET = 12345
 ONE = Seating(("main",))
 
 
@@ -69,23 +68,47 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
         block([0, 1, 2], [0, 1, 2], 0, lease_id=1),
         block([3, 4, 5], [3, 4, 5], 0, lease_id=2, worker_id=1),
     ]
-    batch = close_batch(blocks, batch_id=1, version=0, seed=SEED, seating=ONE)
+    batch = close_batch(blocks, batch_id=1, version=0, secret=SECRET, seating=ONE)
     assert batch.trust_all
     assert len(batch.verify_rows) == 2
     assert {row // 3 for row in batch.verify_rows} == {0, 1}
     assert batch.worker_of(4) == 1
     assert batch.worker_of(99) is None
-    again = close_batch(blocks[::-1], batch_id=1, version=0, seed=SEED, seating=ONE)
-    assert again.verify_rows == batch.verify_rows, "drawn from the seed, not from arrival"
+    again = close_batch(blocks[::-1], batch_id=1, version=0, secret=SECRET, seating=ONE)
+    assert again.verify_rows == batch.verify_rows, "drawn from the secret, not from arrival"
     drawn = {
-        close_batch(blocks, batch_id=number, version=0, seed=SEED, seating=ONE).verify_rows
+        close_batch(blocks, batch_id=number, version=0, secret=SECRET, seating=ONE).verify_rows
         for number in range(30)
     }
     assert len(drawn) == 9, "any segment may be looked at"
     invited = block([6, 7], [6, 7], 0, local=False, lease_id=3)
-    mixed = close_batch([blocks[0], invited], batch_id=1, version=0, seed=SEED, seating=ONE)
+    mixed = close_batch([blocks[0], invited], batch_id=1, version=0, secret=SECRET, seating=ONE)
     assert not mixed.trust_all
     assert set(mixed.verify_rows) > {6, 7}
+
+
+def told_and_looked_at(secret: int) -> tuple[list[Any], list[list[int]]]:
+    """All that workers were told in five updates of one fleet, and the rows that were spot-checked."""
+    driven = DrivenCore.started(secret=secret, max_workers=2)
+    for _ in range(5):
+        for connection_id in (10, 11):
+            driven.play(connection_id)
+        driven.publish()
+    sent = [one for one in driven.log if isinstance(one, effects.Send | effects.SendPolicy)]
+    return sent, [train.verify_rows for train in driven.trains]
+
+
+def test_C7_hostile_07_what_is_looked_at_does_not_follow_from_what_a_worker_is_told() -> None:
+    told, looked_at = told_and_looked_at(secret=1)
+    assert len(looked_at) == 5
+    others = {secret: told_and_looked_at(secret) for secret in (1, 2, 3)}
+    assert all(one[0] == told for one in others.values()), "workers see no difference"
+    assert others[1][1] == looked_at, "and yet it is a draw that can be repeated by who has the secret"
+    assert others[2][1] != looked_at
+    assert others[3][1] != looked_at
+    # Whoever guesses each update's two segments of three from all that he knows is right one time in nine.
+    draws = {tuple(told_and_looked_at(secret)[1][0]) for secret in range(60)}
+    assert len(draws) == 9
 
 
 def test_a_pool_is_taken_whole() -> None:
@@ -250,7 +273,7 @@ def test_E9_a_batch_knows_the_rows_of_every_policy_and_verifies_each() -> None:
     # Two games of three agents, one segment of each slot; row 10 + slot.
     blocks = [block([10, 13], [0, 3], 0), block([11, 12, 14, 15], [1, 2, 4, 5], 0)]
     for number in range(10):
-        batch = close_batch(blocks, batch_id=number, version=0, seed=SEED, seating=seating)
+        batch = close_batch(blocks, batch_id=number, version=0, secret=SECRET, seating=seating)
         assert batch.rows == (10, 11, 12, 13, 14, 15)
         assert batch.rows_by_policy == {"hunter": (10, 13), "prey": (11, 12, 14, 15)}
         assert len(batch.verify_rows) == 2, "one of each policy (C7)"

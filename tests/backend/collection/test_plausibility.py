@@ -128,6 +128,102 @@ def test_hostile_08_S2_T2_what_cannot_have_happened_is_refused_by_the_name_of_it
         return
 
 
+def by_agents(block: Block, agents: int, shares: list[list[int]]) -> Iterator[Block]:
+    """The same in a block for each share of the agents, as policies of their own have them."""
+    slots = places(block)
+    per_step = ("reward", "terminated", "truncated", "valid", "executed_ticks")
+    for share in shares:
+        chosen = np.isin(slots % agents, share)
+        tells = slots[chosen] % agents == 0
+        update: dict[str, Any] = {
+            name: changed(getattr(block, name), lambda a, chosen=chosen: a[:, chosen]) for name in per_step
+        }
+        update |= {
+            name: changed(getattr(block, name), lambda a, chosen=chosen: a[chosen])
+            for name in ("slot_id", "first_step")
+        }
+        if not tells.any():
+            update["episodes"] = block.episodes.model_copy(
+                update={name: [] for name in type(block.episodes).model_fields if name not in NAMED}
+            )
+        yield block.model_copy(update=update)
+
+
+NAMED = ("metrics", "reward_terms")
+
+
+@pytest.mark.parametrize("shares", [[[0], [1, 2]], [[1, 2], [0]], [[2], [1], [0]]])
+def test_hostile_08_honest_blocks_pass_where_agents_have_policies_of_their_own(
+    shares: list[list[int]],
+) -> None:
+    one = Plausibility(GameLimits(3, 2, LIMIT), HORIZON)
+    for lease, block in played(worker_of(3, breaks=True)):
+        for part in by_agents(block, 3, shares):
+            one.check(lease, part, places(part))
+
+
+OF_AGENTS = ("rewards x 100", "returns", "lengths", "ticks", "an old episode again", "half a step")
+
+
+@pytest.mark.parametrize("lie", [*OF_AGENTS, "flags without episodes"])
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_hostile_08_agents_that_travel_apart_are_looked_at_once_their_game_is_whole(
+    lie: str, is_cut: bool
+) -> None:
+    change, field = LIES[lie]
+    field = "truncated" if lie == "flags without episodes" else field
+    field = "executed_ticks" if lie == "half a step" else field
+    one = Plausibility(GameLimits(3, 2, LIMIT), HORIZON)
+    # In blocks of two slots each game of three agents is cut in two; or each agent has a policy.
+    worker = worker_of(3, slots_per_block=2 if is_cut else 1_000)
+    segment = -1
+    for lease, block in played(worker):
+        parts = [block] if is_cut else list(by_agents(block, 3, [[0], [1, 2]]))
+        for part in parts:
+            segment += int(places(part)[0] == 0)
+            if segment != 3:
+                one.check(lease, part, places(part))
+                continue
+            lying = part.model_copy(update=change(part)) if part.episodes.instance_id else part
+            lying = part.model_copy(update=change(part)) if lie == "rewards x 100" else lying
+            try:
+                one.check(lease, lying, places(part))
+            except ProtocolError as error:
+                assert field in error.reason
+                return
+    pytest.fail("nobody noticed")
+
+
+def test_hostile_08_what_is_missing_of_a_segment_makes_its_games_unknown_and_no_liar() -> None:
+    one = Plausibility(GameLimits(3, 2, LIMIT), HORIZON)
+    for number, (lease, block) in enumerate(played(worker_of(3))):
+        parts = list(by_agents(block, 3, [[0], [1, 2]]))
+        for part in parts[:1] if number == 1 else parts:
+            one.check(lease, part, places(part))
+
+
+def test_hostile_08_an_agent_of_an_ended_episode_goes_on_with_no_flag() -> None:
+    one = Plausibility(GameLimits(2, 2, LIMIT), HORIZON)
+    for number, (lease, block) in enumerate(played(worker_of(2))):
+        if number == 3:
+            block = block.model_copy(update={"truncated": changed(block.truncated, np.zeros_like)})
+            with pytest.raises(ProtocolError, match=r"terminated, block.truncated"):
+                one.check(lease, block, places(block))
+            return
+        one.check(lease, block, places(block))
+
+
+def test_hostile_08_under_central_inference_a_lease_may_have_gaps_and_its_steps_never_go_back() -> None:
+    one = Plausibility(GameLimits(1, 2, LIMIT), HORIZON)
+    lease = a_lease(LeaseBook(), segments=8)
+    lease.sends_blocks = False
+    blocks = [block for _, block in played(worker_of(1))]
+    for index, number in enumerate([0, 1, 3, 4]):  # the third was lost with a socket
+        one.check(lease, blocks[number].model_copy(update={"segment_index": index}), slice(0, SLOTS))
+    with pytest.raises(ProtocolError, match="first_step"):
+        one.check(lease, blocks[2].model_copy(update={"segment_index": 4}), slice(0, SLOTS))
+
+
 def test_hostile_08_a_gap_is_no_lie_and_what_follows_it_is_not_known() -> None:
     one = Plausibility(GameLimits(1, 2, 0), HORIZON)
     wrong = told(returns=lambda a: [5000.0 for _ in a])

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from attract import __version__
 from attract.server import audit_trail
 from attract.server.audit_trail import AUDIT_FILE, AuditTrail
 from attract.server.guard import token_key
@@ -64,6 +65,29 @@ async def test_watched_starts_stops_joins_and_refusals_are_recorded_with_who_did
         assert {one["address"] for one in written if one["action"] in ("refused", "joined", "requested")} == {
             "127.0.0.1"
         }
+
+
+async def test_watched_a_server_has_one_trail_from_its_start_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[AuditTrail] = []
+    make = AuditTrail.__init__
+
+    def counted(self: AuditTrail, *given: Any) -> None:
+        made.append(self)
+        make(self, *given)
+
+    monkeypatch.setattr(AuditTrail, "__init__", counted)
+    async with gateway(tmp_path) as world:
+        runs_dir = world.runs_dir
+        run = (await world.start()).run_id
+    # Two would count what they leave out each by itself, and a flood would get twice its allowance.
+    assert len(made) == 1
+    written = [one for one in lines(runs_dir) if one["action"] in ("run_started", "run_ended")]
+    assert {one["run"] for one in written} == {run}
+    first, *_, last = lines(runs_dir)
+    assert (first["action"], last["action"]) == ("server_started", "server_ended")
+    assert (first["version"], first["host"]) == (__version__, "127.0.0.1")
 
 
 async def test_watched_the_trail_holds_no_secret(tmp_path: Path):

@@ -16,6 +16,7 @@ from attract.schema.api import (
     SettingsForm,
     SettingsView,
 )
+from attract.server.audit_trail import AUDIT_FILE
 from attract.settings import RunSettings
 from attract.settings_schema import setting_paths
 from gateway_world import SMALL, GatewayWorld, gateway
@@ -66,6 +67,7 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/runs/{run_id}/pause",
         "/api/runs/{run_id}/resume",
         "/api/runs/{run_id}/let-in",
+        "/api/runs/{run_id}/rollback",
         "/api/runs/{run_id}/stop",
     } | ({"/api/runs"} & admins)
 
@@ -437,3 +439,24 @@ async def test_each_of_several_policies_is_asked_for_by_name(world: GatewayWorld
         answer = await world.client.get(f"{url}/4.onnx", params=query)
         assert answer.status_code == 404
         assert "left, right" in answer.json()["error"]
+
+
+async def test_C10_an_admin_takes_a_run_that_is_over_back_to_an_earlier_version(world: GatewayWorld):
+    run_id = (await world.start()).run_id
+    path, body = f"/api/runs/{run_id}/rollback", {"to_version": 1}
+    refused = await world.client.post(path, json=body)
+    assert (refused.status_code, f"run {run_id} is active" in refused.json()["error"]) == (409, True)
+    await world.service.stop(run_id)
+    assert (await world.client.post("/api/runs/nothing/rollback", json=body)).status_code == 404
+    directory = RunDirectory.view(world.runs_dir, run_id)
+    for version in range(4):
+        (directory.checkpoints / str(version)).mkdir(exist_ok=True)
+    known = directory.versions()
+    assert known[-1] >= 3
+    answer = await world.client.post(path, json=body)
+    assert (answer.status_code, answer.json()["run_id"]) == (200, run_id)
+    assert directory.versions() == [one for one in known if one <= 1]
+    lines = [json.loads(one) for one in (world.runs_dir / AUDIT_FILE).read_text().splitlines()]
+    assert [(one["run"], one["version"]) for one in lines if one["action"] == "rolled_back"] == [(run_id, 1)]
+    async with anonymous(world) as client:
+        assert (await client.post(path, json=body)).status_code == 401

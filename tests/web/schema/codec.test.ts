@@ -37,6 +37,7 @@ const description: GameDescription = {
   parameters: {},
   metrics: {},
   reward_terms: {},
+  reward: null,
   has_draw: false,
 };
 

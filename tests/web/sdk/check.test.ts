@@ -55,6 +55,20 @@ function found(definition: GameDefinition): string[] {
   return checkGame(definition, METERS).findings.map(({ severity, id, text }) => `${severity} ${id}: ${text}`);
 }
 
+test("a draw() that needs a page is told of with its place: there is none where games are drawn", () => {
+  const definition = walk({
+    draw() {
+      document.createElement("canvas");
+    },
+  });
+  const [finding, ...others] = checkGame(definition, METERS).findings;
+  expect(others).toEqual([]);
+  expect(`${finding.severity} ${finding.id}: ${finding.text}`).toContain(
+    "document is not defined; games run in a web worker, without a page",
+  );
+  expect(finding.stack).toContain("check.test.ts");
+});
+
 test("a sound game has no findings, and its play is measured", () => {
   const report = checkGame(walk(), { ...METERS, heapBytes: () => 0 });
   expect(report.findings).toEqual([]);

@@ -104,6 +104,8 @@ describe("refusals name the option", () => {
       "parameters.size: needs finite low <= default <= high",
     ],
     [{ metrics: { food: "median" } }, 'metrics.food: must be one of last, sum, mean, max, got "median"'],
+    [{ reward: { low: 1, high: 0 } }, "reward: needs finite low <= high, got"],
+    [{ reward: 3 as never }, "reward: must be an object like { low: -1, high: 1 }, got 3"],
     [{ rewardTerms: { food: Number.NaN } }, "rewardTerms.food: needs a finite weight, got NaN"],
     [{ metrics: ["food"] }, 'metrics: must be an object like { coins: "sum" }, got ["food"]'],
     [{ rewardTerms: "food" }, 'rewardTerms: must be an object like { coins: 1 }, got "food"'],

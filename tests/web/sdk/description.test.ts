@@ -17,6 +17,7 @@ test("every field, given", () => {
       idle: "down",
       parameters: { size: { default: 10, low: 6, high: 20 } },
       metrics: { food: "last" },
+      reward: { low: -1, high: 1 },
       rewardTerms: { food: 1 },
     }),
   );
@@ -38,6 +39,7 @@ test("every field, given", () => {
     parameters: { size: { default: 10, low: 6, high: 20 } },
     metrics: { food: "last" },
     reward_terms: { food: 1 },
+    reward: { low: -1, high: 1 },
     has_draw: false,
   });
   expect(JSON.parse(JSON.stringify(description))).toEqual(description);
@@ -56,6 +58,7 @@ test("what is left out", () => {
     parameters: {},
     metrics: {},
     reward_terms: {},
+    reward: null,
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hintFor, needsPage, show, thrownByGame } from "../../../web/sdk/src/errors.ts";
+import { hintFor, show, thrownByGame } from "../../../web/sdk/src/errors.ts";
 
 class Catch {}
 
@@ -23,7 +23,6 @@ describe("hints", () => {
     expect(hintFor(new ReferenceError("basket is not defined"))).toBe("");
     expect(hintFor(new TypeError("window is not defined"))).toBe("");
     expect(hintFor("window is not defined")).toBe("");
-    expect(needsPage(new ReferenceError("Image is not defined"))).toBe(true);
   });
 
   test("a class that is given as create is told from a function", () => {

@@ -41,6 +41,7 @@ const DESCRIPTION = {
   parameters: {},
   metrics: {},
   reward_terms: {},
+  reward: null,
   has_draw: false,
 } satisfies GameDescription;
 

@@ -245,6 +245,10 @@ export interface GameReport {
    * What to do about it, where that is known.
    */
   fix: string | null;
+  /**
+   * The newest version before a caught guest's first share (rule C10); None: no version holds any.
+   */
+  rollback_to: number | null;
   count: number;
 }
 /**
@@ -442,6 +446,12 @@ export interface ReadyView {
   parts: {
     [k: string]: ReadyPart;
   };
+}
+/**
+ * Body of `POST /api/runs/{id}/rollback`.
+ */
+export interface RollBack {
+  to_version: number;
 }
 /**
  * One run of `GET /api/runs`, active or past.

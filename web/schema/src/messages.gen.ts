@@ -460,6 +460,10 @@ export interface GameDescription {
   reward_terms: {
     [k: string]: number;
   };
+  /**
+   * None: the game declares none.
+   */
+  reward: RewardRange | null;
   has_draw: boolean;
 }
 /**
@@ -467,6 +471,13 @@ export interface GameDescription {
  */
 export interface ParameterRange {
   default: number;
+  low: number;
+  high: number;
+}
+/**
+ * The rewards that one `update()` of a game may give an agent, both ends included.
+ */
+export interface RewardRange {
   low: number;
   high: number;
 }

@@ -1,6 +1,6 @@
 /** The numbers of a definition that stepping needs, checked and derived once. */
 
-import type { GameDefinition } from "./contract.ts";
+import type { GameDefinition, RewardRange } from "./contract.ts";
 import { checkDefinition, maxSteps, ticksPerStep } from "./define-game.ts";
 
 export interface CheckedDefinition {
@@ -12,6 +12,8 @@ export interface CheckedDefinition {
   readonly numAgents: number;
   readonly hasTerms: boolean;
   readonly hasMetrics: boolean;
+  /** Null where the game declares none. */
+  readonly rewardRange: RewardRange | null;
   /** Choices per independent component of the action mask. */
   readonly maskGroups: readonly number[];
 }
@@ -30,6 +32,7 @@ export function checkedDefinition(definition: GameDefinition): CheckedDefinition
     numAgents: definition.numAgents ?? 1,
     hasTerms: Object.keys(definition.rewardTerms ?? {}).length > 0,
     hasMetrics: Object.keys(definition.metrics ?? {}).length > 0,
+    rewardRange: definition.reward ?? null,
     maskGroups,
   };
 }

@@ -91,6 +91,11 @@ export interface ParameterRange {
   high: number;
 }
 
+export interface RewardRange {
+  low: number;
+  high: number;
+}
+
 export type MetricReduction = "last" | "sum" | "mean" | "max";
 
 /** What `defineGame` takes. */
@@ -115,6 +120,8 @@ export interface GameOptions {
   idle?: string | number | readonly number[];
   parameters?: Record<string, ParameterRange>;
   metrics?: Record<string, MetricReduction>;
+  /** What one `update` may reward an agent with, both ends included; anything else is an error of the game. Default: any number. */
+  reward?: RewardRange;
   /** Weight of each reward term. */
   rewardTerms?: Record<string, number>;
   create(): Game;

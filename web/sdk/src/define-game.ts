@@ -21,6 +21,7 @@ const KNOWN_OPTIONS = [
   "idle",
   "parameters",
   "metrics",
+  "reward",
   "rewardTerms",
   "create",
 ];
@@ -155,6 +156,7 @@ function isLegalComponent(
 const NAMED_VALUES = {
   parameters: "{ speed: { default: 1, low: 0.5, high: 2 } }",
   metrics: '{ coins: "sum" }',
+  reward: "{ low: -1, high: 1 }",
   rewardTerms: "{ coins: 1 }",
 };
 
@@ -172,6 +174,11 @@ function checkNumbers(game: GameDefinition): void {
         `needs finite low <= default <= high, got ${show(range)}`,
       );
     }
+  }
+  if (game.reward !== undefined) {
+    const { low, high } = game.reward;
+    if (!(Number.isFinite(low) && Number.isFinite(high) && low <= high))
+      throw new ConfigurationError("reward", `needs finite low <= high, got ${show(game.reward)}`);
   }
   for (const [name, reduction] of Object.entries(game.metrics ?? {})) {
     if (!METRIC_REDUCTIONS.includes(reduction)) {

@@ -6,6 +6,7 @@ import {
   type GameDefinition,
   type MetricReduction,
   type ParameterRange,
+  type RewardRange,
 } from "./contract.ts";
 import { checkDefinition, maxSteps, resolveAction, ticksPerStep } from "./define-game.ts";
 import { GameError, show, thrownByGame } from "./errors.ts";
@@ -30,6 +31,8 @@ export interface GameDescription {
   parameters: Record<string, ParameterRange>;
   metrics: Record<string, MetricReduction>;
   reward_terms: Record<string, number>;
+  /** Of one update; null when the game declares none. */
+  reward: RewardRange | null;
   has_draw: boolean;
 }
 
@@ -62,6 +65,7 @@ export function describe(definition: GameDefinition): GameDescription {
     parameters: { ...definition.parameters },
     metrics: { ...definition.metrics },
     reward_terms: { ...definition.rewardTerms },
+    reward: definition.reward === undefined ? null : { ...definition.reward },
     has_draw: typeof createGame(definition).draw === "function",
   };
 }

@@ -4,7 +4,7 @@ import type { Deadline, Report } from "./check-finding.ts";
 import type { Context2D } from "./context-2d.ts";
 import type { GameDefinition } from "./contract.ts";
 import { drawActions } from "./cost.ts";
-import { needsPage, thrownByGame } from "./errors.ts";
+import { thrownByGame } from "./errors.ts";
 import { createInstance } from "./group-instance.ts";
 import { methodSource } from "./method-source.ts";
 import { observedRow } from "./observed.ts";
@@ -37,8 +37,6 @@ export function drawOnce(definition: GameDefinition, report: Report, deadline: D
     }
     draw();
   } catch (thrown) {
-    // On its page, where games are drawn, it has what is missing here.
-    if (needsPage(thrown)) return;
     const error = thrownByGame("draw", thrown);
     const fix = "mend draw(): training goes on without it, but the game cannot be watched";
     report({

@@ -77,12 +77,12 @@ const PAGE_NAMES: Readonly<Record<string, string>> = {
   document: "paint in draw(context, width, height), which gets its canvas",
   localStorage: "keep state in the game object and set it anew in start()",
   sessionStorage: "keep state in the game object and set it anew in start()",
-  Image: "load pictures in draw() alone, which a page calls",
+  Image: "paint with the methods of the context that draw() gets",
   HTMLElement: "paint in draw(context, width, height), which gets its canvas",
   HTMLCanvasElement: "paint in draw(context, width, height), which gets its canvas",
-  HTMLImageElement: "load pictures in draw() alone, which a page calls",
-  Audio: "play sounds in draw() alone, which a page calls",
-  AudioContext: "play sounds in draw() alone, which a page calls",
+  HTMLImageElement: "paint with the methods of the context that draw() gets",
+  Audio: "there is no sound where games run",
+  AudioContext: "there is no sound where games run",
   alert: "return what happened in `info`",
   prompt: "return what happened in `info`",
   screen: "draw() gets the width and height to paint in",
@@ -100,11 +100,6 @@ export function hintFor(thrown: unknown): string {
   }
   const uncalled = /Class constructor (\w+) cannot be invoked without 'new'/.exec(text);
   return uncalled === null ? "" : `write create: () => new ${uncalled[1]}()`;
-}
-
-/** Whether this was thrown for want of a page. */
-export function needsPage(thrown: unknown): boolean {
-  return pageName(thrown) !== null;
 }
 
 function pageName(thrown: unknown): string | null {

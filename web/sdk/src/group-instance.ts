@@ -3,7 +3,7 @@
 import type { Action, GameDefinition, ObservationValue, StartFields, UpdateResult } from "./contract.ts";
 import { GameError, RuntimeError, show } from "./errors.ts";
 import { GameInstance, type Instance, InstanceBase, type InstanceOptions } from "./instance.ts";
-import { bareObservation, isPromise, promiseError, readFlag, rewardError } from "./results.ts";
+import { bareObservation, checkReward, isPromise, promiseError, readFlag, rewardError } from "./results.ts";
 
 /** An instance of `definition`, whether it has one agent or several. Raises ConfigurationError, GameError. */
 export function createInstance(definition: GameDefinition, options: InstanceOptions = {}): Instance {
@@ -67,6 +67,7 @@ export class GroupInstance extends InstanceBase {
   /** Rewards count for agents that took part from the step's start and have not ended within it. */
   #addRewards(result: UpdateResult): void {
     const rewards = result.reward as ArrayLike<number> | undefined;
+    const { rewardRange } = this.checked;
     const terms = this.checked.hasTerms
       ? (result.rewardTerms as ArrayLike<Record<string, number>> | undefined)
       : undefined;
@@ -79,6 +80,7 @@ export class GroupInstance extends InstanceBase {
       const reward = rewards === undefined ? fromTerms : rewards[agent];
       if (typeof reward !== "number" || !Number.isFinite(reward))
         throw rewardError(`reward[${agent}]`, reward);
+      if (rewardRange !== null) checkReward(`reward[${agent}]`, reward, rewardRange);
       this.rewards[agent] += reward;
     }
   }

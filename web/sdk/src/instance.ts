@@ -19,6 +19,7 @@ import { createSequentialRandom, type SequentialRandom, STREAM } from "./random.
 import {
   bareObservation,
   checkMask,
+  checkReward,
   isPromise,
   noResultError,
   promiseError,
@@ -245,7 +246,8 @@ export class GameInstance extends InstanceBase {
 
   step(action: Action): void {
     if (this.episodeOver) throw new RuntimeError("step() expects a running episode: call start() first");
-    const { ticksPerStep, hasTerms, hasMetrics, maxSteps } = this.checked;
+    const { ticksPerStep, hasTerms, hasMetrics, rewardRange, maxSteps } = this.checked;
+    const isPlain = !hasTerms && rewardRange === null;
     let reward = 0;
     let ticks = 0;
     let terminated = false;
@@ -255,7 +257,7 @@ export class GameInstance extends InstanceBase {
       result = this.tick(action);
       ticks++;
       const given = result.reward;
-      if (typeof given !== "number" || hasTerms) reward += this.#rewardWithTerms(result);
+      if (typeof given !== "number" || !isPlain) reward += this.#checkedReward(result);
       else if (given - given === 0) reward += given;
       else throw rewardError("reward", given);
       if (hasMetrics && result.info !== undefined) this.totals.addInfo(result.info);
@@ -288,6 +290,13 @@ export class GameInstance extends InstanceBase {
     this.active[0] = 0;
     if (reason === "terminated") this.terminated[0] = 1;
     else this.truncated[0] = 1;
+  }
+
+  /** The reward of an update whose game declares terms or a range, or which gave no number. */
+  #checkedReward(result: UpdateResult): number {
+    const reward = this.#rewardWithTerms(result);
+    checkReward("reward", reward, this.checked.rewardRange);
+    return reward;
   }
 
   #rewardWithTerms(result: UpdateResult): number {

@@ -1,6 +1,6 @@
 /** What a game's methods return, read and checked; every refusal names method and field, what came and what is right. */
 
-import type { GameDefinition, StartFields } from "./contract.ts";
+import type { GameDefinition, RewardRange, StartFields } from "./contract.ts";
 import { GameError, show } from "./errors.ts";
 
 /** The flag as a boolean; left out means false. Raises GameError (`flag`). */
@@ -32,6 +32,13 @@ export function rewardError(field: string, value: unknown): GameError {
     field,
     `update() returned ${field} = ${show(value)}, expected a number${hint}`,
   );
+}
+
+/** Raises GameError (`shape`) for a reward that the game does not declare. */
+export function checkReward(field: string, reward: number, range: RewardRange | null): void {
+  if (range === null || (reward >= range.low && reward <= range.high)) return;
+  const text = `update() returned ${field} = ${reward}, but defineGame() declares reward: ${range.low} to ${range.high}`;
+  throw new GameError("shape", "update", field, text);
 }
 
 /** The observation in what `start` returned, whether bare or inside an object; undefined when `out` was filled. */

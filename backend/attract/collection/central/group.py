@@ -27,6 +27,8 @@ class Seat:
     ordered_at: float | None = None
     """When it was asked for what has not come yet; None: nothing is awaited."""
     is_lost: bool = False
+    has_told: bool = False
+    """Whether it was heard of before: from then on its steps are counted through."""
 
 
 class Group:
@@ -117,7 +119,11 @@ class Group:
         observation = self._observations(message.observation, "observation", num_slots)
         outcome = message.outcome
         if outcome is not None:
+            self._check_step(seat, message.step)
             new |= _outcome(outcome, num_slots, layout.ticks_per_step)
+            if outcome.episodes:
+                # Told in the block of whoever has that instance: no worker speaks for another's games.
+                _check_episodes(outcome.episodes, seat.part.instance_ids, layout.num_agents)
             column, finals = self._finals_of(outcome, new["truncated"])
             if len(column):
                 self._finals.append((column + columns.start, finals))
@@ -129,6 +135,7 @@ class Group:
             self._observation[key][columns] = values
         self._numbers["slot_step"][columns] = message.step
         seat.ordered_at = None
+        seat.has_told = True
 
     def deliver(self, *, counted: bool) -> StepBatch:
         """What has come, as views; `counted` unless it is the answer to a mere look."""
@@ -167,6 +174,13 @@ class Group:
         """The step brought nothing; what was seen last stays."""
         for name in OUTCOME:
             self._numbers[name][seat.columns] = 0
+
+    def _check_step(self, seat: Seat, step: int) -> None:
+        before = int(self._numbers["slot_step"][seat.columns.start])
+        if seat.has_told and step != before + 1:
+            raise malformed(
+                f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)"
+            )
 
     def _finals_of(
         self, outcome: StepOutcome, truncated: NDArray[np.bool_]
@@ -212,4 +226,27 @@ def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[
             f"observe.executed_ticks: {int(ticks.min())} to {int(ticks.max())}",
             fix=f"rule T2: a valid step executes 1 to {ticks_per_step} ticks",
         )
+    if np.count_nonzero(valid) < num_slots:
+        ended = arrays["terminated"] | arrays["truncated"]
+        if bool((~valid & (ended | (arrays["reward"] != 0))).any()):
+            raise malformed(
+                "observe.reward, observe.terminated, observe.truncated: of an invalid step",
+                fix="rule E9: an invalid step has no reward and ends nothing",
+            )
     return arrays
+
+
+def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
+    left = set(instance_ids.tolist())
+    for one in told:
+        if one.instance_id not in left:
+            raise malformed(
+                f"observe.episodes.instance_id: {one.instance_id}",
+                fix="one episode of each of the group's own instances ends in a step at most",
+            )
+        left.remove(one.instance_id)
+        if len(one.returns) != num_agents:
+            raise malformed(
+                f"observe.episodes.returns: {len(one.returns)} entries",
+                fix=f"a return for each of {num_agents}",
+            )

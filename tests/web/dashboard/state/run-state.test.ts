@@ -57,6 +57,7 @@ const REPORT: GameReport = {
   seed: "00000000000000ff",
   step_values: null,
   fix: null,
+  rollback_to: null,
   count: 1,
 };
 

@@ -63,6 +63,7 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
       parameters: {},
       metrics: {},
       reward_terms: {},
+      reward: null,
       has_draw: false,
     },
     instance_ids: Array.from({ length: 16 }, (_, i) => 32 + i),

@@ -81,6 +81,9 @@ export const api = {
   stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),
   /** Lets an identity that was left out play again. */
   letIn: (runId: string, identity: string) => post<RunView>(runPath(runId, "/let-in"), { identity }),
+  /** Sets aside every version of a run that is over after `version`. */
+  rollBack: (runId: string, version: number) =>
+    post<RunView>(runPath(runId, "/rollback"), { to_version: version }),
   join: (request: JoinRequest) => post<JoinLink>("api/join", request),
   /** Who may come in: sessions and join links. */
   access: () => get<AccessView>("api/access"),

@@ -1,8 +1,12 @@
 /** What broke in the game, in the words of the game, and where to find it again. */
 
-import type { GameReport } from "@attract/schema";
+import type { GameReport, RunView } from "@attract/schema";
+import { Button } from "@mantine/core";
+import { useState } from "react";
+import { api } from "../api/client.ts";
+import { ErrorNotice } from "../parts/notice.tsx";
 import { ownStack, wordsOf } from "../state/report-text.ts";
-import { reportKey } from "../state/run-state.ts";
+import { isOver, reportKey } from "../state/run-state.ts";
 
 const KINDS: Readonly<Record<string, string>> = {
   load: "The game could not be loaded",
@@ -16,9 +20,23 @@ const KINDS: Readonly<Record<string, string>> = {
   update: "An update was undone",
   verification: "Experience was left out",
   check: "Found by a check of the game",
+  audit: "What guests play",
+  bounds: "What guests play",
+  quarantine: "Somebody is left out",
+  conduct: "Somebody plays again",
+  strangers: "Nobody of your own is here",
 };
 
-export function Reports({ reports }: { reports: readonly GameReport[] }) {
+/** Said by the server: there is no stack, and no game that broke. */
+const NOTES = new Set(["verification", "check", "audit", "bounds", "quarantine", "conduct", "strangers"]);
+
+interface ReportsProps {
+  reports: readonly GameReport[];
+  run: RunView;
+  onChange: (run: RunView) => void;
+}
+
+export function Reports({ reports, run, onChange }: ReportsProps) {
   if (reports.length === 0) return null;
   return (
     <section aria-label="Reports" className="reports">
@@ -34,15 +52,61 @@ export function Reports({ reports }: { reports: readonly GameReport[] }) {
           {report.stack !== null ? (
             <pre>{ownStack(report.stack)}</pre>
           ) : (
-            report.kind !== "check" && (
+            !NOTES.has(report.kind) && (
               <p className="soft">
                 {report.kind === "hang" ? "A hang has no stack." : "No stack came with it."}
               </p>
             )
           )}
+          {typeof report.rollback_to === "number" && (
+            <RollBack run={run} version={report.rollback_to} onChange={onChange} />
+          )}
         </div>
       ))}
     </section>
+  );
+}
+
+/** Back to the version before a guest's first share; only a run that is over can go back. */
+function RollBack({
+  run,
+  version,
+  onChange,
+}: {
+  run: RunView;
+  version: number;
+  onChange: ReportsProps["onChange"];
+}) {
+  const [isPending, setPending] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const [isDone, setDone] = useState(false);
+  const goBack = async () => {
+    setPending(true);
+    setError(null);
+    try {
+      onChange(await api.rollBack(run.run_id, version));
+      setDone(true);
+    } catch (problem) {
+      setError(problem);
+    }
+    setPending(false);
+  };
+  if (isDone) {
+    return (
+      <p role="status">
+        The run is back at version {version} or the nearest one kept. Go on with{" "}
+        <code>attract train --resume --run-id {run.run_id}</code>
+      </p>
+    );
+  }
+  return (
+    <>
+      <Button variant="default" loading={isPending} disabled={!isOver(run.state)} onClick={goBack}>
+        Go back to version {version}
+      </Button>
+      {!isOver(run.state) && <p className="soft">Stop the run first.</p>}
+      {error !== null && <ErrorNotice error={error} />}
+    </>
   );
 }
 

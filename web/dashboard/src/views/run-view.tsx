@@ -37,7 +37,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         connection={isRunning ? live.connection : "live"}
         onChange={live.accept}
       />
-      <Reports reports={live.reports} />
+      <Reports reports={live.reports} run={run} onChange={live.accept} />
       <FindingsCard findings={run.findings} />
       <div className="run-top">
         <Cabinet

@@ -1,0 +1,189 @@
+"""Whether a block's numbers are ones that its game could give: rewards, choices and boxes as declared."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.experience.layout import SINGLE_OBSERVATION
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
+from attract.schema.messages import Block, Tensor
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, LeafSpace, MultiDiscreteSpace
+from attract.schema.tensor import DTYPES
+
+SLACK: Final = 1e-5
+"""Of max(1, |bound|): rewards are summed over ticks in 64 bits and travel as 32."""
+UNBOUNDED: Final = float(np.finfo(np.float32).max)
+"""What the SDK writes for infinity in a list of bounds."""
+CONTROLS: Final = 8
+"""Blocks of the admin's own workers that must keep to the boxes before guests are held to them."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Range:
+    """Of one key: [size] or one number each; None where no element is bounded on that side."""
+
+    size: int
+    low: NDArray[np.float32] | None
+    high: NDArray[np.float32] | None
+    is_box: bool
+
+
+class Bounds:
+    """What one game's description says of its numbers, and whether its own workers keep to it.
+
+    The SDK lets no game give a reward or a choice outside of its range: a block that has one was forged. A
+    box is not enforced while a game is played: it binds guests only where the admin's own workers keep to it,
+    and who is outside is refused and not accused.
+    """
+
+    def __init__(self, description: GameDescription) -> None:
+        self._ranges = _ranges(description)
+        self._reward: tuple[float, float] | None = None
+        if description.reward is not None:
+            low, high, ticks = description.reward.low, description.reward.high, description.ticks_per_step
+            # A step has 1 to `ticks` updates; one in which an agent takes no part has 0.
+            low, high = min(0.0, low, low * ticks), max(0.0, high, high * ticks)
+            self._reward = (low - SLACK * max(1.0, abs(low)), high + SLACK * max(1.0, abs(high)))
+        self.has_boxes = any(one.is_box for one in self._ranges.values())
+        self.off: str | None = None
+        """Why nobody is held to the boxes."""
+        self.is_off_told = False
+        self.refused: set[str] = set()
+        """Identities of which a block was refused."""
+        self._controls = 0
+
+    @property
+    def wants_control(self) -> bool:
+        """Whether blocks of the admin's own workers are to be looked at."""
+        return self.has_boxes and self.off is None and self._controls < CONTROLS
+
+    @property
+    def binds(self) -> bool:
+        """Whether guests are held to the boxes."""
+        return self.has_boxes and self.off is None and self._controls >= CONTROLS
+
+    def control(self, block: Block) -> None:
+        """Look at a block of one of the admin's own workers."""
+        outside = self.outside(block)
+        self._controls += 1
+        if outside is not None:
+            self.off = f"a worker of the admin's own is outside as well: {outside}"
+
+    def check(self, block: Block) -> None:
+        """Look at rewards and choices of a stranger's block that `check_block` passed.
+
+        Raises: ProtocolError: naming the number that no game of this description can give.
+        """
+        if self._reward is not None:
+            rewards = _array(block.reward)
+            low, high = self._reward
+            worst = _outside(float(rewards.min()), float(rewards.max()), low, high)
+            if worst is not None:
+                raise malformed(
+                    f"block.reward: {worst:g}",
+                    fix=f"the game declares rewards whose sum over a step is {low:g} to {high:g}",
+                )
+        for key, one in self._ranges.items():
+            if not one.is_box and (found := _find(block, key, one)) is not None:
+                raise malformed(f"block.{found}", fix="choices are below their space's n")
+
+    def outside(self, block: Block) -> str | None:
+        """The first number of an agent that takes part that lies outside of its box, in words."""
+        for key, one in self._ranges.items():
+            if one.is_box and (found := _find(block, key, one)) is not None:
+                return found
+        return None
+
+
+def _find(block: Block, key: str, one: _Range) -> str | None:
+    """The first number that is outside, by the name of its field; a box's only where an agent takes part."""
+    steps = _array(block.observation[key]).reshape(-1, one.size)
+    if (wrong := _wrong(steps, one)) is not None:
+        if one.is_box:
+            # What a game leaves in the memory of an agent that takes no part means nothing (rule E9).
+            wrong &= _array(block.valid).astype(np.bool_).reshape(-1, 1)
+        if wrong.any():
+            row, element = _first(wrong)
+            step, column = divmod(row, block.valid.shape[1])
+            return f"observation.{key}[{element}]: {steps[row, element]:g}, step {step} of column {column}"
+    others = {"bootstrap_observation": block.bootstrap_observation}
+    if block.final_observations is not None:
+        others["final_observations.observation"] = block.final_observations.observation
+    for field, observation in others.items():
+        numbers = _array(observation[key]).reshape(-1, one.size)
+        if (field == "bootstrap_observation" and one.is_box) or not len(numbers):
+            continue
+        if (wrong := _wrong(numbers, one)) is not None:
+            row, element = _first(wrong)
+            return f"{field}.{key}[{element}]: {numbers[row, element]:g}"
+    return None
+
+
+def _wrong(numbers: NDArray[Any], one: _Range) -> NDArray[np.bool_] | None:
+    """[n, size]: which are outside; None where none is, which the extremes say."""
+    is_low = one.low is not None and bool((numbers.min(axis=_axis(one.low)) < one.low).any())
+    is_high = one.high is not None and bool((numbers.max(axis=_axis(one.high)) > one.high).any())
+    if not is_low and not is_high:
+        return None
+    wrong = np.zeros(numbers.shape, np.bool_)
+    if one.low is not None:
+        wrong |= numbers < one.low
+    if one.high is not None:
+        wrong |= numbers > one.high
+    return wrong
+
+
+def _axis(bound: NDArray[np.float32]) -> int | None:
+    return 0 if bound.size > 1 else None
+
+
+def _first(wrong: NDArray[np.bool_]) -> tuple[int, int]:
+    row, element = np.argwhere(wrong)[0]
+    return int(row), int(element)
+
+
+def _outside(least: float, most: float, low: float, high: float) -> float | None:
+    if least < low:
+        return least
+    return most if most > high else None
+
+
+def _ranges(description: GameDescription) -> dict[str, _Range]:
+    space = description.observation
+    spaces: dict[str, LeafSpace] = (
+        dict(space.spaces) if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
+    )
+    found = {key: _range(one) for key, one in spaces.items()}
+    return {key: one for key, one in found.items() if one.low is not None or one.high is not None}
+
+
+def _range(space: LeafSpace) -> _Range:
+    if isinstance(space, BoxSpace):
+        if space.dtype == "uint8" and space.low in (None, 0) and space.high in (None, 255):
+            return _Range(space.size, None, None, True)
+        return _Range(space.size, _limit(space.low, -1.0), _limit(space.high, 1.0), True)
+    if isinstance(space, DiscreteSpace):
+        size, highest = 1, np.array([space.n - 1], np.float32)
+    elif isinstance(space, MultiDiscreteSpace):
+        size, highest = len(space.nvec), np.array(space.nvec, np.float32) - 1
+    else:
+        size, highest = space.n, np.array([1], np.float32)
+    return _Range(size, np.zeros(1, np.float32), highest, False)
+
+
+def _limit(bound: float | list[float] | None, sign: float) -> NDArray[np.float32] | None:
+    """As the observation is stored; a side on which nothing is bounded needs no look."""
+    if bound is None:
+        return None
+    limit = np.atleast_1d(np.array(bound, np.float32))
+    unbounded = sign * limit >= UNBOUNDED
+    if unbounded.all():
+        return None
+    return np.where(unbounded, np.float32(sign * np.inf), limit).astype(np.float32)
+
+
+def _array(tensor: Tensor) -> NDArray[Any]:
+    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)
