@@ -196,6 +196,8 @@ class FederatedSettings(Settings):
     """Averaged each time this trainer's own `global_episode_index` has grown by so much."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 600.0
     """How long the others are waited for."""
+    lost_seconds: Annotated[float, Field(gt=0)] = 15.0
+    """Silence after which a trainer that was there is gone: the others go on without it."""
 
     @model_validator(mode="after")
     def _has_a_rank(self) -> Self:

@@ -5,11 +5,15 @@ import secrets
 import subprocess
 import sys
 import time
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import httpx
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from attract.server.links import lan_address
 from attract_command import AttractCommand
@@ -89,18 +93,33 @@ def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_spec
     assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
 
 
-def test_scale_docker_a_fleet_needs_no_torch() -> None:
-    blocked = ("torch", "onnx", "onnxruntime", "safetensors", "tensorboardX")
+def test_scale_docker_a_fleet_needs_only_what_its_image_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    left_out = _packages(project["dependencies"]) - _packages(
+        (ROOT / "deploy" / "fleet-requirements.txt").read_text().splitlines()
+    )
+    assert "torch" in left_out
+    blocked = {
+        module
+        for module, packages in packages_distributions().items()
+        if left_out & {canonicalize_name(package) for package in packages}
+    }
     program = f"""
 import sys
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {blocked!r}:
+        if name.split(".")[0] in {sorted(blocked)!r}:
             raise ImportError("a fleet has no " + name)
 sys.meta_path.insert(0, Blocked())
 import attract.cli, attract.commands.join, attract.commands.gateway, attract.browser.__main__
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def _packages(requirements: list[str]) -> set[str]:
+    """Names of what a list of requirements asks for."""
+    lines = [line for line in requirements if line and not line.startswith("#")]
+    return {canonicalize_name(Requirement(line).name) for line in lines}
 
 
 def test_the_services_commands_train_together(tmp_path: Path) -> None:

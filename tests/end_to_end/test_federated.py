@@ -47,14 +47,14 @@ def _with(words: list[str], rendezvous: str) -> list[str]:
 def _rounds(runs_dir: Path, run_id: str) -> dict[float, str]:
     """Hash of the weights of the version that ended each round; the newest checkpoints only."""
     store = MetricsStore(runs_dir / run_id / "metrics.db")
-    names = ["federated/round", "federated/is_over"]
+    names = ["federated/round", "federated/trainers"]
     view = store.query(run_id, names)
-    rounds, is_over = [dict(zip(view.steps_of(one.name), one.values, strict=True)) for one in view.series]
+    rounds, trainers = [dict(zip(view.steps_of(one.name), one.values, strict=True)) for one in view.series]
     store.close()
     found: dict[float, str] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):
         checkpoint = json.loads(path.read_text())
         steps = checkpoint["counters"]["agent_steps"]
-        if steps in rounds and not is_over[steps]:
+        if steps in rounds and trainers[steps] == 2:
             found[rounds[steps]] = checkpoint["weights_sha256"]
     return found

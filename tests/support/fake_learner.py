@@ -19,6 +19,7 @@ from attract.schema.learner import (
     Export,
     Exported,
     Failed,
+    Noted,
     Published,
     Ready,
     Shutdown,
@@ -58,6 +59,8 @@ class FakeLearner:
         self.stall: str | None = None
         """Why the next update, held up, cannot be saved; it is as long as `hold` is cleared."""
         self.fail_export = False
+        self.note: str | None = None
+        """What each of its lives has to tell a person."""
         self.drop_updates = 0
         """How many of the next updates are undone."""
         self.num_trained = 0
@@ -104,6 +107,8 @@ class FakeLearner:
             match message:
                 case Begin():
                     begin = message
+                    if self.note is not None:
+                        say(Noted(kind="federated", text=self.note))
                     if self.fail_begin:
                         failed = Failed(text="ValueError: no such thing", stack="Traceback ...")
                         say(failed.model_copy(update={"is_final": self.failure_is_final}))

@@ -1,7 +1,7 @@
 """Federated averaging: what one trainer brings to a round, and what all of them take away from it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -23,6 +23,28 @@ class Share:
     """Adam's state, `<parameter>/<step, exp_avg, exp_avg_sq>`."""
     gathered: Mapping[str, RunningMoments]
     """By observation entry: what this trainer has seen since the last round, and nobody else."""
+    common: Mapping[str, RunningMoments] = field(default_factory=dict[str, RunningMoments])
+    """What all trainers had seen at the last round; of a result, what they have seen now."""
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What weights come from: trainers of equal lineages left their last round with the same bits."""
+
+    rounds: int = 0
+    """How many rounds are behind them, those included that it did alone."""
+    mark: str = ""
+    """Names the result of the last of them."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What comes of a round, the same for everybody in it."""
+
+    share: Share
+    lineage: Lineage
+    trainers: tuple[int, ...]
+    """Whose shares are in it, by rank."""
 
 
 @dataclass
@@ -43,44 +65,38 @@ class FederatedStatistics:
             key: seen.merge(moments[key]) if key in moments else seen for key, seen in self.own.items()
         }
 
-    def take_in(self, gathered: Mapping[str, RunningMoments]) -> None:
-        """A round is done: what everybody saw since the last one is common now."""
-        self.common = {key: known.merge(gathered[key]) for key, known in self.common.items()}
+    def take_in(self, common: Mapping[str, RunningMoments]) -> None:
+        """A round is done: what everybody has seen until now is common."""
+        self.common = {key: common[key] for key in self.common}
         self.own = {key: RunningMoments.empty(tuple(seen.mean.shape)) for key, seen in self.own.items()}
 
 
 class FederatedAveraging(Protocol):
-    """N trainers that become their average; used by the learner's main thread alone.
+    """N trainers that become their average; used by the learner's main thread alone."""
 
-    Each trainer calls with the same rounds in the same order; a call ends when all have made it.
-    """
+    def join(self, share: Share) -> Round:
+        """Begin together: everybody gets the weights of the first. Only of runs that begin anew.
 
-    @property
-    def is_over(self) -> bool:
-        """Whether a trainer has left in good order: from then on nobody averages any more."""
-        ...
-
-    def join(self, share: Share) -> Share:
-        """Begin together: everybody gets trainer 0's weights. Only of runs that begin anew.
-
-        Raises: FederationError: as `average`.
+        Raises: FederationError: when another trainer does not come, or is of another kind.
         """
         ...
 
-    def average(self, round_number: int, share: Share) -> Share | None:
-        """Round `round_number`, from 1: the average of all shares, the same bits for everybody.
+    def average(self, share: Share, lineage: Lineage) -> Round:
+        """The next round: the average of those who come, the same bits for each of them.
 
-        Returns: None once it is over.
-        Raises: FederationError: when another trainer is gone, late, at another round or of another kind.
+        Who is gone or late is left out. Whose lineage is not that of the others brings nothing, and takes
+        theirs over. Nobody but this trainer there: its own share.
+
+        Raises: FederationError: when this trainer is of another kind than the others.
         """
         ...
 
     def leave(self) -> None:
-        """End in good order: the others are told, and train on alone."""
+        """End in good order: the others are told, and go on without this one."""
         ...
 
     def close(self) -> None:
-        """Hang up; without `leave` before it, the others' next round fails."""
+        """Hang up; without `leave` before it, the others notice after a while."""
         ...
 
 
@@ -110,6 +126,7 @@ def average_shares(shares: Sequence[Share]) -> Share:
             for name in first.optimizer
         },
         gathered=gathered,
+        common={key: known.merge(gathered[key]) for key, known in first.common.items()},
     )
 
 
@@ -117,8 +134,9 @@ def to_vector(share: Share) -> Tensor:
     """All numbers of a share as one [n] float64 vector, by sorted name; exact for float32."""
     parts = [share.weights[name] for name in sorted(share.weights)]
     parts += [share.optimizer[name] for name in sorted(share.optimizer)]
-    for _, moments in sorted(share.gathered.items()):
-        parts += [torch.tensor([moments.count]), moments.mean, moments.squared_deviations]
+    for seen in (share.gathered, share.common):
+        for _, moments in sorted(seen.items()):
+            parts += [torch.tensor([moments.count]), moments.mean, moments.squared_deviations]
     return torch.cat([part.detach().to("cpu", torch.float64).reshape(-1) for part in parts])
 
 
@@ -139,12 +157,16 @@ def from_vector(vector: Tensor, like: Share) -> Share:
     optimizer = {
         name: take(like.optimizer[name].shape, like.optimizer[name].dtype) for name in sorted(like.optimizer)
     }
-    gathered: dict[str, RunningMoments] = {}
-    for key, moments in sorted(like.gathered.items()):
-        count = float(take((1,), torch.float64))
-        mean = take(moments.mean.shape, torch.float64)
-        gathered[key] = RunningMoments(count, mean, take(moments.mean.shape, torch.float64))
-    return Share(weights, optimizer, gathered)
+
+    def take_moments(like: Mapping[str, RunningMoments]) -> dict[str, RunningMoments]:
+        found: dict[str, RunningMoments] = {}
+        for key, moments in sorted(like.items()):
+            count = float(take((1,), torch.float64))
+            mean = take(moments.mean.shape, torch.float64)
+            found[key] = RunningMoments(count, mean, take(moments.mean.shape, torch.float64))
+        return found
+
+    return Share(weights, optimizer, take_moments(like.gathered), take_moments(like.common))
 
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:

@@ -14,10 +14,10 @@ from attract.experience.store import SegmentStore
 from attract.learner.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.exporting import export_policies
 from attract.learner.federated import FederatedAveraging
-from attract.learner.gloo import GlooAveraging
 from attract.learner.health import ExperienceHealth
 from attract.learner.lockstep import Lockstep
 from attract.learner.machine import default_threads, resolve_device
+from attract.learner.meetings import Meetings
 from attract.learner.phases import EpisodePhases
 from attract.learner.policy_state import matching_state
 from attract.learner.report import rates_at, update_metrics
@@ -32,6 +32,7 @@ from attract.schema.learner import (
     Export,
     Exported,
     FromLearner,
+    Noted,
     Published,
     Ready,
     RejectedRow,
@@ -120,7 +121,12 @@ class Learner:
             self._start_fresh()
         if self._begin.federated is not None:
             settings = FederatedSettings.from_mapping(self._begin.federated)
-            self._averaging = GlooAveraging(settings, description_sha256(self._begin.description))
+            self._averaging = Meetings(
+                settings,
+                description_sha256(self._begin.description),
+                has_begun=not is_fresh,
+                say=lambda text: self._send(Noted(kind="federated", text=text)),
+            )
             if is_fresh:
                 join(self._state, self._averaging)
         if not self._needs_warmup:
@@ -238,8 +244,9 @@ class Learner:
         self._policies.gather(fit)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         updated = time.perf_counter()
+        trainers: tuple[int, ...] = ()
         if self._averaging is not None:
-            average(self._state, self._averaging, message.federated_rounds)
+            trainers = average(self._state, self._averaging, message.federated_rounds)
         self._state.policy_version += 1
         self._state.counters = self._counted(message, num_steps, rejected)
         self._state.curriculum = message.curriculum
@@ -261,9 +268,8 @@ class Learner:
             metrics["time/idle_seconds"] = started - self._idle_since
         if message.federated_rounds:
             metrics["federated/round"] = float(message.federated_rounds[-1])
+            metrics["federated/trainers"] = float(len(trainers))
             metrics["time/federated_seconds"] = time.perf_counter() - updated
-        if self._averaging is not None:
-            metrics["federated/is_over"] = float(self._averaging.is_over)
         if spread is not None:
             metrics["rollout/phase_spread"] = spread
         # Said first: while the version is written, the gateway sends the next batch.

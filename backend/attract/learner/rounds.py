@@ -15,29 +15,32 @@ def join(state: TrainingState, averaging: FederatedAveraging) -> None:
 
     Raises: FederationError: when the others are not there, or do not begin.
     """
-    _load_weights(state, averaging.join(_share_of(state)).weights)
+    begun = averaging.join(_share_of(state))
+    _load_weights(state, begun.share.weights)
+    state.lineage = begun.lineage
 
 
-def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> None:
-    """Do these rounds, in order: weights, Adam's state and observation statistics become the average.
+def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> tuple[int, ...]:
+    """Do so many rounds: weights, Adam's state and observation statistics become the average.
 
-    All policies of a run are averaged in one round, each with its namesakes. Once averaging is over, nothing
-    changes any more.
+    All policies of a run are averaged in one round, each with its namesakes.
 
-    Raises: FederationError: when the others are not there; then the state is as it was before that round.
+    Returns: whose shares are in the last round, by rank; empty when none was due.
+    Raises: FederationError: when the others train something else; the state is as before that round.
     """
     federated = _federated(state)
-    for number in rounds:
-        result = averaging.average(number, _share_of(state))
-        if result is None:
-            return
+    trainers: tuple[int, ...] = ()
+    for _ in rounds:
+        outcome = averaging.average(_share_of(state), state.lineage)
+        result, trainers, state.lineage = outcome.share, outcome.trainers, outcome.lineage
         _load_weights(state, result.weights)
         names = list(state.policies)
         for policy_id, one in state.policies.items():
             one.restore_optimizer(part_of(result.optimizer, policy_id, names))
-            federated[policy_id].take_in(part_of(result.gathered, policy_id, names))
+            federated[policy_id].take_in(part_of(result.common, policy_id, names))
             one.statistics = federated[policy_id].common
             one.apply_statistics()
+    return trainers
 
 
 def _federated(state: TrainingState) -> dict[str, FederatedStatistics]:
@@ -53,6 +56,7 @@ def _share_of(state: TrainingState) -> Share:
         joined({policy_id: dict(one.policy.named_parameters()) for policy_id, one in policies}),
         joined({policy_id: one.optimizer_tensors() for policy_id, one in policies}),
         joined({name: {} if one.federated is None else one.federated.own for name, one in policies}),
+        joined({name: {} if one.federated is None else one.federated.common for name, one in policies}),
     )
 
 

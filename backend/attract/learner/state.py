@@ -4,7 +4,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import torch
@@ -12,6 +12,7 @@ import torch
 from attract.collection.seating import MAIN
 from attract.errors import CheckpointError
 from attract.learner.checkpoint import Checkpoint, Snapshot, weights_sha256
+from attract.learner.federated import Lineage
 from attract.learner.policy_state import PolicyState
 from attract.learner.shared_names import joined
 from attract.schema.game import GameDescription
@@ -28,6 +29,8 @@ class TrainingState:
     policy_version: int = 0
     counters: Counters = field(default_factory=Counters)
     curriculum: dict[str, Any] = field(default_factory=dict[str, Any])
+    lineage: Lineage = field(default_factory=Lineage)
+    """Of a trainer that averages with others: which round its weights come from."""
 
     @classmethod
     def create(
@@ -73,6 +76,7 @@ class TrainingState:
         document = {
             "counters": self.counters.model_dump(),
             "curriculum": self.curriculum,
+            **({"lineage": asdict(self.lineage)} if self.lineage != Lineage() else {}),
             **(next(iter(own.values())) if len(own) == 1 else {"policies": own}),
             "weights_sha256": self.weights_sha256(),
             **labels,
@@ -97,6 +101,7 @@ class TrainingState:
         with _reading(checkpoint):
             self.counters = Counters.model_validate(checkpoint.document["counters"])
             self.curriculum = checkpoint.document["curriculum"]
+            self.lineage = Lineage(**checkpoint.document.get("lineage", {}))
         self.policy_version = checkpoint.policy_version
 
     def adopt(self, checkpoint: Checkpoint) -> None:

@@ -186,6 +186,14 @@ class Stalled(WireModel):
     reason: Text | None
 
 
+class Noted(WireModel):
+    """Something that a person should know, and that changes nothing for the gateway."""
+
+    type: Literal["noted"] = "noted"
+    kind: Name
+    text: Text
+
+
 class Failed(WireModel):
     """The learner cannot go on."""
 
@@ -198,7 +206,7 @@ class Failed(WireModel):
 
 ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
 FromLearner = Annotated[
-    Ready | Trained | Published | Dropped | Exported | Stalled | Failed, Field(discriminator="type")
+    Ready | Trained | Published | Dropped | Exported | Stalled | Noted | Failed, Field(discriminator="type")
 ]
 TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)
 FROM_LEARNER: TypeAdapter[FromLearner] = TypeAdapter(FromLearner)

@@ -13,6 +13,7 @@ from attract.schema.learner import (
     Export,
     Exported,
     Failed,
+    Noted,
     Published,
     Ready,
     Stalled,
@@ -46,6 +47,10 @@ class LearnerOwner(Protocol):
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or (None) no longer does."""
+        ...
+
+    def noted(self, noted: Noted) -> None:
+        """A person should know this."""
         ...
 
     def learner_lost(self) -> None:
@@ -150,6 +155,8 @@ class LearnerSupervisor:
                         self._exporting.set_result(message)
                 case Stalled():
                     self._owner.stalled(message.reason)
+                case Noted():
+                    self._owner.noted(message)
                 case Failed():
                     log.error("the learner failed: %s\n%s", message.text, message.stack)
                     self._last_words = message.text

@@ -14,7 +14,16 @@ from attract.server.game_reports import GameReports
 from attract.server.run_progress import RunProgress
 from attract.server.run_record import RunRecord
 
-SHOWN_NOTES = ("verification", "policy", "audit", "quarantine", "conduct", "strangers", "bounds")
+SHOWN_NOTES = (
+    "verification",
+    "policy",
+    "audit",
+    "quarantine",
+    "conduct",
+    "strangers",
+    "bounds",
+    "federated",
+)
 """Kinds of the core's notes that pages show as reports; the others are told in other ways."""
 log = logging.getLogger(__name__)
 

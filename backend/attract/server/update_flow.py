@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable
 
 from attract.collection.core import CollectionCore
+from attract.collection.effects import Note
 from attract.errors import ConfigurationError
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import GameReport
-from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained
+from attract.schema.learner import Counters, Dropped, Noted, Published, Ready, Train, Trained
 from attract.server.evaluator import Evaluator
 from attract.server.policy_cache import PolicyCache
 from attract.server.run_course import RunControl, RunCourse
@@ -191,6 +192,10 @@ class UpdateFlow:
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or no longer does."""
         self._record.disk.tell("the learner", reason)
+
+    def noted(self, noted: Noted) -> None:
+        """The learner has something to tell."""
+        self._news.note(Note(noted.kind, noted.text))
 
     def learner_lost(self) -> None:
         """The supervisor starts another learner; what this one had not made durable is collected anew."""

@@ -70,9 +70,9 @@ def test_P7_what_was_seen_before_a_round_is_not_counted_again_in_the_next():
     for number in range(2):
         for trainer, numbers in zip(trainers, seen, strict=True):
             trainer.add({"obs": moments(*numbers[number])})
-        average = average_shares([Share({}, {}, trainer.own) for trainer in trainers])
+        average = average_shares([Share({}, {}, trainer.own, trainer.common) for trainer in trainers])
         for trainer in trainers:
-            trainer.take_in(average.gathered)
+            trainer.take_in(average.common)
     for trainer in trainers:
         assert trainer.common["obs"].count == 6
         assert trainer.own["obs"].count == 0

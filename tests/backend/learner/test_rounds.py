@@ -3,7 +3,7 @@ import torch
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.learner.checkpoint import load_checkpoint, write_checkpoint
-from attract.learner.federated import FederatedStatistics, Share, average_shares
+from attract.learner.federated import FederatedStatistics, Lineage, Round, Share, average_shares
 from attract.learner.policy_state import PolicyState
 from attract.learner.rounds import average, join
 from attract.learner.shared_names import joined
@@ -17,17 +17,15 @@ class WithOther:
 
     def __init__(self, other: Share) -> None:
         self.other = other
-        self.rounds: list[int] = []
-        self.is_over = False
+        self.lineages: list[Lineage] = []
 
-    def join(self, share: Share) -> Share:
-        return Share(self.other.weights, share.optimizer, share.gathered)
+    def join(self, share: Share) -> Round:
+        return Round(Share(self.other.weights, share.optimizer, share.gathered), Lineage(0, "begun"), (0,))
 
-    def average(self, round_number: int, share: Share) -> Share | None:
-        if self.is_over:
-            return None
-        self.rounds.append(round_number)
-        return average_shares([self.other, share])
+    def average(self, share: Share, lineage: Lineage) -> Round:
+        self.lineages.append(lineage)
+        result = average_shares([self.other, share])
+        return Round(result, Lineage(lineage.rounds + 1, f"after {lineage.rounds + 1}"), (0, 1))
 
     def leave(self) -> None:
         pass
@@ -63,7 +61,7 @@ def share_of(state: TrainingState) -> Share:
     assert sole(state).federated is not None
     weights = {name: one.detach().clone() for name, one in sole(state).policy.named_parameters()}
     optimizer = {name: one.clone() for name, one in sole(state).optimizer_tensors().items()}
-    return Share(weights, optimizer, sole(state).federated.own)
+    return Share(weights, optimizer, sole(state).federated.own, sole(state).federated.common)
 
 
 def test_a_round_leaves_both_trainers_with_the_same_state():
@@ -84,17 +82,11 @@ def test_a_round_leaves_both_trainers_with_the_same_state():
 def test_rounds_are_done_in_order_and_none_when_none_is_due():
     state = trained_state(1)
     before, other = state.weights_sha256(), WithOther(share_of(trained_state(2)))
-    average(state, other, [])
-    assert (state.weights_sha256(), other.rounds) == (before, [])
-    average(state, other, [3, 4])
-    assert other.rounds == [3, 4]
-
-
-def test_nothing_changes_once_it_is_over():
-    state, other = trained_state(1), WithOther(share_of(trained_state(2)))
-    before, other.is_over = state.weights_sha256(), True
-    average(state, other, [1, 2])
-    assert (state.weights_sha256(), sole(state).statistics["obs"].count, other.rounds) == (before, 10, [])
+    assert average(state, other, []) == ()
+    assert (state.weights_sha256(), other.lineages) == (before, [])
+    assert average(state, other, [3, 4]) == (0, 1)
+    assert other.lineages == [Lineage(), Lineage(1, "after 1")]
+    assert state.lineage == Lineage(2, "after 2")
 
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():
@@ -117,6 +109,7 @@ def test_D2_what_was_seen_since_the_last_round_goes_through_a_checkpoint(tmp_pat
     path = write_checkpoint(tmp_path / "checkpoints", state.snapshot({}))
     resumed = trained_state(4)
     resumed.restore(load_checkpoint(path))
+    assert resumed.lineage == Lineage(1, "after 1")
     assert sole(resumed).federated is not None
     assert (sole(resumed).federated.common["obs"].count, sole(resumed).federated.own["obs"].count) == (20, 10)
     average(state, other, [2])
@@ -170,7 +163,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
             weights = {key: tensor.detach().clone() for key, tensor in one.policy.named_parameters()}
             optimizer = {key: tensor.clone() for key, tensor in one.optimizer_tensors().items()}
             assert one.federated is not None
-            alone[name] = Share(weights, optimizer, one.federated.own)
+            alone[name] = Share(weights, optimizer, one.federated.own, one.federated.common)
         return alone
 
     first, second = pair(1), pair(2)
@@ -178,7 +171,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
     other = Share(
         *(
             joined({name: getattr(one, part) for name, one in shares(second).items()})
-            for part in ("weights", "optimizer", "gathered")
+            for part in ("weights", "optimizer", "gathered", "common")
         )
     )
     average(first, WithOther(other), [1])

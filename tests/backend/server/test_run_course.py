@@ -4,7 +4,7 @@ from typing import Any
 
 from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
-from attract.schema.api import LessonView
+from attract.schema.api import GameReport, LessonView
 from attract.server.run_progress import RunResult
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
@@ -175,6 +175,18 @@ async def test_C6_rounds_of_averaging_go_with_the_update_whose_episodes_make_the
             assert one.curriculum["federated_rounds"] == seen
             assert one.federated_rounds == [] or one.federated_rounds[-1] == seen
         assert all(one.federated_rounds in ([], [1], [1, 2]) for one in undone)
+
+
+async def test_scale_12_what_is_told_of_other_trainers_reaches_whoever_listens(tmp_path: Path):
+    heard: list[GameReport] = []
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.note = "trainer 1 is gone"
+        world.service.subscribe(
+            lambda kind, body: heard.extend([body] if isinstance(body, GameReport) else [])
+        )
+        await world.start(total_steps=128)
+        await finished(world)
+    assert [(one.kind, one.text) for one in heard] == [("federated", "trainer 1 is gone")]
 
 
 async def test_the_learner_that_takes_over_gets_the_same_message_again(tmp_path: Path):

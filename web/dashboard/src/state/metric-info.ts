@@ -183,6 +183,7 @@ const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> =
   ],
   "curriculum/lesson": ["Lesson", "Number of the lesson that is played, from 1."],
   "federated/round": ["Averaging round", "How often this trainer has averaged its policy with the others."],
+  "federated/trainers": ["Trainers averaged", "Whose policies are in the last average; 1: nobody else's."],
 };
 
 /** The folded groups, by the first part of a metric's name. */
