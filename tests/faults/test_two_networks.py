@@ -1,101 +1,223 @@
-"""A trainer in one network and its fleet in another: what happens to them happens here too, on real interfaces."""
+"""A trainer in one network and its fleet in another: what happens to a network at night, on real interfaces.
 
+The letters are those of the bars that a review of fleets on other machines set.
+"""
+
+import asyncio
+import contextlib
+import json
 import secrets
-import sqlite3
+import socket
+import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import websockets
 
+import attract
+from attract.schema import PROTOCOL_VERSION
+from attract.schema.frames import decode_to_browser, encode
+from attract.schema.messages import Hello
+from attract.server.app import read_build
 from attract.server.links import lan_address
-from attract_command import AttractCommand, Heard
+from attract_command import AttractCommand
+from night import PORT, Night
 from two_networks import ADDRESSES, SlowNetworks, TwoNetworks, why_not
-
-PORT = 8000
-RUN_ID = "night"
-WAIT_SECONDS = 120.0
 
 WHY_NOT = why_not()
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 
-
-class Night:
-    """`attract train` in one network, `attract join` with real Chromium in the other."""
-
-    def __init__(self, networks: TwoNetworks, runs_dir: Path) -> None:
-        self.networks = networks
-        self.runs_dir = runs_dir
-        self.url = f"http://{ADDRESSES['trainer']}:{PORT}"
-        self.token = secrets.token_hex(32)
-        self._running: list[AttractCommand] = []
-        self._heard: list[Heard] = []
-        self.trainer = self.start_trainer()
-
-    def start_trainer(self, *more: str) -> AttractCommand:
-        """Start it, or go on with its run."""
-        words = ("train", "cartpole", "--no-headless", "--no-check", "--lan", "--port", str(PORT))
-        # Else a run whose hosts are all invited waits half a minute for one of its own.
-        words = (*words, "--worker-tier", "local")
-        self.trainer = AttractCommand(
-            *(*words, "--workers", "1", "--run-id", RUN_ID, "--resume=auto", *more),
-            runs_dir=self.runs_dir,
-            environment={"ATTRACT_WORKER_TOKEN": self.token},
-            prefix=self.networks.prefix("trainer"),
-        )
-        self._running.append(self.trainer)
-        return self.trainer
-
-    def join(self, *more: str, token: str | None = None) -> tuple[AttractCommand, Heard]:
-        """A fleet of one worker, and what it writes to its terminal."""
-        fleet = AttractCommand(
-            *("join", self.url, "--workers", "1", *more),
-            runs_dir=self.runs_dir,
-            environment={"ATTRACT_WORKER_TOKEN": token or self.token},
-            prefix=self.networks.prefix("fleet"),
-        )
-        self._running.append(fleet)
-        heard = Heard(fleet)
-        self._heard.append(heard)
-        return fleet, heard
-
-    def steps(self) -> int:
-        """Steps that the run has learned from."""
-        path = self.runs_dir / RUN_ID / "metrics.db"
-        if not path.exists():
-            return 0
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-            try:
-                return database.execute("SELECT max(agent_steps) FROM updates").fetchone()[0] or 0
-            except sqlite3.OperationalError:
-                # Not made yet.
-                return 0
-
-    def seconds_to_train(self) -> float:
-        """How long until it has learned from more than now."""
-        began, before = time.monotonic(), self.steps()
-        while self.steps() <= before:
-            assert time.monotonic() - began < WAIT_SECONDS, "training stands still"
-            time.sleep(0.05)
-        return time.monotonic() - began
-
-    def speed(self, seconds: float) -> float:
-        """Steps a second over so long."""
-        began, before = time.monotonic(), self.steps()
-        time.sleep(seconds)
-        return (self.steps() - before) / (time.monotonic() - began)
-
-    def end(self) -> None:
-        for one in self._running:
-            if one.process.poll() is None and "join" in one.process.args:
-                one.process.terminate()
-        for one in self._running:
-            one.kill()
-        for one in self._heard:
-            one.close()
+AWAY_SECONDS = 17.0
+"""Longer than pages believe in a silent server (15 s)."""
+SPEED_SECONDS = 20.0
+BUILD = read_build(Path(attract.__file__).parent / "web") or ""
+LONG_SECONDS = 90.0
 
 
 def test_scale_08_without_a_router_the_join_link_names_the_networks_own_address() -> None:
     with TwoNetworks() as networks, networks.inside("trainer"):
         assert lan_address() == ADDRESSES["trainer"]
+
+
+async def test_scale_10_a_fleet_behind_a_far_line_outlives_a_dead_one(tmp_path: Path) -> None:
+    with SlowNetworks(round_trip_seconds=0.1) as networks, Night(networks, tmp_path) as night:
+        fleet, heard = night.join()
+        heard.wait_for(f"joined {night.url}")
+        await asyncio.to_thread(night.seconds_to_train)
+        # D: one household, one school, one proxy: 150 sockets of one address.
+        with networks.inside("fleet"):
+            assert await _num_let_in(night, 150) == 150
+        # B: turned away, and told why.
+        stranger, told = night.join(token=secrets.token_hex(32))
+        assert await asyncio.to_thread(stranger.process.wait, 60) == 2, told.lines
+        assert "the token is missing, wrong or expired; " in told.wait_for("error: ", 5)
+        # A: no packet arrives, and no end of any connection is told that the other is gone.
+        with networks.cut():
+            await asyncio.sleep(AWAY_SECONDS)
+            heard.wait_for("trainer away, waiting", 10)
+        heard.wait_for("back after")
+        seconds = await asyncio.to_thread(night.seconds_to_train)
+        print(f"training again {seconds:.1f} s after the line")
+        assert fleet.process.poll() is None
+        # The page came back by itself, without being loaded anew.
+        assert not [line for line in heard.lines if line.startswith("browser:")]
+        night.judge()
+
+
+async def _num_let_in(night: Night, number: int) -> int:
+    """So many hosts come with the fleet's token at once; how many of them the trainer welcomes and keeps."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def come() -> str:
+            url = f"ws://{ADDRESSES['trainer']}:{PORT}/ws"
+            joining = websockets.connect(url, origin=night.url, compression=None, open_timeout=60)  # type: ignore[arg-type]
+            guest = await stack.enter_async_context(joining)
+            hello = Hello(
+                protocol_version=PROTOCOL_VERSION,
+                build=BUILD,
+                token=night.token,
+                role="host",
+                host_id=secrets.token_hex(16),
+                max_workers=0,
+            )
+            await guest.send(encode(hello))
+            return decode_to_browser(await guest.recv()).type
+
+        answers = await asyncio.gather(*(come() for _ in range(number)))
+        return answers.count("welcome_host")
+
+
+def test_scale_02_a_certificate_that_nobody_trusts_ends_the_join_with_the_reason(tmp_path: Path) -> None:
+    address = ADDRESSES["trainer"]
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            *("-nodes", "-days", "2", "-subj", "/CN=trainer", "-addext", f"subjectAltName=IP:{address}"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with TwoNetworks() as networks:
+        trainer = AttractCommand(
+            *("serve", "--host", address, "--port", str(PORT)),
+            *("--tls-cert", str(certificate), "--tls-key", str(key)),
+            runs_dir=tmp_path / "runs",
+            prefix=networks.prefix("trainer"),
+        )
+        try:
+            _wait_for_port(networks)
+            outcome = AttractCommand(
+                *("join", f"https://{address}:{PORT}", "--token", secrets.token_hex(32)),
+                runs_dir=tmp_path / "runs",
+                prefix=networks.prefix("fleet"),
+            ).wait(60)
+        finally:
+            trainer.kill()
+    assert outcome.code == 2, outcome
+    assert "certificate verify failed" in outcome.stderr and "self-signed" in outcome.stderr
+
+
+def _wait_for_port(networks: TwoNetworks) -> None:
+    deadline = time.monotonic() + 60
+    with networks.inside("fleet"):
+        while True:
+            try:
+                socket.create_connection((ADDRESSES["trainer"], PORT), 5).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, "the trainer does not listen"
+                time.sleep(0.05)
+
+
+def _lines_down(kind: str) -> tuple[TwoNetworks, Callable[[], contextlib.AbstractContextManager[None]]]:
+    if kind == "silent":
+        line = SlowNetworks()
+        return line, line.cut
+    cable = TwoNetworks()
+    return cable, lambda: cable.pulled("trainer" if kind == "pulled at the trainer" else "fleet")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["pulled at the trainer", "pulled at the fleet", "silent"])
+@pytest.mark.parametrize("joined_by", ["attract join", "a page"])
+def test_scale_10_a_a_line_down_for_90_s(tmp_path: Path, kind: str, joined_by: str) -> None:
+    networks, down = _lines_down(kind)
+    with networks, Night(networks, tmp_path) as night:
+        heard = night.join()[1] if joined_by == "attract join" else None
+        page = None if heard is not None else night.page()
+        night.seconds_to_train()
+        before = night.speed(SPEED_SECONDS)
+        with down():
+            time.sleep(LONG_SECONDS)
+        seconds = night.seconds_to_train()
+        after = night.speed(SPEED_SECONDS)
+        print(f"{joined_by}, {kind}: again after {seconds:.1f} s, {after:.0f} of {before:.0f} steps/s")
+        if heard is not None:
+            assert [line.split(":")[0] for line in heard.lines if "joined" not in line] == [
+                "trainer away, waiting",
+                heard.wait_for("back after", 5),
+            ]
+        if page is not None:
+            assert page.num_opened == 1
+            assert any("the server has not answered" in error for error in page.errors())
+        assert after >= before / 2
+        night.judge()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_scale_10_g_a_trainer_away_for_90_s_finds_its_fleet_and_its_page_again(tmp_path: Path) -> None:
+    with SlowNetworks() as networks, Night(networks, tmp_path) as night:
+        fleet, heard = night.join()
+        page = night.page()
+        heard.wait_for("joined")
+        night.seconds_to_train()
+        # As a machine that lost its power: no connection of it says that it is gone.
+        with networks.cut():
+            night.kill_trainer()
+            networks.order("trainer", "ss", "--kill", "state", "all", "src", ADDRESSES["trainer"])
+            time.sleep(LONG_SECONDS)
+            night.start_trainer()
+            time.sleep(10)
+        seconds = night.seconds_to_train()
+        print(f"training again {seconds:.1f} s after the line")
+        _wait_for_hosts(night, 2)
+        assert fleet.process.poll() is None
+        assert page.num_opened == 1
+        night.judge()
+
+
+def _wait_for_hosts(night: Night, number: int) -> None:
+    """Until so many have joined since the trainer was last started."""
+    deadline = time.monotonic() + 120
+    while True:
+        lines = [json.loads(line) for line in (night.runs_dir / "audit.jsonl").read_text().splitlines()]
+        begun = max(n for n, line in enumerate(lines) if line["action"] == "run_started")
+        joined = [line for line in lines[begun:] if line["action"] == "joined" and line["role"] == "host"]
+        if len(joined) >= number:
+            return
+        assert time.monotonic() < deadline, f"{len(joined)} of {number} hosts came back"
+        time.sleep(0.2)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("round_trip_seconds", "loss"), [(0.0, 0.0), (0.1, 0.0), (0.1, 0.01)])
+def test_scale_10_training_goes_on_over_a_far_line_that_loses_packets(
+    tmp_path: Path, round_trip_seconds: float, loss: float
+) -> None:
+    line = SlowNetworks(round_trip_seconds=round_trip_seconds, loss=loss)
+    with line, Night(line, tmp_path) as night:
+        _, heard = night.join()
+        night.seconds_to_train()
+        speed = night.speed(SPEED_SECONDS)
+        print(f"{round_trip_seconds:g} s round trip, {loss:.0%} lost ({line.num_lost}): {speed:.0f} steps/s")
+        assert speed > 0
+        assert (line.num_lost > 0) == (loss > 0)
+        assert not [one for one in heard.lines if "away" in one]
+        night.judge()

@@ -103,8 +103,8 @@ async def stream_events(
 ) -> AsyncIterator[str]:
     """First where the run stands, then what was missed, then what happens; comments keep it open.
 
-    `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of the
-    session that listens; the stream ends with it.
+    `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
+    the session that listens; the stream ends with it.
     """
     with hub.listen(run_id, entry) as listening:
         now = first()

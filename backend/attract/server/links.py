@@ -88,7 +88,7 @@ def lan_address() -> str:
 
 
 def _interface_address(probe: socket.socket) -> str | None:
-    """The first interface's address that is no loopback's; None without one, and where the system is not Linux."""
+    """The first interface's address that is no loopback's; None without one, and elsewhere than on Linux."""
     if sys.platform != "linux":
         return None
     import fcntl
