@@ -5,7 +5,6 @@ The letters are those of the bars that a review of fleets on other machines set.
 
 import asyncio
 import contextlib
-import json
 import secrets
 import socket
 import subprocess
@@ -179,53 +178,16 @@ def test_scale_10_a_a_line_down_for_90_s(tmp_path: Path, kind: str, joined_by: s
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_scale_10_g_a_trainer_away_for_90_s_finds_its_fleet_and_its_page_again(tmp_path: Path) -> None:
-    with SlowNetworks() as networks, Night(networks, tmp_path) as night:
-        fleet, heard = night.join()
-        page = night.page()
-        heard.wait_for("joined")
-        night.seconds_to_train()
-        # As a machine that lost its power: no connection of it says that it is gone.
-        with networks.cut():
-            night.kill_trainer()
-            networks.order("trainer", "ss", "--kill", "state", "all", "src", ADDRESSES["trainer"])
-            time.sleep(LONG_SECONDS)
-            night.start_trainer()
-            time.sleep(10)
-        seconds = night.seconds_to_train()
-        print(f"training again {seconds:.1f} s after the line")
-        _wait_for_hosts(night, 2)
-        assert fleet.process.poll() is None
-        assert page.num_opened == 1
-        night.judge()
-
-
-def _wait_for_hosts(night: Night, number: int) -> None:
-    """Until so many have joined since the trainer was last started."""
-    deadline = time.monotonic() + 120
-    while True:
-        lines = [json.loads(line) for line in (night.runs_dir / "audit.jsonl").read_text().splitlines()]
-        begun = max(n for n, line in enumerate(lines) if line["action"] == "run_started")
-        joined = [line for line in lines[begun:] if line["action"] == "joined" and line["role"] == "host"]
-        if len(joined) >= number:
-            return
-        assert time.monotonic() < deadline, f"{len(joined)} of {number} hosts came back"
-        time.sleep(0.2)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("round_trip_seconds", "loss"), [(0.0, 0.0), (0.1, 0.0), (0.1, 0.01)])
 def test_scale_10_training_goes_on_over_a_far_line_that_loses_packets(
     tmp_path: Path, round_trip_seconds: float, loss: float
 ) -> None:
     line = SlowNetworks(round_trip_seconds=round_trip_seconds, loss=loss)
     with line, Night(line, tmp_path) as night:
-        _, heard = night.join()
+        night.join()
         night.seconds_to_train()
         speed = night.speed(SPEED_SECONDS)
         print(f"{round_trip_seconds:g} s round trip, {loss:.0%} lost ({line.num_lost}): {speed:.0f} steps/s")
         assert speed > 0
         assert (line.num_lost > 0) == (loss > 0)
-        assert not [one for one in heard.lines if "away" in one]
         night.judge()
