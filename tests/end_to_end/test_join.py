@@ -2,44 +2,13 @@
 
 import json
 import secrets
-import threading
 import time
 from pathlib import Path
 
-from attract_command import AttractCommand
+from attract_command import AttractCommand, Heard
 from free_port import free_port
 
 TOKEN = secrets.token_hex(32)
-
-
-class _Heard:
-    """What a command writes to stderr, line by line as it comes."""
-
-    def __init__(self, command: AttractCommand) -> None:
-        self.lines: list[str] = []
-        self._command = command
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        assert self._command.process.stderr is not None
-        self.lines.extend(line.rstrip() for line in self._command.process.stderr)
-
-    def close(self) -> None:
-        """Once the command has ended."""
-        self._thread.join()
-        for stream in (self._command.process.stdout, self._command.process.stderr):
-            assert stream is not None
-            stream.close()
-
-    def wait_for(self, words: str, seconds: float = 90) -> str:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            found = [line for line in list(self.lines) if words in line]
-            if found:
-                return found[0]
-            time.sleep(0.05)
-        raise AssertionError(f"nothing with {words!r} within {seconds} s: {self.lines}")
 
 
 def _trainer(port: int, runs_dir: Path, *more: str) -> AttractCommand:
@@ -74,7 +43,7 @@ def test_scale_01_a_fleet_outlives_its_killed_trainer_and_goes_home_by_its_good_
         runs_dir=tmp_path,
         environment={"ATTRACT_WORKER_TOKEN": TOKEN},
     )
-    heard = _Heard(fleet)
+    heard = Heard(fleet)
     try:
         _wait_for_updates(tmp_path, 1)
         stranger = AttractCommand("join", url, "--token", secrets.token_hex(32), runs_dir=tmp_path)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,6 +85,36 @@ class AttractCommand:
             return None
         stdout, stderr = self.process.communicate()
         return Outcome(self.process.returncode, stdout, stderr, time.monotonic() - self._began)
+
+
+class Heard:
+    """What a command writes to stderr, line by line as it comes."""
+
+    def __init__(self, command: AttractCommand) -> None:
+        self.lines: list[str] = []
+        self._command = command
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._command.process.stderr is not None
+        self.lines.extend(line.rstrip() for line in self._command.process.stderr)
+
+    def close(self) -> None:
+        """Once the command has ended."""
+        self._thread.join()
+        for stream in (self._command.process.stdout, self._command.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def wait_for(self, words: str, seconds: float = 90) -> str:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = [line for line in list(self.lines) if words in line]
+            if found:
+                return found[0]
+            time.sleep(0.05)
+        raise AssertionError(f"nothing with {words!r} within {seconds} s: {self.lines}")
 
 
 def run_attract(

@@ -1,9 +1,9 @@
 """`python -m attract.browser`: a headless host as a process of its own.
 
-The first line on stdin is the URL of the page to open: it carries a token, and command lines are public. A
-line `reopen` loads that page anew. Prints one JSON object per line on stdout (`open`, `restart`, `console`,
-`page_error`, `status` with what the page says of itself, `closed`). Ends when
-stdin closes, so that it never outlives whoever started it, or on SIGTERM; SIGINT is left to that parent.
+The first line on stdin is the URL of the page to open: it carries a token, and command lines are public.
+Prints one JSON object per line on stdout (`open`, `restart`, `console`, `page_error`, `status` with what the
+page says of itself, `closed`). Ends when stdin closes, so that it never outlives whoever started it, or on
+SIGTERM; SIGINT is left to that parent.
 """
 
 import asyncio
@@ -28,20 +28,9 @@ async def _main(url: str) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    host = HeadlessHost(url, _report)
-    orders: set[asyncio.Task[None]] = set()
-
-    def hear() -> None:
-        words = os.read(sys.stdin.fileno(), 4096)
-        if not words:
-            stop.set()
-        elif b"reopen" in words:
-            orders.add(task := asyncio.ensure_future(host.reopen()))
-            task.add_done_callback(orders.discard)
-
-    loop.add_reader(sys.stdin.fileno(), hear)
+    loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 4096) else stop.set())
     try:
-        await host.run(stop)
+        await HeadlessHost(url, _report).run(stop)
     finally:
         loop.remove_reader(sys.stdin.fileno())
     _report("closed", {})

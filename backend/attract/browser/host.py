@@ -65,16 +65,6 @@ class HeadlessHost:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
 
-    async def reopen(self) -> None:
-        """Load the page anew, where there is one: its sockets may be dead without its knowing."""
-        if self._page is None:
-            return
-        try:
-            await self._page.reopen(self._url)
-        except (PlaywrightError, PageError, TimeoutError):
-            # The browser starts anew, which tells why that does not work either.
-            self._lost.set()
-
     async def _tell_status(self) -> None:
         """Report what the page says of itself whenever that changes; null: it says nothing (yet)."""
         told: Any = None

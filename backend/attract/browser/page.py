@@ -56,13 +56,9 @@ class UnwatchedPage:
         self._session_id = (await session.send("Target.attachToTarget", order))["sessionId"]
         for domain in ("Inspector", "Log", "Network", "Runtime"):
             await self._ask(f"{domain}.enable")
-        await self._go(url)
-
-    async def reopen(self, url: str) -> None:
-        """Load the page anew. Raises: as `open`."""
-        # From elsewhere: an address that differs in its fragment alone would load nothing.
-        await self._ask("Page.navigate", {"url": "about:blank"})
-        await self._go(url)
+        answer = await self._ask("Page.navigate", {"url": url})
+        if answer.get("errorText"):
+            raise PageError(f"{answer['errorText']} at {url.partition('#')[0]}")
 
     async def evaluate(self, expression: str) -> Any:
         """What an expression gives on the page, as JSON has it; None for what JSON has not.
@@ -72,11 +68,6 @@ class UnwatchedPage:
         order = {"expression": expression, "returnByValue": True}
         answer = await self._ask("Runtime.evaluate", order)
         return answer.get("result", {}).get("value")
-
-    async def _go(self, url: str) -> None:
-        answer = await self._ask("Page.navigate", {"url": url})
-        if answer.get("errorText"):
-            raise PageError(f"{answer['errorText']} at {url.partition('#')[0]}")
 
     async def _ask(self, method: str, parameters: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         assert self._session is not None

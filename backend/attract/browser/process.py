@@ -45,11 +45,6 @@ class HostProcess:
         """Process id; also the id of its session and process group, which its browser shares."""
         return self._process.pid
 
-    def reopen(self) -> None:
-        """Have the page loaded anew."""
-        if self._process.stdin is not None and not self._process.stdin.is_closing():
-            self._process.stdin.write(b"reopen\n")
-
     async def stop(self, timeout_seconds: float = 5.0) -> None:
         """Ask it to end; after the timeout its whole process group is killed."""
         if self._process.stdin is not None:

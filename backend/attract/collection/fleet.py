@@ -255,7 +255,9 @@ class Fleet:
         for one in self.workers.values():
             if one.connection_id is not None and not one.silent and not one.broken:
                 return None
-            left = one.last_heard if one.disconnected_at is None else one.disconnected_at
+            left = one.disconnected_at
+            if left is None or one.silent:
+                left = one.last_heard
             last = left if last is None else max(last, left)
         return None if last is None else max(0.0, now - last)
 

@@ -140,11 +140,9 @@ class _Guest:
         return self.watch.outcome is not None or self._failure is not None
 
     async def ask(self) -> None:
-        """See how the trainer is, and open the page anew where it was away for long."""
+        """See how the trainer is."""
         self._say(self.watch.heard(await asyncio.to_thread(problem_of, self._base_url), _now()))
         self._say(self.watch.page(self._page, _now()))
-        if self.watch.take_reopening() and self._host is not None:
-            self._host.reopen()
 
     async def host_runs(self, url: str) -> None:
         """Have a host process, also after one was killed."""

@@ -7,8 +7,6 @@ AWAY_SECONDS: Final = 5.0
 """A trainer that has not answered for so long is away; one late answer says nothing."""
 FIRST_CONTACT_SECONDS: Final = 8.0
 """How long a trainer that nobody has reached yet may be starting."""
-REOPEN_SECONDS: Final = 15.0
-"""Away for longer, the page is opened anew: TCP alone may notice a minute late that its sockets are dead."""
 REFUSED_SECONDS: Final = 3.0
 """A page that has ended for so long stays away: one of an old build loads itself anew within that time."""
 NOT_LET_IN_SECONDS: Final = 10.0
@@ -54,7 +52,6 @@ class TrainerWatch:
         self._page: PageStatus | None = None
         self._page_since = now
         self._was_let_in = False
-        self._wants_reopening = False
         self._problem: Problem | None = None
         self.outcome: Outcome | None = None
         """How it ended; None as long as there is reason to stay."""
@@ -65,11 +62,6 @@ class TrainerWatch:
     def is_reached(self) -> bool:
         """Whether the trainer has ever answered."""
         return self._reached
-
-    def take_reopening(self) -> bool:
-        """Whether the page is to be opened anew; True once for each long absence."""
-        wanted, self._wants_reopening = self._wants_reopening, False
-        return wanted
 
     def refused_by_browser(self, text: str) -> None:
         """The browser will not open the page, and no wait changes that, unless it has been open before."""
@@ -124,10 +116,8 @@ class TrainerWatch:
 
     def _answered(self, now: float) -> list[str]:
         away = 0.0 if self._silent_since is None else now - self._silent_since
-        was_told, was_reached = self._told_away, self._reached
+        was_told = self._told_away
         self._silent_since, self._told_away, self._reached = None, False, True
-        if was_reached and away >= REOPEN_SECONDS:
-            self._wants_reopening = True
         if was_told:
             # What the page has said while nobody could answer it is no refusal.
             self._page_since = now

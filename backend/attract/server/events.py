@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from attract.runs.metrics import Event
@@ -14,51 +15,68 @@ MAX_WAITING = 500
 """Events that wait for one slow page; more, and it is cut off to come back with `Last-Event-ID`."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Listener:
+    run_id: str
+    entry: str | None
+    queue: asyncio.Queue[Event | None]
+
+    def end(self) -> None:
+        """Nothing more comes, whatever waits."""
+        if self.queue.full():
+            self.queue.get_nowait()
+        self.queue.put_nowait(None)
+
+
 class EventHub:
     """Hands events to every page that listens; owned by the run service, used on the event loop alone."""
 
     def __init__(self) -> None:
-        self._listeners: set[tuple[str, asyncio.Queue[Event | None]]] = set()
+        self._listeners: set[_Listener] = set()
 
     def publish(self, run_id: str, event: Event) -> None:
         """Give `event` to all who listen to the run. Id 0: of the moment, never asked for again."""
         for listener in list(self._listeners):
-            if listener[0] != run_id:
+            if listener.run_id != run_id:
                 continue
-            try:
-                listener[1].put_nowait(event)
-            except asyncio.QueueFull:
-                self._listeners.discard(listener)
-                listener[1].get_nowait()
-                listener[1].put_nowait(None)
+            if listener.queue.full():
+                self._end(listener)
+            else:
+                listener.queue.put_nowait(event)
 
-    def listen(self, run_id: str) -> "Listening":
-        """From now on, every event of the run."""
-        return Listening(self._listeners, run_id)
+    def listen(self, run_id: str, entry: str | None = None) -> "Listening":
+        """From now on, every event of the run; `entry`: id of the session that listens."""
+        return Listening(self._listeners, _Listener(run_id, entry, asyncio.Queue(MAX_WAITING)))
+
+    def end_entry(self, entry: str) -> None:
+        """End the streams of a session that is ended."""
+        for listener in list(self._listeners):
+            if listener.entry == entry:
+                self._end(listener)
 
     def close(self) -> None:
         """End every stream, so that shutting down waits for none."""
         for listener in list(self._listeners):
-            if listener[1].full():
-                listener[1].get_nowait()
-            listener[1].put_nowait(None)
-        self._listeners.clear()
+            self._end(listener)
+
+    def _end(self, listener: _Listener) -> None:
+        self._listeners.discard(listener)
+        listener.end()
 
 
 class Listening:
     """One page's place in the hub; a context manager."""
 
-    def __init__(self, listeners: set[tuple[str, asyncio.Queue[Event | None]]], run_id: str) -> None:
+    def __init__(self, listeners: set[_Listener], listener: _Listener) -> None:
         self._listeners = listeners
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue(MAX_WAITING)
-        self._key = (run_id, self._queue)
+        self._listener = listener
 
     def __enter__(self) -> "Listening":
-        self._listeners.add(self._key)
+        self._listeners.add(self._listener)
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        self._listeners.discard(self._key)
+        self._listeners.discard(self._listener)
 
     async def next(self, seconds: float) -> Event | None:
         """The next event; None at the end of the stream.
@@ -66,7 +84,7 @@ class Listening:
         Raises: TimeoutError: when there was none for that long.
         """
         async with asyncio.timeout(seconds):
-            return await self._queue.get()
+            return await self._listener.queue.get()
 
 
 def format_event(event: Event) -> str:
@@ -77,13 +95,18 @@ def format_event(event: Event) -> str:
 
 
 async def stream_events(
-    hub: EventHub, run_id: str, first: Callable[[], Event], missed: Callable[[], list[Event]]
+    hub: EventHub,
+    run_id: str,
+    first: Callable[[], Event],
+    missed: Callable[[], list[Event]],
+    entry: str | None = None,
 ) -> AsyncIterator[str]:
     """First where the run stands, then what was missed, then what happens; comments keep it open.
 
-    `first` and `missed` are asked once the hub listens, so that nothing falls between them.
+    `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
+    the session that listens; the stream ends with it.
     """
-    with hub.listen(run_id) as listening:
+    with hub.listen(run_id, entry) as listening:
         now = first()
         yield "retry: 1000\n\n"
         for event in missed():

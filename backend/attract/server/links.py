@@ -1,6 +1,10 @@
 """Join links: what other devices are told of this server, with an invitation in the fragment."""
 
+import contextlib
 import socket
+import struct
+import sys
+from ipaddress import IPv4Address
 
 from attract.errors import ConfigurationError
 from attract.server.access_store import AccessStore
@@ -12,6 +16,8 @@ PRINTED_SHARE = 0.5
 TAB_SECONDS = 30 * 24 * 3600.0
 """A tab of the admin's own may stay open for a long run."""
 TAB = "a tab of this browser"
+SIOCGIFADDR = 0x8915
+"""Linux: asks for an interface's IPv4 address."""
 
 
 def public_base(settings: ServerSettings, port: int) -> str:
@@ -75,6 +81,22 @@ def lan_address() -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
         except OSError:
-            return socket.gethostbyname(socket.gethostname())
-        return str(probe.getsockname()[0])
+            # No way to anywhere: a network without a router, as in a classroom.
+            return _interface_address(probe) or socket.gethostbyname(socket.gethostname())
+
+
+def _interface_address(probe: socket.socket) -> str | None:
+    """The first interface's address that is no loopback's; None without one, and elsewhere than on Linux."""
+    if sys.platform != "linux":
+        return None
+    import fcntl
+
+    for _, name in socket.if_nameindex():
+        with contextlib.suppress(OSError):
+            answer = fcntl.ioctl(probe, SIOCGIFADDR, struct.pack("256s", name.encode()))
+            address = IPv4Address(answer[20:24])
+            if not address.is_loopback:
+                return str(address)
+    return None

@@ -66,7 +66,8 @@ def add_routes(
     """Add every route to `app`."""
     add_watch_routes(app, readiness, exposition)
     _add_server_routes(app, settings, guard, service, games, hub, build)
-    _add_run_routes(app, service)
+    guard.when_ended(service.events.end_entry)
+    _add_run_routes(app, service, guard)
     _add_problems(app)
 
     @app.websocket("/ws")
@@ -143,7 +144,7 @@ def _add_server_routes(
         )
 
 
-def _add_run_routes(app: FastAPI, service: RunService) -> None:
+def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
     @app.get("/api/runs")
     @role("viewer")
     def get_runs() -> list[RunSummary]:
@@ -211,7 +212,7 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
     @app.get("/api/runs/{run_id}/events")
     @role("viewer")
     async def get_events(
-        run_id: str, last_event_id: Annotated[str | None, Header()] = None
+        run_id: str, request: Request, last_event_id: Annotated[str | None, Header()] = None
     ) -> StreamingResponse:
         service.view(run_id)
         after = None if last_event_id is None else _number(last_event_id)
@@ -224,8 +225,10 @@ def _add_run_routes(app: FastAPI, service: RunService) -> None:
         def missed() -> list[Event]:
             return [] if after is None else service.events_after(run_id, after)
 
+        grant = guard.credential(request.scope)
+        entry = None if grant is None else grant.entry
         return StreamingResponse(
-            stream_events(service.events, run_id, first, missed),
+            stream_events(service.events, run_id, first, missed, entry),
             media_type="text/event-stream",
             headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
         )

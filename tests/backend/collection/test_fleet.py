@@ -79,6 +79,9 @@ def test_scale_03_how_long_ago_the_last_worker_left() -> None:
     second.last_heard = 8.0
     fleet.set_silent(second, True)
     assert fleet.last_left(30.0) == 22.0
+    # The server's ping has no answer, and the socket closes: nobody has come meanwhile, and nobody left now.
+    fleet.disconnect(11, 40.0)
+    assert fleet.last_left(41.0) == 33.0
     joined(fleet, 12, 0)
     assert fleet.last_left(30.0) is None
     assert first.disconnected_at == 7.0

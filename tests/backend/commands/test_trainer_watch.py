@@ -34,17 +34,6 @@ def test_scale_01_one_late_answer_is_no_absence() -> None:
     watch = joined()
     assert away(watch, 10, 14) == []
     assert watch.heard(None, 14.0) == []
-    assert not watch.take_reopening()
-
-
-def test_scale_01_after_a_long_absence_the_page_is_opened_anew_once() -> None:
-    watch = joined()
-    away(watch, 10, 20)
-    watch.heard(None, 20.0)
-    assert not watch.take_reopening()
-    away(watch, 30, 50)
-    watch.heard(None, 50.0)
-    assert [watch.take_reopening(), watch.take_reopening()] == [True, False]
 
 
 def test_scale_01_until_gone_gives_up() -> None:

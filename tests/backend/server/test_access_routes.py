@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -141,4 +142,29 @@ async def test_hostile_13_sessions_and_links_outlive_the_server(tmp_path: Path):
         grant = world.guard.grant_of(token)
         assert grant is not None
         assert (grant.role, grant.tier) == ("worker", "invited")
+        await browser.client.aclose()
+
+
+async def test_hostile_13_an_event_stream_ends_with_the_session_that_listens(world: GatewayWorld):
+    first = await Browser(world, "one").sign_in(world.guard.admin_token)
+    second = await Browser(world, "two").sign_in(world.guard.admin_token)
+    async with world.fleet().joined():
+        view = await world.start(total_steps=10_000_000)
+        path = f"/api/runs/{view.run_id}/events"
+        async with (
+            asyncio.timeout(60),
+            first.client.stream("GET", path) as ended,
+            second.client.stream("GET", path) as other,
+        ):
+            assert (ended.status_code, other.status_code) == (200, 200)
+            assert (await first.client.post("/api/logout", json={})).status_code == 200
+            async for _ in ended.aiter_bytes():
+                pass
+            # Another session goes on listening.
+            lines = other.aiter_lines()
+            metrics = 0
+            while metrics < 5:
+                metrics += (await anext(lines)) == "event: metrics"
+        await world.service.abort()
+    for browser in (first, second):
         await browser.client.aclose()

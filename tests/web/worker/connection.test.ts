@@ -279,11 +279,11 @@ describe("the end", () => {
     connection.received({
       type: "refused",
       code: "build",
-      reason: "Old page.",
-      fix: "Reload.",
+      reason: "an old page",
+      fix: "reload it",
       close_code: 4001,
     });
-    expect(connection.closed(4001, "")).toEqual([{ kind: "reload", reason: "Old page. Reload." }]);
+    expect(connection.closed(4001, "")).toEqual([{ kind: "reload", reason: "an old page; reload it" }]);
     expect(connection.closed(1006, "")).toEqual([]);
   });
 

@@ -59,11 +59,11 @@ describe("a host's connection", () => {
     refused.received({
       type: "refused",
       code: "token",
-      reason: "Expired.",
-      fix: "Ask for a link.",
+      reason: "it has expired",
+      fix: "ask for a link",
       close_code: 4002,
     });
-    expect(refused.closed(4002, "")).toEqual([{ kind: "end", error: "Expired. Ask for a link." }]);
+    expect(refused.closed(4002, "")).toEqual([{ kind: "end", error: "it has expired; ask for a link" }]);
     expect(refused.closed(1006, "")).toEqual([]);
     expect(connected().closed(1000, "bye")).toEqual([{ kind: "end", error: "bye" }]);
     expect(connected().closed(4001, "other build")).toEqual([{ kind: "reload", reason: "other build" }]);

@@ -89,6 +89,7 @@ let workers: FakeWorker[];
 let checkWorkers: FakeWorker[];
 let news: SupervisorToPage[];
 let keys: number;
+let isServerThere: boolean;
 
 function start(maxWorkers = 8): HostSupervisor {
   const supervisor = new HostSupervisor({
@@ -106,6 +107,7 @@ function start(maxWorkers = 8): HostSupervisor {
       return worker as GameThread;
     },
     randomKey: () => (++keys).toString(16).padStart(32, "0"),
+    isServerThere: async () => isServerThere,
   });
   vi.advanceTimersByTime(0);
   FakeSocket.last.open();
@@ -133,6 +135,7 @@ beforeEach(() => {
   checkWorkers = [];
   news = [];
   keys = 0;
+  isServerThere = true;
 });
 
 afterEach(() => {
@@ -408,6 +411,53 @@ describe("the connection", () => {
     FakeSocket.last.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
     expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", run_id: "run", num_workers: 1 });
     expect(workers[0].isTerminated).toBe(false);
+  });
+
+  test("scale 01: connections that died unnoticed are made anew once the server is back, and the page says so", async () => {
+    start();
+    FakeSocket.last.hears(assignment({ num_workers: 1 }));
+    workers[0].says({ type: "connect", delayMs: 0 });
+    await vi.advanceTimersByTimeAsync(0);
+    FakeSocket.last.open();
+    expect(FakeSocket.all.map(({ readyState }) => readyState)).toEqual([1, 1]);
+    isServerThere = false;
+    await vi.advanceTimersByTimeAsync(90_000);
+    expect(FakeSocket.all).toHaveLength(2);
+    expect(status().connected).toBe(false);
+    expect(status().error).toMatch(/^the server has not answered for (89|90) s; trying again$/);
+    isServerThere = true;
+    await vi.advanceTimersByTimeAsync(5_000);
+    // The worker asks for its next socket itself; its host's comes after its own back-off of half a second at most.
+    expect(workers[0].told).toContainEqual({ type: "closed", code: 1006, reason: "the server was away" });
+    await vi.advanceTimersByTimeAsync(500);
+    expect(FakeSocket.all.map(({ readyState }) => readyState)).toEqual([3, 3, 0]);
+    FakeSocket.last.open();
+    FakeSocket.last.hears({ type: "welcome_host", host_id: IDENTITY.hostId, tier: "local" });
+    expect(status()).toMatchObject({ connected: true, error: null });
+    expect(workers[0].isTerminated).toBe(false);
+  });
+
+  test("scale 01: where the server was away for long, nobody waits for a back-off that has grown", async () => {
+    start();
+    isServerThere = false;
+    for (let i = 0; i < 8; i++) {
+      FakeSocket.last.onclose?.({ code: 1006, reason: "" });
+      await vi.advanceTimersByTimeAsync(30_000);
+    }
+    vi.spyOn(Math, "random").mockReturnValue(0.99);
+    FakeSocket.last.onclose?.({ code: 1006, reason: "" });
+    const before = FakeSocket.all.length;
+    isServerThere = true;
+    await vi.advanceTimersByTimeAsync(5_500);
+    expect(FakeSocket.all.length).toBeGreaterThan(before);
+    vi.restoreAllMocks();
+  });
+
+  test("a server that answers keeps its connections, however little it has to say", async () => {
+    start();
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(FakeSocket.all).toHaveLength(1);
+    expect(status()).toMatchObject({ connected: true, error: null });
   });
 
   test("another build asks the page to reload; a wrong token ends the host", () => {

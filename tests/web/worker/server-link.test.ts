@@ -23,10 +23,25 @@ test("greets on every socket, and is welcome only once it was answered", () => {
 test("a refusal says more than the close that follows it, and is forgotten with the next socket", () => {
   const link = new ServerLink(HELLO, () => 0.5);
   link.opened();
-  link.refused({ type: "refused", code: "token", reason: "Expired.", fix: "Ask again.", close_code: 4002 });
-  expect(link.closed(4002, "token")?.why).toBe("Expired. Ask again.");
+  link.refused({
+    type: "refused",
+    code: "token",
+    reason: "it has expired",
+    fix: "ask again",
+    close_code: 4002,
+  });
+  expect(link.closed(4002, "token")?.why).toBe("it has expired; ask again");
   link.opened();
   expect(link.closed(4002, "token")?.why).toBe("token");
+  link.opened();
+  link.refused({
+    type: "refused",
+    code: "too_large",
+    reason: "a hello of 9 bytes",
+    fix: "",
+    close_code: 4004,
+  });
+  expect(link.closed(4004, "")?.why).toBe("a hello of 9 bytes");
 });
 
 test("waits longer after each failure, and from the start again after a welcome", () => {

@@ -15,6 +15,7 @@ import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import type { GameThread } from "./game-thread.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
+import { ServerWatch } from "./server-watch.ts";
 import { Socket, socketUrl } from "./socket.ts";
 import { SocketRelay } from "./socket-relay.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
@@ -42,6 +43,8 @@ export interface SupervisorOptions {
   createCheckWorker(game: GameReference): GameThread;
   /** 32 hex digits nobody can guess. */
   randomKey(): string;
+  /** Whether the server answers; takes its time when it does not. */
+  isServerThere(): Promise<boolean>;
 }
 
 interface Running extends Watched {
@@ -64,6 +67,7 @@ export class HostSupervisor {
   /** Workers whose predecessor hung: the next one says whose turn it is. */
   readonly #hung = new Set<number>();
   readonly #timer: ReturnType<typeof setInterval>;
+  readonly #serverWatch: ServerWatch;
   #maxWorkers: number;
   #run: Run | null = null;
   #isDescribed = false;
@@ -94,6 +98,7 @@ export class HostSupervisor {
     });
     this.#socket.connect(0);
     this.#lastCheck = performance.now();
+    this.#serverWatch = new ServerWatch(this.#lastCheck);
     this.#timer = setInterval(() => this.#check(performance.now()), CHECK_MS);
   }
 
@@ -132,6 +137,7 @@ export class HostSupervisor {
   }
 
   #received(bytes: Uint8Array): void {
+    this.#serverHeard();
     try {
       this.#perform(this.#connection.received(decodeToBrowser(bytes)));
     } catch (error) {
@@ -233,7 +239,10 @@ export class HostSupervisor {
       worker_key: this.#options.randomKey(),
       run_id: run.run_id,
     });
-    const tell = (message: RelayToRollout, transfer: Transferable[]) => worker.postMessage(message, transfer);
+    const tell = (message: RelayToRollout, transfer: Transferable[]): void => {
+      if (message.type === "received") this.#serverHeard();
+      worker.postMessage(message, transfer);
+    };
     const running: Running = {
       worker,
       relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, tell),
@@ -341,6 +350,10 @@ export class HostSupervisor {
     const wasAsleep = now - this.#lastCheck > SLEEP_MS;
     this.#lastCheck = now;
     this.#checker.check(now);
+    if (this.#serverWatch.takeQuestion(now)) {
+      void this.#options.isServerThere().then((isThere) => isThere && !this.#ended && this.#serverHeard());
+      this.#postStatus();
+    }
     const run = this.#run;
     if (run === null) return;
     for (const [index, running] of [...this.#running]) {
@@ -351,6 +364,13 @@ export class HostSupervisor {
     }
     this.#describer.check(now);
     this.#postStatus();
+  }
+
+  /** Where the server was away for long, connections of before may be dead, and those to come be a long wait off. */
+  #serverHeard(): void {
+    if (!this.#serverWatch.heard(performance.now())) return;
+    this.#socket.renew();
+    for (const { relay } of this.#running.values()) relay.renew();
   }
 
   #gameFailed(runId: string, workerIndex: number | null, report: FailureReport): void {
@@ -386,15 +406,18 @@ export class HostSupervisor {
         leaseId: vitals.leaseId,
         stepsPerSecond: vitals.stepsPerSecond,
       }));
+    const now = performance.now();
+    const isAway = this.#serverWatch.isAway(now);
+    const silence = `the server has not answered for ${this.#serverWatch.silentSeconds(now)} s; trying again`;
     const status: HostStatus = {
-      connected: this.#connection.isConnected,
+      connected: this.#connection.isConnected && !isAway,
       tier: this.#tier,
       runId: this.#run?.run_id ?? null,
       game: this.#run?.game.name ?? null,
       numWorkers: workers.length,
       workers,
       stepsPerSecond: workers.reduce((sum, worker) => sum + worker.stepsPerSecond, 0),
-      error: this.#error,
+      error: isAway && !this.#ended ? silence : this.#error,
       ended: this.#ended,
     };
     this.#options.post({ type: "status", status });

@@ -56,7 +56,8 @@ export class ServerLink {
   }
 
   refused(message: Extract<ToBrowser, { type: "refused" }>): void {
-    this.#refusal = `${message.reason} ${message.fix}`.trim();
+    const { reason, fix } = message;
+    this.#refusal = fix === "" ? reason : `${reason}; ${fix}`;
   }
 
   /** The server has answered; what was kept for it goes out. */

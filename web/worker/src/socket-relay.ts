@@ -53,6 +53,11 @@ export class SocketRelay {
     }
   }
 
+  /** Gives up the connection there is, or the wait for one: the server was away and is back. */
+  renew(): void {
+    this.#socket.renew();
+  }
+
   /** Closes for good. */
   close(): void {
     this.#socket.close();

@@ -1,5 +1,8 @@
 /** A websocket as bytes in and out; decides nothing. */
 
+/** What browsers say of a connection that broke. */
+const ABNORMAL_CODE = 1006;
+
 export interface SocketHandlers {
   opened(): void;
   received(bytes: Uint8Array<ArrayBuffer>): void;
@@ -37,6 +40,17 @@ export class Socket implements ServerSocket {
     this.#timer = setTimeout(() => this.#open(), delayMs);
   }
 
+  /** Gives up the connection there is, as if it had closed; one that is awaited is made now. */
+  renew(): void {
+    const socket = this.#detach();
+    if (socket !== null) {
+      socket.close();
+      this.#handlers.closed(ABNORMAL_CODE, "the server was away");
+    } else if (this.#timer !== undefined) {
+      this.connect(0);
+    }
+  }
+
   /** Sends if the socket is open; what is not sent is lost, and the protocol sends it again. */
   send(bytes: Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(bytes);
@@ -45,10 +59,12 @@ export class Socket implements ServerSocket {
   /** Closes for good; no handler is called any more. */
   close(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#detach()?.close(1000);
   }
 
   #open(): void {
+    this.#timer = undefined;
     this.#detach()?.close();
     const socket = new WebSocket(this.#url);
     socket.binaryType = "arraybuffer";

@@ -4,6 +4,7 @@ import type { GameReference } from "@attract/schema";
 import { fetchModule, type GameModule } from "./game-module.ts";
 import { type SandboxOpener, SandboxThread, type ThreadRole } from "./game-thread.ts";
 import { HostSupervisor } from "./host-supervisor.ts";
+import { ASK_MS } from "./server-watch.ts";
 import type { PageToSupervisor, SupervisorToPage } from "./worker-messages.ts";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
@@ -15,6 +16,14 @@ let newest: { url: string; module: Promise<GameModule> } | null = null;
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function isHealthy(url: URL): Promise<boolean> {
+  try {
+    return (await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(ASK_MS) })).ok;
+  } catch {
+    return false;
+  }
 }
 
 function tell(message: SupervisorToPage, transfer: Transferable[] = []): void {
@@ -50,6 +59,7 @@ scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
         createWorker: thread("rollout"),
         createCheckWorker: thread("check"),
         randomKey,
+        isServerThere: () => isHealthy(new URL("healthz", base)),
       });
       break;
     }

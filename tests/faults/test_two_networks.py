@@ -1,0 +1,193 @@
+"""A trainer in one network and its fleet in another: what happens to a network at night, on real interfaces.
+
+The letters are those of the bars that a review of fleets on other machines set.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import websockets
+
+import attract
+from attract.schema import PROTOCOL_VERSION, close_codes
+from attract.schema.frames import decode_to_browser, encode
+from attract.schema.messages import Hello, Refused
+from attract.server.app import read_build
+from attract.server.links import lan_address
+from attract_command import AttractCommand
+from night import PORT, Night
+from two_networks import ADDRESSES, SlowNetworks, TwoNetworks, why_not
+
+WHY_NOT = why_not()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+AWAY_SECONDS = 17.0
+"""Longer than pages believe in a silent server (15 s)."""
+SPEED_SECONDS = 20.0
+BUILD = read_build(Path(attract.__file__).parent / "web") or ""
+LONG_SECONDS = 90.0
+
+
+def test_scale_08_without_a_router_the_join_link_names_the_networks_own_address() -> None:
+    with TwoNetworks() as networks, networks.inside("trainer"):
+        assert lan_address() == ADDRESSES["trainer"]
+
+
+async def test_scale_10_a_fleet_behind_a_far_line_outlives_a_dead_one(tmp_path: Path) -> None:
+    with SlowNetworks(round_trip_seconds=0.1) as networks, Night(networks, tmp_path) as night:
+        fleet, heard = night.join()
+        heard.wait_for(f"joined {night.url}")
+        await asyncio.to_thread(night.seconds_to_train)
+        # D: one household, one school, one proxy: 150 sockets of one address.
+        with networks.inside("fleet"):
+            assert await _num_let_in(night, 150) == 150
+        # B: turned away, and told why.
+        stranger, told = night.join(token=secrets.token_hex(32))
+        assert await asyncio.to_thread(stranger.process.wait, 60) == 2, told.lines
+        assert "the token is missing, wrong or expired; " in told.wait_for("error: ", 5)
+        # A: no packet arrives, and no end of any connection is told that the other is gone.
+        with networks.cut():
+            await asyncio.sleep(AWAY_SECONDS)
+            heard.wait_for("trainer away, waiting", 10)
+        heard.wait_for("back after")
+        seconds = await asyncio.to_thread(night.seconds_to_train)
+        print(f"training again {seconds:.1f} s after the line")
+        assert fleet.process.poll() is None
+        # The page came back by itself, without being loaded anew.
+        assert not [line for line in heard.lines if line.startswith("browser:")]
+        night.judge()
+
+
+async def _num_let_in(night: Night, number: int) -> int:
+    """So many hosts come with the fleet's token at once; how many are in together.
+
+    64 of one address may be on their way to say hello; the others come again a little later, as pages do.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def come() -> bool:
+            while True:
+                url = f"ws://{ADDRESSES['trainer']}:{PORT}/ws"
+                joining = websockets.connect(url, origin=night.url, compression=None, open_timeout=60)  # type: ignore[arg-type]
+                guest = await stack.enter_async_context(joining)
+                hello = Hello(
+                    protocol_version=PROTOCOL_VERSION,
+                    build=BUILD,
+                    token=night.token,
+                    role="host",
+                    host_id=secrets.token_hex(16),
+                    max_workers=0,
+                )
+                with contextlib.suppress(websockets.ConnectionClosed):
+                    await guest.send(encode(hello))
+                    answer = decode_to_browser(await guest.recv())
+                    if answer.type == "welcome_host":
+                        return True
+                    assert isinstance(answer, Refused) and answer.close_code in close_codes.RETRY
+                await asyncio.sleep(0.5)
+
+        async with asyncio.timeout(60):
+            return sum(await asyncio.gather(*(come() for _ in range(number))))
+
+
+def test_scale_02_a_certificate_that_nobody_trusts_ends_the_join_with_the_reason(tmp_path: Path) -> None:
+    address = ADDRESSES["trainer"]
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            *("-nodes", "-days", "2", "-subj", "/CN=trainer", "-addext", f"subjectAltName=IP:{address}"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with TwoNetworks() as networks:
+        trainer = AttractCommand(
+            *("serve", "--host", address, "--port", str(PORT)),
+            *("--tls-cert", str(certificate), "--tls-key", str(key)),
+            runs_dir=tmp_path / "runs",
+            prefix=networks.prefix("trainer"),
+        )
+        try:
+            _wait_for_port(networks)
+            outcome = AttractCommand(
+                *("join", f"https://{address}:{PORT}", "--token", secrets.token_hex(32)),
+                runs_dir=tmp_path / "runs",
+                prefix=networks.prefix("fleet"),
+            ).wait(60)
+        finally:
+            trainer.kill()
+    assert outcome.code == 2, outcome
+    assert "certificate verify failed" in outcome.stderr and "self-signed" in outcome.stderr
+
+
+def _wait_for_port(networks: TwoNetworks) -> None:
+    deadline = time.monotonic() + 60
+    with networks.inside("fleet"):
+        while True:
+            try:
+                socket.create_connection((ADDRESSES["trainer"], PORT), 5).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, "the trainer does not listen"
+                time.sleep(0.05)
+
+
+def _lines_down(kind: str) -> tuple[TwoNetworks, Callable[[], contextlib.AbstractContextManager[None]]]:
+    if kind == "silent":
+        line = SlowNetworks()
+        return line, line.cut
+    cable = TwoNetworks()
+    return cable, lambda: cable.pulled("trainer" if kind == "pulled at the trainer" else "fleet")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["pulled at the trainer", "pulled at the fleet", "silent"])
+@pytest.mark.parametrize("joined_by", ["attract join", "a page"])
+def test_scale_10_a_a_line_down_for_90_s(tmp_path: Path, kind: str, joined_by: str) -> None:
+    networks, down = _lines_down(kind)
+    with networks, Night(networks, tmp_path) as night:
+        heard = night.join()[1] if joined_by == "attract join" else None
+        page = None if heard is not None else night.page()
+        night.seconds_to_train()
+        before = night.speed(SPEED_SECONDS)
+        told = 0 if heard is None else len(heard.lines)
+        with down():
+            time.sleep(LONG_SECONDS)
+        seconds = night.seconds_to_train()
+        after = night.speed(SPEED_SECONDS)
+        print(f"{joined_by}, {kind}: again after {seconds:.1f} s, {after:.0f} of {before:.0f} steps/s")
+        if heard is not None:
+            away, back = heard.lines[told:]
+            assert away.startswith("trainer away, waiting: ") and back.startswith("back after ")
+        if page is not None:
+            assert page.num_opened == 1
+            assert any("the server has not answered" in error for error in page.errors())
+        assert after >= before / 2
+        night.judge()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("round_trip_seconds", "loss"), [(0.0, 0.0), (0.1, 0.0), (0.1, 0.01)])
+def test_scale_10_training_goes_on_over_a_far_line_that_loses_packets(
+    tmp_path: Path, round_trip_seconds: float, loss: float
+) -> None:
+    line = SlowNetworks(round_trip_seconds=round_trip_seconds, loss=loss)
+    with line, Night(line, tmp_path) as night:
+        night.join()
+        night.seconds_to_train()
+        speed = night.speed(SPEED_SECONDS)
+        print(f"{round_trip_seconds:g} s round trip, {loss:.0%} lost ({line.num_lost}): {speed:.0f} steps/s")
+        assert speed > 0
+        assert (line.num_lost > 0) == (loss > 0)
+        night.judge()
