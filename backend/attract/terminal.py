@@ -33,6 +33,12 @@ OTHER_REPORTS = {
     "update": "an update was undone",
     "verification": "experience was left out",
     "check": "check",
+    "audit": "what guests play",
+    "bounds": "what guests play",
+    "quarantine": "somebody is left out",
+    "conduct": "somebody plays again",
+    "strangers": "nobody of your own is here",
+    "federated": "averaging",
 }
 """What reports say by kind that are not of the game; every other kind is."""
 

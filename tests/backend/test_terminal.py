@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
+from attract.server.run_news import SHOWN_NOTES
 from attract.terminal import (
     LiveDisplay,
     PlainDisplay,
@@ -157,6 +158,13 @@ def test_a_report_that_comes_again_is_one_line_and_a_stack_is_told_once() -> Non
         "the game failed (throw): update() threw: TypeError: x (2 times so far)",
         "a worker crashed: the game failed 10 times, the last time with: x",
     ]
+
+
+@pytest.mark.parametrize("kind", SHOWN_NOTES)
+def test_a_note_of_the_server_is_not_told_as_a_failure_of_the_game(kind: str):
+    note = GameReport(kind=kind, name="Note", text="10.0.0.1 is left out", stack=None)
+    assert "the game failed" not in report_text(note)
+    assert "10.0.0.1 is left out" in report_text(note)
 
 
 def test_a_finding_reads_like_a_compiler_s() -> None:

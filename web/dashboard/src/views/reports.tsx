@@ -25,10 +25,11 @@ const KINDS: Readonly<Record<string, string>> = {
   quarantine: "Somebody is left out",
   conduct: "Somebody plays again",
   strangers: "Nobody of your own is here",
+  federated: "Averaging with other trainers",
 };
 
 /** Said by the server: there is no stack, and no game that broke. */
-const NOTES = new Set(["verification", "check", "audit", "bounds", "quarantine", "conduct", "strangers"]);
+const NOTES = new Set(["verification", "check", "audit", "bounds", "quarantine", "conduct", "strangers", "federated"]);
 
 interface ReportsProps {
   reports: readonly GameReport[];
