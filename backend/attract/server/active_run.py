@@ -252,6 +252,8 @@ class ActiveRun:
     async def abort(self) -> None:
         """End now: what is not durable yet is lost, nothing is exported."""
         self._updates.ready.clear()
+        # First, so that no batch fills up for a learner that is gone: nobody would end that update.
+        self.carry_out(self._core.stop(self._clock()))
         await self._learner.close(at_once=True)
         self._updates.forget()
         await self.stop()
