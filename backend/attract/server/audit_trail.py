@@ -53,9 +53,14 @@ class AuditTrail:
         }
         self._left_out = dict.fromkeys(ALLOWANCES, 0)
         self._is_refused = False
+        self._start: bytes | None = None
+        """Line of the server's start, until something else is to be written."""
 
     def write(self, action: Action, **details: Detail) -> None:
-        """One line: time, action, process and those details that are not None."""
+        """One line: time, action, process and those details that are not None.
+
+        A server to which nothing was done leaves no line: a command that is refused leaves no folder behind.
+        """
         bucket = self._buckets.get(action)
         if bucket is not None:
             if not bucket.take(1, self._clock()):
@@ -69,8 +74,16 @@ class AuditTrail:
             "process": os.getpid(),
             **{name: _short(value) for name, value in details.items() if value is not None},
         }
+        text = json.dumps(line, ensure_ascii=True).encode() + b"\n"
+        start, self._start = self._start, None
+        if action == "server_started":
+            self._start = text
+            return
+        if action == "server_ended" and start is not None:
+            return
         try:
-            _append(self.path, json.dumps(line, ensure_ascii=True).encode() + b"\n")
+            for one in (text,) if start is None else (start, text):
+                _append(self.path, one)
             self._is_refused = False
         except OSError as error:
             if not self._is_refused:

@@ -271,7 +271,7 @@ async def test_bad_settings_and_names_leave_nothing_behind(tmp_path: Path):
             with pytest.raises(ConfigurationError):
                 await world.service.start_run(game, settings, run_id=run_id)
         assert world.service.summaries() == []
-        assert [path.name for path in world.runs_dir.iterdir()] == ["audit.jsonl"]
+        assert not world.runs_dir.exists() or not list(world.runs_dir.iterdir())
         assert world.learner.lives == 0
         await world.start()
 
