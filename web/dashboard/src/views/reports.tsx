@@ -29,7 +29,16 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** Said by the server: there is no stack, and no game that broke. */
-const NOTES = new Set(["verification", "check", "audit", "bounds", "quarantine", "conduct", "strangers", "federated"]);
+const NOTES = new Set([
+  "verification",
+  "check",
+  "audit",
+  "bounds",
+  "quarantine",
+  "conduct",
+  "strangers",
+  "federated",
+]);
 
 interface ReportsProps {
   reports: readonly GameReport[];
