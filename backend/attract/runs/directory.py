@@ -321,7 +321,8 @@ class RunDirectory:
     def roll_back(self, version: int) -> int:
         """Set aside every version after `version`, so that a resumed run goes on from before them (rule C10).
 
-        Their folders stay as `<version>.broken-<4 hex>`: the run's next streams are others than theirs were.
+        Their folders stay as `<version>.broken-<4 hex>`, and what was exported as `export.broken-<4 hex>`.
+        The run's next streams are others than theirs were.
 
         Returns: the version that is the newest now: `version`, or where that was pruned the next older one
             that is kept, or the oldest of all.
@@ -338,6 +339,10 @@ class RunDirectory:
         self.mark("latest", newest)
         if (self.marked("best") or 0) > newest:
             (self.path / "best").unlink()
+        if newest < known[-1] and self.export.is_dir() and any(self.export.iterdir()):
+            # Nobody shall ship what was learned from it: the next end of the run exports anew.
+            self.export.rename(self.export.with_name(f"export.broken-{secrets.token_hex(2)}"))
+            self.export.mkdir()
         return newest
 
     def prune(self) -> None:

@@ -104,7 +104,8 @@ function RollBack({
   if (isDone) {
     return (
       <p role="status">
-        The run is back at version {version} or the nearest one kept. Go on with{" "}
+        The run is back at version {version} or the nearest one kept; what it exported was set aside. Its
+        numbers here are those of before, until it goes on: <br />
         <code>attract train --resume --run-id {run.run_id}</code>
       </p>
     );
