@@ -5,7 +5,7 @@
  *   games/<name>.train.yaml                settings that suit it
  *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
- *   fleet/fleet.mjs                        the games in Node worker threads, for central inference without browsers
+ *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
  *   build.json                             {"build": hash of the web sources}; written last, so its presence means "complete"
  *
@@ -126,11 +126,11 @@ async function buildSdk(folder) {
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-async function buildFleet(folder) {
+async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
-    entryPoints: [path.join(WEB, "fleet", "main.ts")],
-    outfile: path.join(folder, "fleet.mjs"),
+    entryPoints: [path.join(WEB, "node-stepper", "main.ts")],
+    outfile: path.join(folder, "node-stepper.mjs"),
     bundle: true,
     platform: "node",
     format: "esm",
@@ -174,7 +174,7 @@ const PARTS = {
   games: buildGames,
   sdk: buildSdk,
   bin: copyBundler,
-  fleet: buildFleet,
+  "node-stepper": buildNodeStepper,
   dashboard: buildDashboard,
 };
 

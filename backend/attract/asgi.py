@@ -9,14 +9,14 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from attract.processes.learner import spawn_learner
 from attract.runs.log_lines import show_logs
 from attract.server.app import build_app
 from attract.server.guard import Guard
-from attract.server.learner_link import spawn_learner
 from attract.server.links import dashboard_url
 from attract.server.listening import Listening, listening_sockets
 from attract.server.memory import settle_memory
-from attract.settings import ServerSettings, is_loopback
+from attract.settings.run import ServerSettings, is_loopback
 
 LISTENING_SECONDS = 5.0
 """How long a socket of the server's is looked for."""

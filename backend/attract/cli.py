@@ -11,14 +11,23 @@ from rich.console import Console
 from rich.text import Text
 
 from attract import __version__
-from attract.commands.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
-from attract.commands.interrupt import Terminated
+from attract.commands.flags import (
+    COLLECTION,
+    RUN,
+    SERVER,
+    GivenFlags,
+    RunFlags,
+    ServerFlags,
+    SettingFlags,
+    mistake,
+)
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError, ConfigurationError
-from attract.flags import COLLECTION, RUN, SERVER, GivenFlags, RunFlags, ServerFlags, SettingFlags, mistake
+from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
+from attract.processes.interrupt import Terminated
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
-from attract.settings import ServerSettings
-from attract.variables import PREFIX, unread_variables
+from attract.settings.run import ServerSettings
+from attract.settings.variables import PREFIX, unread_variables
 
 app = App(
     name="attract",
@@ -98,10 +107,10 @@ def train(
     instances
         Copies of the game per worker (the same as --collection.instances-per-worker).
     """
-    from attract.commands.gateway import run_async
     from attract.commands.resuming import finished_code, game_of, goes_on
-    from attract.commands.train import TrainOrder, settings_beneath, train_game
-    from attract.given import from_aliases, from_file, from_flags, from_variables, join_layers
+    from attract.commands.train import TrainOptions, settings_beneath, train_game
+    from attract.server.in_process import run_async
+    from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
     server = _server_settings(port=port, runs_dir=runs_dir, **server_flags.given())
     if resume_auto:
@@ -125,7 +134,7 @@ def train(
         if code is not None:
             print(f"run {run_id} has reached its end already", file=sys.stderr)
             return code
-    order = TrainOrder(
+    order = TrainOptions(
         game=game,
         settings=given,
         run_id=run_id,
@@ -159,12 +168,12 @@ def check(
     json_output
         Print one JSON object and nothing else on stdout.
     """
-    from attract.commands.check import CheckOrder, check_game
-    from attract.commands.gateway import run_async
+    from attract.commands.check import CheckOptions, check_game
+    from attract.server.in_process import run_async
 
     own_game = Path(game).suffix != ""
     server = _server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
-    order = CheckOrder(str(Path(game).resolve()) if own_game else game, json_output)
+    order = CheckOptions(str(Path(game).resolve()) if own_game else game, json_output)
     return run_async(check_game(order, server))
 
 
@@ -190,8 +199,8 @@ def serve(
     project_dir
         Folder whose game modules may be trained; by default the current one.
     """
-    from attract.commands.gateway import run_async
     from attract.commands.serve import serve_dashboard
+    from attract.server.in_process import run_async
 
     server = _server_settings(
         host=host,
@@ -231,10 +240,10 @@ def evaluate(
     json_output
         Print one JSON object and nothing else on stdout.
     """
-    from attract.commands.evaluate import EvaluateOrder, evaluate_run
-    from attract.commands.gateway import run_async
+    from attract.commands.evaluate import EvaluateOptions, evaluate_run
+    from attract.server.in_process import run_async
 
-    order = EvaluateOrder(run, episodes, seed, deterministic, json_output)
+    order = EvaluateOptions(run, episodes, seed, deterministic, json_output)
     return run_async(evaluate_run(order, _server_settings(port=0, runs_dir=runs_dir)))
 
 
@@ -254,7 +263,7 @@ def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.commands.export import export_run
-    from attract.commands.gateway import run_async
+    from attract.server.in_process import run_async
 
     run, version, models = run_async(
         export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir))
@@ -313,8 +322,8 @@ def join(
         Seconds that the trainer may be away, at the start too; then exit code 4. By default it waits for ever
         for a trainer that it has reached.
     """
-    from attract.commands.gateway import run_async
     from attract.commands.join import join_trainer, worker_token
+    from attract.server.in_process import run_async
 
     link = sys.stdin.readline().strip() if url == "-" else url
     token = token or worker_token(os.environ)
@@ -370,10 +379,10 @@ def results(
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
-    from attract.commands.results import ResultsOrder, make_results
+    from attract.commands.results import ResultsOptions, make_results
 
     server = _server_settings(port=0, runs_dir=runs_dir)
-    order = ResultsOrder(out, server.runs_dir, suite, only, seed, scale, reward_scale)
+    order = ResultsOptions(out, server.runs_dir, suite, only, seed, scale, reward_scale)
     return make_results(order, lambda text: print(text, flush=True))
 
 
@@ -397,7 +406,7 @@ def bench(
     only
         Figures to measure, by name or by the part before the slash.
     peers
-        Train with the rivals too and print the ratios.
+        Train with the baselines too and print the ratios.
     rounds
         Rounds of each figure; medians are printed.
     device
@@ -414,8 +423,8 @@ def bench(
     json_output
         Print one JSON object and nothing else on stdout.
     """
-    from attract.bench.command import BenchOrder, list_measures, run_bench
-    from attract.bench.measure import BenchOptions
+    from attract.benchmarks.harness.measure import BenchOptions
+    from attract.commands.bench import BenchCommandOptions, list_measures, run_bench
 
     if list_figures:
         print(list_measures())
@@ -423,7 +432,7 @@ def bench(
     # Progress goes to stderr: stdout has the result alone.
     say = Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print
     options = BenchOptions(rounds=rounds, device=device, quick=quick, say=say)
-    order = BenchOrder(options, only or (), peers, json_output, out, compare)
+    order = BenchCommandOptions(options, only or (), peers, json_output, out, compare)
     return run_bench(order, say, print)
 
 
@@ -450,7 +459,7 @@ def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None
 @app.command
 def doctor() -> int:
     """Report what this machine has and lacks, with the command that mends it."""
-    from attract.doctor import examine, table_of
+    from attract.commands.doctor import examine, table_of
 
     findings = examine()
     CommandConsole().print(table_of(findings))
@@ -458,7 +467,7 @@ def doctor() -> int:
 
 
 def main() -> None:
-    """Run the command line; the exit codes are those of `attract.commands.exit_codes`."""
+    """Run the command line; the exit codes are those of `attract.processes.exit_codes`."""
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:

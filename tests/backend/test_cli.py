@@ -7,10 +7,10 @@ import pytest
 
 from attract import cli
 from attract.commands import serve, train
-from attract.commands.train import TrainOrder
+from attract.commands.train import TrainOptions
 from attract.runs.directory import RunDirectory
-from attract.settings import SERVER_VARIABLES, ServerSettings
-from attract.variables import SETTING_VARIABLES
+from attract.settings.run import SERVER_VARIABLES, ServerSettings
+from attract.settings.variables import SETTING_VARIABLES
 
 TWINS = {
     "ATTRACT_HOST": "192.0.2.1",
@@ -37,11 +37,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TrainOrder, bool]]:
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[TrainOptions, bool]]:
     """What `attract train` was asked for, and whether its port was fixed; no variable of ours is set."""
-    found: list[tuple[TrainOrder, bool]] = []
+    found: list[tuple[TrainOptions, bool]] = []
 
-    async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed: bool) -> int:
+    async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
         found.append((order, port_is_fixed))
         return 0
 
@@ -109,7 +109,7 @@ def main(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
 
 
 def test_flags_variables_and_a_file_become_one_set_of_settings(
-    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trained: list[tuple[TrainOptions, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "own.yaml").write_text("seed: 1\nppo: {gamma: 0.5, n_epochs: 2}\n")
     monkeypatch.setenv("ATTRACT_PPO_GAMMA", "0.6")
@@ -127,7 +127,7 @@ def test_flags_variables_and_a_file_become_one_set_of_settings(
 
 
 def test_a_port_that_was_asked_for_is_not_replaced(
-    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch
+    trained: list[tuple[TrainOptions, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("train", "snake", "--port", "8123")
     monkeypatch.setenv("ATTRACT_PORT", "8123")
@@ -136,7 +136,7 @@ def test_a_port_that_was_asked_for_is_not_replaced(
 
 
 def test_a_game_s_own_file_is_named_where_it_does_not_fit_a_flag(
-    trained: list[tuple[TrainOrder, bool]],
+    trained: list[tuple[TrainOptions, bool]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -151,7 +151,7 @@ def test_a_game_s_own_file_is_named_where_it_does_not_fit_a_flag(
 
 
 def test_a_resumed_run_knows_its_game(
-    trained: list[tuple[TrainOrder, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    trained: list[tuple[TrainOptions, bool]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ATTRACT_RUNS_DIR", str(tmp_path))
     (tmp_path / "walk.ts").write_text("export default 1;")

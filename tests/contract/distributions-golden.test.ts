@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSampler } from "@attract/worker/sampler";
+import { createSampler } from "@attract/worker/policy/sampler";
 import type { ActionSpace } from "attract/spaces";
 import { describe, expect, test } from "vitest";
 

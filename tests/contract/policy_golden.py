@@ -17,7 +17,7 @@ from attract.policy.network import Policy, build_distribution, build_policy
 from attract.policy.parity import probe
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 
 GOLDEN = Path(__file__).parent / "golden"
 PATH = GOLDEN / "policy.json"
@@ -149,7 +149,7 @@ def golden_of(name: str) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(3)
     seen = {key: array[:NUM_STEPS] for key, array in probe(policy).items()}
     state = torch.rand((NUM_STEPS, policy.state_size), generator=generator) * 2 - 1
-    outputs, value, state_outs = policy.step(policy.prepare(seen), state)
+    outputs, value, state_outs = policy.step(policy.preprocess(seen), state)
     # Multiples of 2^-24 below 1, as the seeded stream gives them.
     uniforms = torch.rand((NUM_STEPS, distribution.num_draws), generator=generator)
     mask = _mask(description, generator) if description.action_mask else None

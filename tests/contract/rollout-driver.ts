@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 import { decodeFromBrowser, decodeToBrowser, type Lease, type WelcomeWorker } from "@attract/schema";
 import { checkDefinition } from "attract/define-game";
 import * as ort from "onnxruntime-web/wasm";
-import { createPolicySession } from "../../web/worker/src/policy-session.ts";
-import { RolloutLoop } from "../../web/worker/src/rollout-loop.ts";
+import { createPolicySession } from "../../web/worker/src/policy/policy-session.ts";
+import { RolloutLoop } from "../../web/worker/src/rollout/rollout-loop.ts";
 
 interface Order {
   module: string;

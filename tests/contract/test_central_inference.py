@@ -13,6 +13,7 @@ from attract.collection.leases import Lease as OpenLease
 from attract.collection.plausibility import GameLimits, Plausibility
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
+from attract.games.library import GameLibrary
 from attract.inference.decider import OnnxDecider
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
@@ -20,8 +21,7 @@ from attract.schema.episodes import Episodes
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, Lease, Seed, WelcomeWorker
-from attract.server.games import GameLibrary
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 from central_fleet import CentralFleet, repository
 from node_driver import bundle_driver
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.run.settings_view import settings_form, settings_of
 from attract.schema.api import SettingsForm
-from attract.server.games import PACKAGE_DIR, GameLibrary
-from attract.server.settings_view import settings_form, settings_of
-from attract.settings import RunSettings
-from attract.settings_schema import setting_paths
+from attract.settings.run import RunSettings
+from attract.settings.schema import setting_paths
 from node_driver import bundle_driver
 
 FORM: SettingsForm = settings_form()

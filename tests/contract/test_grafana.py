@@ -9,10 +9,10 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from attract.collection.standing import Standing
+from attract.run.health import RunHealth
 from attract.schema.api import MetricsRow
 from attract.schema.learner import Counters
 from attract.server.exposition import DURATIONS, Exposition, ServerNumbers
-from attract.server.run_health import RunHealth
 from check_rules import ROOT
 
 FOLDER = ROOT / "deploy" / "grafana"

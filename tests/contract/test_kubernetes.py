@@ -12,8 +12,8 @@ import yaml
 from attract import cli
 from attract.server.names import ServerNames
 from attract.server.tokens import SECRET_FOLDERS
-from attract.settings import SERVER_VARIABLES, ServerSettings
-from attract.variables import OTHER_VARIABLES
+from attract.settings.run import SERVER_VARIABLES, ServerSettings
+from attract.settings.variables import OTHER_VARIABLES
 from check_rules import ROOT
 from gateway_world import gateway
 

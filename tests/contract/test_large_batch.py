@@ -10,12 +10,12 @@ from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
-from attract.learner.report import rates_at
-from attract.learner.update import create_optimizer, ppo_update
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.ppo.report import scheduled_hyperparameters
+from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.schema.messages import Block
-from attract.settings import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings, PpoSettings
 from driven_core import DrivenCore, small_config
 from fake_worker import counting_description
 
@@ -84,7 +84,7 @@ def test_S1_E9_the_benchmarks_batch_fills_and_trains(tmp_path: Path) -> None:
         settings,
         torch.Generator().manual_seed(2),
         distribution=distribution,
-        rates=rates_at(settings, 0, None),
+        rates=scheduled_hyperparameters(settings, 0, None),
     )
     assert (report.num_minibatches, report.num_epochs) == (8, 1)
     driven.publish()

@@ -9,10 +9,10 @@ import pytest
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.check import check_lines
-from attract.commands.gateway import running_gateway
 from attract.errors import GameError
-from attract.server.run_service import RunService
-from attract.settings import ServerSettings
+from attract.run.service import RunService
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 from attract_command import run_attract
 
 GAME = """\

@@ -111,7 +111,7 @@ class Blocked:
         if name.split(".")[0] in {sorted(blocked)!r}:
             raise ImportError("a fleet has no " + name)
 sys.meta_path.insert(0, Blocked())
-import attract.cli, attract.commands.join, attract.commands.gateway, attract.browser.__main__
+import attract.cli, attract.commands.join, attract.server.in_process, attract.browser.__main__
 """
     subprocess.run([sys.executable, "-c", program], check=True)
 

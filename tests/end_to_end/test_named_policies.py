@@ -10,7 +10,7 @@ import pytest
 import torch
 from playwright.async_api import expect
 
-from attract.learner.checkpoint import load_checkpoint
+from attract.learner.checkpoints.checkpoint import load_checkpoint
 from attract_command import Outcome, run_attract
 from dashboard_page import chromium, open_page, read_number, serve, wait_for_more
 

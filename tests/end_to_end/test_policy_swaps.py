@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from attract.browser.host import join_url
-from attract.commands.gateway import running_gateway
-from attract.server.learner_link import LearnerLink, spawn_learner
-from attract.settings import ServerSettings
+from attract.processes.learner import LearnerLink, spawn_learner
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 from inspected_chromium import inspected_chromium
 
 PUBLISHER = Path(__file__).parents[1] / "support" / "swap_publisher.py"

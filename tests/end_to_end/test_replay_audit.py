@@ -9,8 +9,8 @@ import numpy as np
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.gateway import running_gateway
-from attract.settings import ServerSettings
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message, changed
 
 GOAL = 475.0

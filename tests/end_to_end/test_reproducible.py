@@ -8,8 +8,8 @@ from typing import Any
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.server.learner_link import LEARNER
-from attract.server.process_link import open_link
+from attract.processes.learner import LEARNER
+from attract.processes.link import open_link
 from attract_command import AttractCommand
 from frame_proxy import FrameProxy, delaying
 from free_port import free_port

@@ -1,4 +1,4 @@
-"""`attract results` really trains, beside a really trained rival, and does nothing twice."""
+"""`attract results` really trains, beside a really trained baseline, and does nothing twice."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from attract_command import run_attract
 
 
-def test_a_task_is_trained_with_its_rival_once(tmp_path: Path) -> None:
+def test_a_task_is_trained_with_its_baseline_once(tmp_path: Path) -> None:
     out = tmp_path / "docs" / "results.md"
     command = ("results", "--only", "pendulum", "--seed", "1", "--scale", "0.01", "--out", str(out))
     first = run_attract(*command, runs_dir=tmp_path / "runs")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from attract.settings_schema import run_settings_schema, setting_paths
+from attract.settings.schema import run_settings_schema, setting_paths
 from dashboard_page import check_accessible, chromium, open_page, photograph, serve, wait_until
 
 expect.set_options(timeout=60_000)

@@ -15,9 +15,9 @@ import pytest
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.gateway import Gateway, running_gateway
 from attract.schema.learner import Train
-from attract.settings import ServerSettings
+from attract.server.in_process import Gateway, running_gateway
+from attract.settings.run import ServerSettings
 from frame_proxy import FrameProxy, Message
 
 POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_acknowledgement", "during_a_swap")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.learner.checkpoint import find_newest
+from attract.learner.checkpoints.checkpoint import find_newest
 from attract_command import AttractCommand
 
 DISK_BYTES = 24 * 1024 * 1024

@@ -7,9 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from attract.collection.central.collector import CentralCollector, Decider, Say
-from attract.collection.central.layout import VectorLayout
 from attract.errors import GameError
+from attract.games.library import GameModule
+from attract.inference.collector import CentralCollector, Decider, Outgoing
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
     Act,
@@ -22,7 +22,7 @@ from attract.schema.messages import (
     Seed,
     WelcomeWorker,
 )
-from attract.server.games import GameModule
+from attract.vector.layout import VectorLayout
 from attract.vector.node_fleet import NodeFleet
 
 RUN = "run-1"
@@ -118,7 +118,7 @@ class CentralFleet:
                         raise RuntimeError(f"expected observe, got {message!r}")
             self._carry(self.collector.advance())
 
-    def _carry(self, says: list[Say]) -> None:
+    def _carry(self, says: list[Outgoing]) -> None:
         for say in says:
             match say.message:
                 case Act():

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from attract.collection import effects
 from attract.collection.config import CollectionConfig
 from attract.collection.core import CollectionCore
-from attract.collection.hearing import STAND_IN_SECONDS
+from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed

@@ -8,6 +8,8 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from attract.processes.learner import LEARNER, LearnerLink
+from attract.processes.link import open_link
 from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.exports import model_file
 from attract.schema.base import WireModel
@@ -29,8 +31,6 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
-from attract.server.learner_link import LEARNER, LearnerLink
-from attract.server.process_link import open_link
 
 LENGTH = struct.Struct("<I")
 

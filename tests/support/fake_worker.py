@@ -178,7 +178,7 @@ class FakeWorker:
             self.last_close = self._close(lease)
             return [*self._replays(lease), self.last_close]
         for seat in lease.seats:
-            if lease.purpose != "record" and (seat.policy_id, seat.policy_version) not in self.policies:
+            if lease.purpose != "warmup" and (seat.policy_id, seat.policy_version) not in self.policies:
                 raise AssertionError(f"lease {lease.lease_id} needs a policy that was never sent: {seat}")
         if lease.purpose == "evaluate":
             self.leases.pop(0)
@@ -196,7 +196,7 @@ class FakeWorker:
             out.append(self.last_close)
             self.leases.pop(0)
             self._segment = self._blocks = 0
-            if lease.purpose == "record":
+            if lease.purpose == "warmup":
                 self._step = 0
         return out
 

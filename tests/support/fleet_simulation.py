@@ -111,7 +111,7 @@ class Simulation:
         self.peers: list[Peer] = []
         self.version = -1
         self.durable = -1
-        self.sitting = 0
+        self.session = 0
         self.in_flight: Train | None = None
         self.learner_alive = True
         self.had_learner_faults = False
@@ -197,7 +197,7 @@ class Simulation:
         if self.learner_alive:
             self.had_learner_faults = True
             self.learner_alive = False
-            self.sitting += 1
+            self.session += 1
             if self.in_flight is not None and self.version > self.durable:
                 # It was to go on from a version that is lost: its rows are free.
                 for row in self.in_flight.rows:
@@ -254,7 +254,7 @@ class Simulation:
                     self._start_update(effect.train)
                 case effects.EpisodesCounted():
                     self.episodes += enumerate(effect.results, effect.first_index)
-                case effects.LookAgain():
+                case effects.WakeAfter():
                     self.after(effect.seconds, lambda: self.do(self.core.tick(self.now)))
                 case effects.EvaluationDone():
                     self.evaluations.append(effect)
@@ -298,17 +298,17 @@ class Simulation:
         self.version += 1
         for row in train.rows:
             del self.row_key[row]
-        version, sitting = self.version, self.sitting
-        self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, sitting))
+        version, session = self.version, self.session
+        self.after(self.random.uniform(*self.durable_seconds), lambda: self._publish(train, version, session))
         trained = Trained(batch_id=train.batch_id, policy_version=version, metrics={})
         self.do(self.core.trained(trained, self.now))
 
-    def _publish(self, train: Train, version: int, sitting: int) -> None:
-        if sitting != self.sitting:
+    def _publish(self, train: Train, version: int, session: int) -> None:
+        if session != self.session:
             return
         if version != self.durable + 1:
             # The one before it is still being written.
-            self.after(0.001, lambda: self._publish(train, version, sitting))
+            self.after(0.001, lambda: self._publish(train, version, session))
             return
         self.durable = version
         self.do(

@@ -7,12 +7,12 @@ from typing import Any
 
 import httpx
 
+from attract.run.service import RunService
 from attract.schema.api import RunView
 from attract.schema.base import WireModel
 from attract.server.app import build_app
 from attract.server.guard import Guard
-from attract.server.run_service import RunService
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 from fake_learner import FakeLearner
 from running_server import running_server
 from socket_fleet import SocketFleet

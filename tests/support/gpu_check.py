@@ -22,16 +22,15 @@ import torch
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
-from attract.bench.ready_update import ReadyUpdate, cartpole_work
-from attract.bench.segments import segments_work
-from attract.collection.central.batch import StepBatch
+from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
+from attract.benchmarks.speed.segments import segments_work
 from attract.errors import ConfigurationError
 from attract.inference.decider import OnnxDecider
-from attract.learner.appraisal import appraise
-from attract.learner.checkpoint import weights_sha256
-from attract.learner.report import UpdateRates
-from attract.learner.update import create_optimizer, ppo_update
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.checkpoints.checkpoint import weights_sha256
+from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.ppo.report import ScheduledHyperparameters
+from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.policy.parity import probe
@@ -39,13 +38,14 @@ from attract.schema.game import GameDescription
 from attract.schema.learner import Warmup
 from attract.schema.messages import Seed
 from attract.schema.spaces import BoxSpace
-from attract.settings import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings, PpoSettings
+from attract.vector.batch import StepBatch
 from learner_world import LearnerHere, LearnerProcess, SignsFleet, begin_for, describe_signs, train_message
 from played_batches import build, play
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gpu.md"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
-RATES = UpdateRates(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
+RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
 TOLERANCE = 1e-5
 """Of rule C9; C7 begins with 1e-4."""
 
@@ -100,7 +100,7 @@ def compare_precision(device: torch.device, sizes: Sizes) -> Iterator[Answer]:
         seen = probe(policy)
         with torch.no_grad():
             expected = torch.cat([part.flatten() for part in policy(seen)])
-            judged = appraise(policy, distribution, batch)
+            judged = evaluate_batch(policy, distribution, batch)
             policy.to(device)
             on_device = {key: array.to(device) for key, array in seen.items()}
             with _tf32(allowed=True):
@@ -108,7 +108,7 @@ def compare_precision(device: torch.device, sizes: Sizes) -> Iterator[Answer]:
             with _tf32(allowed=False):
                 exact = torch.cat([part.flatten() for part in policy(on_device)])
             with _tf32(allowed=True):
-                again = appraise(policy, distribution, _moved(batch, device))
+                again = evaluate_batch(policy, distribution, _moved(batch, device))
         kept, far = _difference(exact, expected), _difference(rough, expected)
         yield Answer(f"C9, {cnn} CNN", f"off {kept:.1e}, on {far:.1e}", kept <= TOLERANCE)
         said = max(_difference(again.values, judged.values), _difference(again.log_probs, judged.log_probs))
@@ -138,17 +138,19 @@ def measure_segments(device: torch.device, sizes: Sizes) -> Iterator[Answer]:
 
 
 def measure_memory(device: torch.device, sizes: Sizes) -> Iterator[Answer]:
-    """5: peak memory of appraising and of an update on images."""
+    """5: peak memory of evaluating and of an update on images."""
     for cnn in ("small", "impala"):
         policy, distribution = build(observation=_image(sizes), cnn=cnn)
         batch = _moved(play(policy, distribution, horizon=64, slots=sizes.image_segments, runs=1), device)
         policy.to(device)
         peaks = [
-            _peak_mib(lambda: appraise(policy, distribution, batch), device),  # noqa: B023
+            _peak_mib(lambda: evaluate_batch(policy, distribution, batch), device),  # noqa: B023
             _peak_mib(lambda: _update(policy, distribution, batch), device),  # noqa: B023
         ]
         shown = (
-            "no peak on a CPU" if peaks[0] is None else f"appraise {peaks[0]:.0f}, update {peaks[1]:.0f} MiB"
+            "no peak on a CPU"
+            if peaks[0] is None
+            else f"evaluate_batch {peaks[0]:.0f}, update {peaks[1]:.0f} MiB"
         )
         yield Answer(
             f"{cnn} CNN, {sizes.image_segments} segments of {sizes.image} x {sizes.image} x 3", shown

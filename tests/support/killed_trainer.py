@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attract.experience.store import NAME_PREFIX, SHARED_MEMORY
-from attract.learner.checkpoint import load_checkpoint, versions_in
+from attract.learner.checkpoints.checkpoint import load_checkpoint, versions_in
 from gateway_world import SMALL
 from learner_world import has_exited
 from socket_fleet import SocketFleet

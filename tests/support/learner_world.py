@@ -244,7 +244,7 @@ def train_message(batch_id: int, rows: list[int], horizon: int, **changes: Any) 
             "batch_id": batch_id,
             "rows": rows,
             "verify_rows": rows[:1],
-            "trust_all": True,
+            "verify": "sample",
             "counters": counters,
             **changes,
         }
@@ -302,7 +302,7 @@ class LearnerHere:
 
     def __init__(self, begin: Begin) -> None:
         # Imported here: most users of this module drive the process and need no torch.
-        from attract.learner.loop import Learner
+        from attract.learner.process.loop import Learner
 
         self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
         self.trained: list[Trained] = []

@@ -58,11 +58,11 @@ def die_at_write(number: int) -> None:
 
 
 def serve(control: socket.socket) -> None:
-    import attract.learner.loop
-    import attract.learner.machine
-    from attract.learner.process import run
+    import attract.learner.process.loop
+    import attract.learner.process.machine
+    from attract.learner.process.main import run
 
-    attract.learner.machine.warm_up()
+    attract.learner.process.machine.warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         data, descriptors, _, _ = socket.recv_fds(control, REQUEST.size, 1)

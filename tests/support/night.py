@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from attract.browser.host import join_url
-from attract.learner.checkpoint import load_checkpoint, versions_in
+from attract.learner.checkpoints.checkpoint import load_checkpoint, versions_in
 from attract_command import AttractCommand, Heard
 from two_networks import ADDRESSES, TwoNetworks
 

@@ -21,7 +21,7 @@ from attract.diagnosis.facts import RunFacts
 from attract.runs.metrics import MetricsStore
 from attract.schema.api import Finding
 from attract.schema.game import GameDescription
-from attract.settings import RunSettings
+from attract.settings.run import RunSettings
 from attract_command import Outcome, run_attract
 
 GAMES = Path(__file__).parent / "planted"

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution, resolve_distribution
-from attract.learner.update_batch import FinalObservations, UpdateBatch
-from attract.policy.entries import Entry
+from attract.learner.ppo.update_batch import FinalObservations, UpdateBatch
 from attract.policy.network import Policy
+from attract.policy.observation_inputs import Entry
 from attract.schema.spaces import BoxSpace, ObservationSpace
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 
 NAN = float("nan")
 
@@ -69,7 +69,7 @@ def play(
         if step % horizon == 0:
             starts.append(state)
         mask = _draw_mask(slots, masks, generator)
-        outputs, value, state = policy.step(policy.prepare(observed), state)
+        outputs, value, state = policy.step(policy.preprocess(observed), state)
         uniforms = torch.rand((slots, distribution.num_draws), generator=generator)
         action = distribution.sample(outputs, uniforms, mask)
         log_prob, _ = distribution.log_prob_and_entropy(outputs, action, mask)
@@ -78,7 +78,7 @@ def play(
         truncated = valid & (torch.rand(slots, generator=generator) < ends)
         following = _draw(policy, slots, generator)
         last = _draw(policy, slots, generator)
-        final_value = policy.values_at(policy.prepare(last), state)
+        final_value = policy.values_at(policy.preprocess(last), state)
         finals += [
             (step, slot, {key: array[slot] for key, array in last.items()})
             for slot in (truncated & ~terminated).nonzero().squeeze(1).tolist()
@@ -101,7 +101,7 @@ def play(
         away[terminated & (torch.rand(slots, generator=generator) < invalid)] = 2
         observed = following
         if (step + 1) % horizon == 0:
-            bootstrap = policy.values_at(policy.prepare(observed), state)
+            bootstrap = policy.values_at(policy.preprocess(observed), state)
             bootstrap = torch.where(truncated, final_value, bootstrap).masked_fill(terminated, 0.0)
             after.append((bootstrap, observed))
 

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 from played_batches import play
 
 HORIZON, SLOTS, RUNS = 6, 4, 2

@@ -4,12 +4,12 @@ from typing import Any
 
 import torch
 
-from attract.policy.entries import Observations
 from attract.policy.network import Policy, build_policy
+from attract.policy.observation_inputs import Observations
 from attract.policy.parity import probe
 from attract.schema.game import GameDescription
 from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, ObservationSpace
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 
 
 def describe(

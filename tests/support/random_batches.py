@@ -5,16 +5,16 @@ import dataclasses
 import torch
 
 from attract.algorithm.distributions import Categorical
-from attract.learner.estimates import Estimator
-from attract.learner.report import UpdateRates
-from attract.learner.update import create_optimizer, ppo_update
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.ppo.estimates import Estimator
+from attract.learner.ppo.report import ScheduledHyperparameters
+from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.schema.spaces import BoxSpace
-from attract.settings import PpoSettings
+from attract.settings.run import PpoSettings
 from policies import create_policy
 
 DISTRIBUTION = Categorical(3)
-RATES = UpdateRates(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
+RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.01)
 SETTINGS = PpoSettings(n_epochs=3, num_minibatches=4)
 
 
@@ -100,8 +100,10 @@ def assert_same(policy, weights):
 def recorded(policy):
     """The prepared observations of every minibatch, as the network sees them."""
     seen = []
-    original = policy.forward_prepared
-    policy.forward_prepared = lambda prepared: (seen.append(prepared["obs"].clone()), original(prepared))[1]
+    original = policy.forward_preprocessed
+    policy.forward_preprocessed = lambda prepared: (seen.append(prepared["obs"].clone()), original(prepared))[
+        1
+    ]
     return seen
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 
 from attract.server.serving import uvicorn_options
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 
 class _Server(uvicorn.Server):

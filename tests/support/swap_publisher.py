@@ -6,11 +6,11 @@ import sys
 
 import torch
 
-from attract.learner.channel import Channel
+from attract.learner.process.channel import Channel
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.learner import Begin, Counters, Export, Exported, Published, Ready, Shutdown, Train
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 
 
 def main(fd: int) -> None:

@@ -67,9 +67,9 @@ class TrainerZygote:
 
 def serve(control: socket.socket) -> None:
     """Fork a trainer for each request; it answers itself once it is up."""
-    import attract.learner.loop  # noqa: F401
+    import attract.learner.process.loop  # noqa: F401
     import gateway_world  # noqa: F401
-    from attract.learner.machine import warm_up
+    from attract.learner.process.machine import warm_up
 
     warm_up()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -89,7 +89,7 @@ def _trainer(control: socket.socket, folder: str, settings: dict[str, Any]) -> N
     ours, theirs = socket.socketpair()
     learner_pid = os.fork()
     if learner_pid == 0:
-        from attract.learner.process import run
+        from attract.learner.process.main import run
 
         ours.close()
         control.close()
@@ -106,8 +106,8 @@ class _ForkedLearner:
         self._connection = connection
 
     async def start(self) -> Any:
-        from attract.server.learner_link import LEARNER
-        from attract.server.process_link import open_link
+        from attract.processes.learner import LEARNER
+        from attract.processes.link import open_link
 
         return await open_link(LEARNER, self._connection)
 

@@ -1,11 +1,11 @@
 /** Times the rollout loop as a worker plays leases, and its bare parts, on the same game, policy and number of instances. */
 
 import type { Lease } from "@attract/schema";
-import { definitionOf } from "@attract/worker/load-game";
-import { ObservationBatch } from "@attract/worker/observation-batch";
-import { createPolicySession, type PolicySession } from "@attract/worker/policy-session";
-import { RolloutLoop } from "@attract/worker/rollout-loop";
-import { Yielder } from "@attract/worker/yielding";
+import { definitionOf } from "@attract/worker/game/load-game";
+import { createPolicySession, type PolicySession } from "@attract/worker/policy/policy-session";
+import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import { RolloutLoop } from "@attract/worker/rollout/rollout-loop";
+import { Yielder } from "@attract/worker/rollout/yielding";
 import type { GameDefinition } from "attract/contract";
 import { describe, type GameDescription } from "attract/description";
 import { RandomPlayer } from "attract/random-play";

@@ -1,6 +1,6 @@
 /** Entry of a benchmark worker: a dedicated worker as those that train are. */
 
-import { setInferenceEngine } from "@attract/worker/policy-session";
+import { setInferenceEngine } from "@attract/worker/policy/policy-session";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import { Bench, describeGame } from "./bench.ts";
 import type { Answer, Order } from "./messages.ts";

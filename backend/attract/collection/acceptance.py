@@ -59,7 +59,7 @@ class Acceptance:
     def reserve(self, lease: Lease) -> None:
         """Keep a row for every segment the lease may give, so that none arrives to a full store."""
         self.rows.reserved += lease.remaining
-        if lease.purpose in ("record", "replay"):
+        if lease.purpose in ("warmup", "replay"):
             self._record_leases.add(lease.lease_id)
 
     def release(self, lease: Lease) -> None:

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class ClosedBatch:
     """The learner's version when the update begins."""
     rows: tuple[int, ...]
     verify_rows: tuple[int, ...]
-    trust_all: bool
+    verify: Literal["sample", "all"]
     worker_id: NDArray[np.int64]
     """Who played each of `rows`."""
     valid_steps: int
@@ -160,7 +161,7 @@ def close_batch(
         version=version,
         rows=tuple(rows.tolist()),
         verify_rows=tuple(rows[chosen].tolist()),
-        trust_all=bool(local.all()),
+        verify="sample" if local.all() else "all",
         worker_id=worker_id,
         valid_steps=sum(one.valid_steps for one in blocks),
         rows_by_policy=_by_policy(rows, policy, seating),

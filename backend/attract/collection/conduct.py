@@ -1,9 +1,10 @@
 """How each identity has behaved: who stalls sits out, who stays wrong is left out; used by the core alone."""
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 from attract.collection.reports import FailureCount
+from attract.schema.tiers import Tier
 
 LONGEST_SIT_OUT_SECONDS: Final = 600.0
 QUARANTINE_SECONDS: Final = 300.0
@@ -16,8 +17,6 @@ WRONG_UPDATES: Final = 3
 """The same of a worker of the admin's own: in so many updates. Its machine may have a fault of its own."""
 WRONG_MESSAGES: Final = 3
 """So many messages that say what cannot be."""
-
-Tier = Literal["local", "invited", "public"]
 
 
 @dataclass(eq=False)

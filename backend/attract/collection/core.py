@@ -14,20 +14,20 @@ from attract.collection.effects import (
     Verdict,
 )
 from attract.collection.evaluation import Evaluation
-from attract.collection.fleet import Host, Tier, Worker
-from attract.collection.hearing import (
+from attract.collection.fleet import Host, Worker
+from attract.collection.judging import judge_update, leave_out, let_in
+from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
+from attract.collection.message_handlers import (
     assign,
     choose_describer,
     describe_deadline,
-    hear_host,
-    hear_worker,
-    heard,
+    handle_host_message,
+    handle_worker_message,
     send_again,
     silence,
     stall,
+    touch_last_seen,
 )
-from attract.collection.judging import judge_update, leave_out, let_in
-from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.planning import plan, start_warmup
 from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
@@ -39,6 +39,7 @@ from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, Observe, ParameterDistribution, Seed
+from attract.schema.tiers import Tier
 
 MAX_CONSECUTIVE_DROPS: Final = 3
 """Rule P8: so many undone updates in a row pause the run."""
@@ -126,8 +127,8 @@ class CollectionCore:
         if state.stopped:
             return None
         # Before the game is known nobody gets a seat, however many are there.
-        gate = None if state.described is None else state.gate.deadline(state.fleet)
-        times = [gate, describe_deadline(state)]
+        barrier = None if state.described is None else state.start_barrier.deadline(state.fleet)
+        times = [barrier, describe_deadline(state)]
         for worker in state.fleet.workers.values():
             if worker.disconnected_at is not None and not worker.away:
                 times.append(worker.disconnected_at + GRACE_SECONDS)
@@ -151,7 +152,7 @@ class CollectionCore:
         self._replace(replaced)
         state.send(connection_id, messages.WelcomeHost(host_id=host.host_id, tier=tier))
         if not state.stopped:
-            state.gate.changed(state.fleet, now)
+            state.start_barrier.changed(state.fleet, now)
             choose_describer(state, now)
             if state.describing != connection_id:
                 assign(state, host)
@@ -173,7 +174,7 @@ class CollectionCore:
         worker, replaced = state.fleet.connect_worker(connection_id, hello, tier, now, identity)
         self._replace(replaced)
         state.fleet.look_at_conduct(state.conduct, now)
-        state.gate.changed(state.fleet, now)
+        state.start_barrier.changed(state.fleet, now)
         state.touch(worker)
         if worker.seated and state.described is not None:
             state.welcome(state.described, worker)
@@ -190,7 +191,7 @@ class CollectionCore:
             state.describing = None
             choose_describer(state, now)
         if who is not None:
-            state.gate.changed(state.fleet, now)
+            state.start_barrier.changed(state.fleet, now)
         return self._done(now)
 
     def receive(self, connection_id: int, message: FromBrowser, now: float) -> list[Effect]:
@@ -205,10 +206,10 @@ class CollectionCore:
             run_id = None
         self._check_run(run_id)
         if isinstance(who, Worker):
-            heard(self._state, who, now)
-            hear_worker(self._state, who, message, now)
+            touch_last_seen(self._state, who, now)
+            handle_worker_message(self._state, who, message, now)
         elif isinstance(who, Host):
-            hear_host(self._state, who, message, now)
+            handle_host_message(self._state, who, message, now)
         return self._done(now)
 
     def asked(self, connection_id: int, now: float) -> None:
@@ -217,7 +218,7 @@ class CollectionCore:
         if isinstance(worker, Worker):
             worker.owed += 1
             if worker.owed == 1 and worker.leases:
-                worker.leases[0].heard_at = now
+                worker.leases[0].last_seen_at = now
 
     def answered(self, connection_id: int, observe: Observe, now: float) -> None:
         """Central inference: a worker answered an act; it may be the server's turn now.
@@ -231,9 +232,9 @@ class CollectionCore:
         worker = self._state.fleet.of(connection_id)
         if isinstance(worker, Worker):
             worker.owed = max(0, worker.owed - 1)
-            worker.last_heard = now
+            worker.last_seen = now
             if worker.leases:
-                worker.leases[0].heard_at = now
+                worker.leases[0].last_seen_at = now
 
     # --- blocks ---
 
@@ -247,7 +248,7 @@ class CollectionCore:
         if not isinstance(worker, Worker) or not worker.seated or described is None:
             raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
         self._check_run(block.run_id)
-        heard(self._state, worker, now)
+        touch_last_seen(self._state, worker, now)
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None and lease.purpose == "replay":
             lease.block_came(now)
@@ -512,7 +513,7 @@ class CollectionCore:
         blocks, state.learner.warmup_blocks = state.learner.warmup_blocks or [], None
         if state.described is not None:
             for lease in list(state.book):
-                if lease.purpose == "record":
+                if lease.purpose == "warmup":
                     state.lapse(lease, "the statistics are set", now)
             blocks += state.described.acceptance.warmup.take()
         state.free_blocks(blocks)

@@ -68,7 +68,7 @@ class EpisodesCounted:
 
 
 @dataclass(frozen=True)
-class LookAgain:
+class WakeAfter:
     """Call `tick` after so many seconds: something waits, and nobody may say anything before that."""
 
     seconds: float
@@ -154,7 +154,7 @@ Effect = (
     | EpisodesCounted
     | LeaseFinished
     | LeaseClosed
-    | LookAgain
+    | WakeAfter
     | EvaluationDone
     | GameKnown
     | GameBroken

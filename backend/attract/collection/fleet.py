@@ -4,11 +4,12 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from attract.collection.conduct import Conduct, Tier
+from attract.collection.conduct import Conduct
 from attract.collection.leases import GRACE_SECONDS, Lease
-from attract.collection.rates import DecayedRate
+from attract.collection.throughput import DecayedRate
 from attract.schema.api import FleetView, GameReport, HostView, WorkerView
 from attract.schema.messages import Hello
+from attract.schema.tiers import Tier
 
 GONE_SHOWN_SECONDS: Final = 30.0
 """How long a worker that left is still shown."""
@@ -42,7 +43,7 @@ class Worker:
     worker_index: int
     tier: Tier
     connection_id: int | None
-    last_heard: float
+    last_seen: float
     host_identity: str = ""
     """Identity of the socket that it came on: as `Host.identity`."""
     worker_id: int = -1
@@ -191,7 +192,7 @@ class Fleet:
         worker.owed = 0
         worker.away = False
         worker.silent = False
-        worker.last_heard = now
+        worker.last_seen = now
         self._by_connection[connection_id] = worker
         self._returning.pop(key, None)
         self._gone.pop(key, None)
@@ -257,7 +258,7 @@ class Fleet:
                 return None
             left = one.disconnected_at
             if left is None or one.silent:
-                left = one.last_heard
+                left = one.last_seen
             last = left if last is None else max(last, left)
         return None if last is None else max(0.0, now - last)
 
@@ -283,7 +284,7 @@ class Fleet:
         del self._unseated[worker.worker_key]
         self._changed()
 
-    def waiting_for_seat(self) -> list[Worker]:
+    def waiting_for_admission(self) -> list[Worker]:
         """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
         waiting = [one for one in self._unseated.values() if one.connection_id is not None]
         return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
@@ -414,5 +415,5 @@ def _view_worker(worker: Worker, now: float, left_out: str | None) -> WorkerView
         episodes=worker.episodes,
         identity=worker.identity,
         left_out=left_out,
-        last_heard_seconds=max(0.0, now - worker.last_heard),
+        last_seen_seconds=max(0.0, now - worker.last_seen),
     )

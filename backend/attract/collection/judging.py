@@ -22,7 +22,7 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
     blamed = Counter(
         worker_id for one in rejected if one.is_blamed and (worker_id := batch.worker_of(one.row)) is not None
     )
-    looked_at = set(batch.verify_rows if batch.trust_all else batch.rows)
+    looked_at = set(batch.verify_rows if batch.verify == "sample" else batch.rows)
     if blamed and looked_at and looked_at <= rows:
         state.updates_of_nobody += 1
         if state.updates_of_nobody >= MAX_UPDATES_OF_NOBODY and not state.paused:

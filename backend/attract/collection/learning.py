@@ -98,7 +98,7 @@ class LearnerState:
             batch_id=batch.batch_id,
             rows=list(batch.rows),
             verify_rows=list(batch.verify_rows),
-            trust_all=batch.trust_all,
+            verify=batch.verify,
             counters=self.counters.after(batch),
             rows_by_policy=(
                 {name: list(rows) for name, rows in batch.rows_by_policy.items()}

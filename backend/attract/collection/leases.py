@@ -49,7 +49,7 @@ class Lease:
     num_segments: int
     """Segments per slot; 0 for `evaluate`."""
     local: bool
-    heard_at: float
+    last_seen_at: float
     """When its steps last grew, a block of it was accepted, or it came to the front of its worker's queue."""
     most_steps: int = 0
     """Steps of each slot that it asks for; `evaluate`: those its episodes may have one after another."""
@@ -89,7 +89,7 @@ class Lease:
     def bring_to_front(self, now: float) -> None:
         """Its worker plays it from now on: only now does silence count."""
         if self.front_since is None:
-            self.front_since = self.heard_at = self.block_at = now
+            self.front_since = self.last_seen_at = self.block_at = now
 
     def progressed(self, steps: int, now: float, *, is_first: bool) -> None:
         """Its worker says how many steps it has played; only more than before renew it.
@@ -98,13 +98,13 @@ class Lease:
         """
         grown = min(steps, self.most_steps)
         if grown > self.steps:
-            self.steps, self.heard_at = grown, now
+            self.steps, self.last_seen_at = grown, now
         elif is_first and self.front_since is not None and now < self.front_since + START_SECONDS:
-            self.heard_at = now
+            self.last_seen_at = now
 
     def block_came(self, now: float) -> None:
         """A block of it was accepted."""
-        self.heard_at = self.block_at = now
+        self.last_seen_at = self.block_at = now
 
 
 class Promised(Collection[int]):
@@ -172,7 +172,7 @@ class LeaseBook:
             num_slots=num_slots,
             num_segments=num_segments,
             local=local,
-            heard_at=now,
+            last_seen_at=now,
             most_steps=most_steps,
             sends_blocks=sends_blocks,
             episodes=episodes,
@@ -216,7 +216,7 @@ class LeaseBook:
         """When it lapses if no steps and no blocks come; None while it is queued behind another."""
         if lease.front_since is None:
             return None
-        silence = lease.heard_at + self.silence_seconds
+        silence = lease.last_seen_at + self.silence_seconds
         return min(silence, lease.block_at + self.block_seconds) if lease.sends_blocks else silence
 
     def stalled(self, lease: Lease, now: float) -> None:

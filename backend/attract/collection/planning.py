@@ -11,7 +11,7 @@ from attract.collection.batches import (
     sorted_rows,
 )
 from attract.collection.caps import network_of
-from attract.collection.effects import LookAgain, StartUpdate, StartWarmup
+from attract.collection.effects import StartUpdate, StartWarmup, WakeAfter
 from attract.collection.fleet import Worker
 from attract.collection.seating import Seating
 from attract.collection.state import CollectionState, Described
@@ -41,9 +41,9 @@ def plan(state: CollectionState, now: float) -> None:
 
 
 def _give_seats(state: CollectionState, described: Described, now: float) -> None:
-    if not state.gate.look(state.fleet, now):
+    if not state.start_barrier.try_open(state.fleet, now):
         return
-    for worker in state.fleet.waiting_for_seat():
+    for worker in state.fleet.waiting_for_admission():
         state.fleet.seat(worker)
         state.touch(worker)
         state.welcome(described, worker)
@@ -57,7 +57,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     learner, acceptance = state.learner, described.acceptance
     if learner.phase != "warmup" or learner.warmup_blocks is not None:
         return
-    if not state.gate.is_open or state.paused:
+    if not state.start_barrier.is_open or state.paused:
         return
     num_segments = state.config.warmup_segments(described.description)
     if num_segments and not state.warmup_issued:
@@ -66,9 +66,9 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
         for worker in [one for one in workers if one.tier == "local"] or workers:
             needed = num_segments * _num_slots(described, worker)
             if not worker.leases and acceptance.rows.available >= needed:
-                state.issue(described, worker, "record", now, num_segments=num_segments)
+                state.issue(described, worker, "warmup", now, num_segments=num_segments)
                 state.warmup_issued = True
-    if any(lease.purpose == "record" for lease in state.book):
+    if any(lease.purpose == "warmup" for lease in state.book):
         return
     if num_segments and not acceptance.warmup.num_segments:
         # All of it lapsed: it is ordered anew, now or as soon as somebody is there.
@@ -151,14 +151,14 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
         state.announced = version
         if described.schedule.waits_for_sessions and state.fleet.hosts_of_several():
             state.sessions_due = now + SESSION_SECONDS
-            state.emit(LookAgain(SESSION_SECONDS))
+            state.emit(WakeAfter(SESSION_SECONDS))
         state.to_publish.update(one.worker_id for one in state.fleet.connected())
     touched = [state.fleet.by_id(worker_id) for worker_id in sorted(state.to_publish)]
     state.to_publish.clear()
     for worker in touched:
         if worker.sent_version == version or not (worker.is_connected and worker.acknowledged):
             continue
-        plays = [lease for lease in worker.leases if lease.purpose not in ("record", "replay")]
+        plays = [lease for lease in worker.leases if lease.purpose not in ("warmup", "replay")]
         held = {lease.version for lease in plays} - {version}
         if len(held) < MAX_VERSIONS_HELD:
             state.send_policy(worker, version, now)
@@ -169,7 +169,7 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
 
     Only where there is none at all do strangers play them, and then nothing is confirmed by it.
     """
-    if not state.evaluations or not state.gate.is_open:
+    if not state.evaluations or not state.start_barrier.is_open:
         return
     evaluation = state.evaluations[0]
     workers = state.fleet.present()

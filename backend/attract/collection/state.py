@@ -20,13 +20,13 @@ from attract.collection.effects import (
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Fleet, Worker
-from attract.collection.gate import FleetGate
 from attract.collection.learning import LearnerState
 from attract.collection.leases import Lease, LeaseBook, Lesson
-from attract.collection.orders import lease_message, welcome_message
+from attract.collection.pipelining import CollectionStatus, resolve_schedule
 from attract.collection.plausibility import GameLimits, Plausibility
 from attract.collection.reports import FailureCount
-from attract.collection.schedules import Progress, resolve_schedule
+from attract.collection.start_barrier import StartBarrier
+from attract.collection.worker_messages import lease_message, welcome_message
 from attract.schema.api import GameReport
 from attract.schema.episodes import Episodes
 from attract.schema.game import GameDescription
@@ -66,7 +66,7 @@ class CollectionState:
         self.book = LeaseBook(config.first_lease_id)
         self.learner = LearnerState()
         self.conduct = Conduct()
-        self.gate = FleetGate(config)
+        self.start_barrier = StartBarrier(config)
         self.described: Described | None = None
         self.describing: int | None = None
         """Connection of the host that was asked to describe the game."""
@@ -128,9 +128,9 @@ class CollectionState:
             raise RuntimeError("expected a described game, none is known yet")
         return self.described
 
-    def progress(self, described: Described) -> Progress:
+    def progress(self, described: Described) -> CollectionStatus:
         """Where collection and learning stand."""
-        return Progress(
+        return CollectionStatus(
             version=self.learner.version,
             busy=self.learner.batch is not None,
             pooled=self.num_pooled(described),
@@ -176,7 +176,7 @@ class CollectionState:
             most_steps=1 << 53 if replays else num_segments * self.config.horizon or len(episodes) * longest,
             sends_blocks=not episodes and not replays and not (self.config.num_groups and purpose == "train"),
             episodes=episodes,
-            lesson=self.lesson if purpose in ("train", "record") else self.evaluation_lesson,
+            lesson=self.lesson if purpose in ("train", "warmup") else self.evaluation_lesson,
             replays=replays,
         )
         described.acceptance.reserve(lease)

@@ -12,14 +12,14 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.exit_codes import DONE, FAILED
-from attract.commands.gateway import running_gateway
 from attract.commands.output import CommandConsole
+from attract.commands.train_display import check_text
 from attract.errors import GameError
+from attract.processes.exit_codes import DONE, FAILED
 from attract.schema.api import CheckFinding, CheckView
 from attract.schema.game import GameDescription
-from attract.settings import ServerSettings
-from attract.terminal import check_text
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 
 BUDGET_SECONDS = 6.0
 """Most games need a tenth of that; a slow one is played as far as it gets."""
@@ -29,14 +29,14 @@ BUNDLER_PLACE = re.compile(r"^ +(\S.*):(\d+):(\d+):$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class CheckOrder:
+class CheckOptions:
     """What the command line was asked for."""
 
     game: str
     json_output: bool = False
 
 
-async def check_game(order: CheckOrder, server: ServerSettings) -> int:
+async def check_game(order: CheckOptions, server: ServerSettings) -> int:
     """Check the game and print what was found; 0, or 1 when something of it is an error.
 
     Raises: ConfigurationError: there is no such game. AttractError: the browser could not be had.

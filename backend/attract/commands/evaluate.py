@@ -7,15 +7,15 @@ from typing import Any
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.exit_codes import DONE
-from attract.commands.gateway import running_gateway
 from attract.commands.output import CommandConsole
+from attract.processes.exit_codes import DONE
 from attract.runs.directory import find_run
-from attract.settings import ServerSettings
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 
 
 @dataclass(frozen=True)
-class EvaluateOrder:
+class EvaluateOptions:
     """What the command line was asked for; None is taken from the run's own settings."""
 
     run_id: str
@@ -26,7 +26,7 @@ class EvaluateOrder:
     json_output: bool
 
 
-async def evaluate_run(order: EvaluateOrder, server: ServerSettings) -> int:
+async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
     Raises: ConfigurationError: when there is no such run, or it has no policy yet.

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from attract.commands.gateway import running_gateway
 from attract.runs.directory import find_run
 from attract.runs.exports import export_models
-from attract.settings import ServerSettings
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 
 
 async def export_run(run_id: str, out: Path, server: ServerSettings) -> tuple[str, int, list[Path]]:

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.exit_codes import DONE, FAILED, GAVE_UP, USAGE
-from attract.commands.interrupt import Interrupts
 from attract.commands.trainer_watch import PageStatus, Problem, TrainerWatch
 from attract.errors import ConfigurationError
+from attract.processes.exit_codes import DONE, FAILED, GAVE_UP, USAGE
+from attract.processes.interrupt import Interrupts
 from attract.schema import close_codes
 from attract.server.tokens import read_token
 

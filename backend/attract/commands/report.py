@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.doctor import PACKAGE, PACKAGES, examine
+from attract.commands.doctor import PACKAGE, PACKAGES, examine
 from attract.errors import ConfigurationError
 from attract.runs.directory import LATEST, TRASH, RunDirectory, check_run_id, list_run_ids
 from attract.runs.metrics import MetricsStore

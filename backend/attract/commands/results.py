@@ -1,4 +1,4 @@
-"""`attract results`: trains every task of a suite, a rival beside it, and writes the page of results."""
+"""`attract results`: trains every task of a suite, a baseline beside it, and writes the page of results."""
 
 import dataclasses
 import importlib.util
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from attract.commands.exit_codes import DONE, GOAL_MISSED
+from attract.benchmarks.harness.command_line import attract, json_of
+from attract.benchmarks.harness.machine import describe_machine
+from attract.benchmarks.learning.plan import Run, plan_runs
+from attract.benchmarks.learning.record import Finding, Record, Row
+from attract.benchmarks.learning.suite import SUITE_DIR, module_of, plan_suite
+from attract.benchmarks.learning.table import render
 from attract.errors import ConfigurationError
-from attract.results.child import attract, json_of
-from attract.results.machine import describe_machine
-from attract.results.plan import Run, plan_runs
-from attract.results.record import Record, Row, Said
-from attract.results.suite import SUITE_DIR, module_of, plan_suite
-from attract.results.table import render
+from attract.processes.exit_codes import DONE, GOAL_MISSED
 
 MOST_SECONDS = 3 * 3600.0
 """No run is begun after this; another call goes on with those left."""
 OPPONENT_GAMES = 200
 Suite = Literal["bundled", "defaults"]
-RIVAL_PACKAGES = ("stable_baselines3", "gymnasium")
+BASELINE_PACKAGES = ("stable_baselines3", "gymnasium")
 
 
 @dataclass(frozen=True)
-class ResultsOrder:
+class ResultsOptions:
     """What the command line was asked for."""
 
     out: Path
@@ -40,17 +40,17 @@ class ResultsOrder:
     """Of the suite `defaults` alone; None: all of its factors."""
 
 
-def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
+def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
     """Do the runs that are not recorded yet and write the page after each; 0.
 
     Raises:
-        ConfigurationError: for a task there is not, or when the rival's packages or the games are missing.
+        ConfigurationError: for a task there is not, or when the baseline's packages or the games are missing.
         AttractError: when a run fails; those before it are kept.
     """
     planned = _planned(order)
     record = Record(order.out.with_suffix(".json"))
     open_runs = [run for run in planned if record.get(run) is None]
-    _check_rival(open_runs)
+    _check_baseline(open_runs)
     shown = _shown(order, record)
     began = time.monotonic()
     for number, run in enumerate(open_runs, start=1):
@@ -58,7 +58,7 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
             say(f"three hours are over with {len(open_runs) - number + 1} runs left: call again to go on")
             break
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
-        row = _rival_row(run) if run.rival is not None else _own_row(run, order.runs_dir)
+        row = _baseline_row(run) if run.baseline is not None else _own_row(run, order.runs_dir)
         record.put(run, row, describe_machine())
         say(f"  {row.return_mean:.2f} +- {row.standard_error:.2f} after {row.wall_seconds:.0f} s")
         _write(order.out, render(record, shown, scale=order.scale))
@@ -67,7 +67,7 @@ def make_results(order: ResultsOrder, say: Callable[[str], None]) -> int:
     return 0
 
 
-def _planned(order: ResultsOrder) -> list[Run]:
+def _planned(order: ResultsOptions) -> list[Run]:
     if order.suite == "defaults":
         return plan_suite(
             only=order.only, seed=order.seed, reward_scale=order.reward_scale, scale=order.scale
@@ -81,7 +81,7 @@ def _planned(order: ResultsOrder) -> list[Run]:
     return plan_runs(only=order.only, seed=order.seed, scale=order.scale)
 
 
-def _shown(order: ResultsOrder, record: Record) -> list[Run]:
+def _shown(order: ResultsOptions, record: Record) -> list[Run]:
     """Every run of the suite asked for, done now or earlier, and of the other one if any is done."""
     suites: dict[Suite, list[Run]] = {"bundled": plan_runs(scale=order.scale)}
     if SUITE_DIR.is_dir():
@@ -113,7 +113,7 @@ def _own_row(run: Run, runs_dir: Path) -> Row:
         wall_seconds=trained["wall_seconds"],
         steps_per_second=trained["steps_per_second"],
         findings=[
-            Said(one["finding_id"], one["first_agent_steps"], one["setting"])
+            Finding(one["finding_id"], one["first_agent_steps"], one["setting"])
             for one in trained.get("findings", [])
         ],
         **_judged(run, run_id, trained, runs_dir),
@@ -137,22 +137,22 @@ def _judged(run: Run, run_id: str, trained: dict[str, Any], runs_dir: Path) -> d
     }
 
 
-def _rival_row(run: Run) -> Row:
-    assert run.rival is not None
-    order = dataclasses.asdict(run.rival) | {
+def _baseline_row(run: Run) -> Row:
+    assert run.baseline is not None
+    order = dataclasses.asdict(run.baseline) | {
         "steps": run.steps, "seed": run.seed, "episodes": run.episodes,
     }  # fmt: skip
-    values = json_of([sys.executable, "-m", "attract.results.rival"], json.dumps(order))
+    values = json_of([sys.executable, "-m", "attract.benchmarks.baselines.zoo"], json.dumps(order))
     return Row(steps=run.steps, flags=list(run.flags), **values)
 
 
-def _check_rival(runs: list[Run]) -> None:
-    if not any(run.rival is not None for run in runs):
+def _check_baseline(runs: list[Run]) -> None:
+    if not any(run.baseline is not None for run in runs):
         return
-    missing = [name for name in RIVAL_PACKAGES if importlib.util.find_spec(name) is None]
+    missing = [name for name in BASELINE_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigurationError(
-            f"the rival's packages are not installed: {', '.join(missing)}",
+            f"the baseline's packages are not installed: {', '.join(missing)}",
             setting="attract results",
             fix="pip install 'attract[results]'",
         )

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attract.commands.exit_codes import DONE, GOAL_MISSED
 from attract.errors import ConfigurationError
+from attract.processes.exit_codes import DONE, GOAL_MISSED
+from attract.run.record import RunArchive
+from attract.run.start_checks import trained_steps
 from attract.runs.directory import LATEST, RunDirectory, discard_unused, find_run, trained_run_ids
-from attract.server.run_record import RunArchive
-from attract.server.start_checks import trained_steps
 
 
 def goes_on(runs_dir: Path, run_id: str | None) -> bool:

@@ -1,10 +1,10 @@
 """`attract serve`: the gateway and its dashboard, until Ctrl-C."""
 
-from attract.commands.exit_codes import DONE
-from attract.commands.gateway import running_gateway
-from attract.commands.interrupt import Interrupts
 from attract.commands.output import CommandConsole
-from attract.settings import ServerSettings
+from attract.processes.exit_codes import DONE
+from attract.processes.interrupt import Interrupts
+from attract.server.in_process import running_gateway
+from attract.settings.run import ServerSettings
 
 
 async def serve_dashboard(settings: ServerSettings) -> int:

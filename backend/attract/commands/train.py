@@ -16,23 +16,30 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
-from attract.commands.gateway import Gateway, running_gateway
-from attract.commands.interrupt import Interrupts
 from attract.commands.output import GuardedOutput
+from attract.commands.train_display import (
+    Display,
+    create_display,
+    finding_text,
+    lesson_text,
+    log_text,
+    printable,
+)
 from attract.commands.waiting import WaitingForWorkers
-from attract.given import Layer, from_values
+from attract.games.library import GameLibrary
+from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
+from attract.processes.interrupt import Interrupts
+from attract.run.plan import policy_ids
+from attract.run.plan_text import plan_lines
+from attract.run.progress import RunResult
+from attract.run.service import RunService
 from attract.runs.directory import RunDirectory, discard_unused, find_run
 from attract.runs.exports import export_models
 from attract.schema.api import Finding, GameReport, LessonView, LogLine, MetricsRow, RunView
 from attract.schema.base import WireModel
-from attract.server.games import GameLibrary
-from attract.server.plan_text import plan_lines
-from attract.server.run_plan import policy_ids
-from attract.server.run_progress import RunResult
-from attract.server.run_service import RunService
-from attract.settings import RunSettings, ServerSettings
-from attract.terminal import Display, create_display, finding_text, lesson_text, log_text, printable
+from attract.server.in_process import Gateway, running_gateway
+from attract.settings.given import Layer, from_values
+from attract.settings.run import RunSettings, ServerSettings
 
 REFRESH_SECONDS = 0.25
 FINAL_CODES = (DONE, GOAL_MISSED)
@@ -41,7 +48,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclasses.dataclass(frozen=True)
-class TrainOrder:
+class TrainOptions:
     """What the command line was asked for."""
 
     game: str
@@ -76,7 +83,7 @@ def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) 
     return from_values(own, f"{Path(game).stem}.train.yaml")
 
 
-async def train_game(order: TrainOrder, server: ServerSettings, *, port_is_fixed: bool) -> int:
+async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
     """Train until the goal, the step count, a failure or a signal; the exit code.
 
     The first signal finishes the update, saves and exports; the second ends at once. That nobody reads the
@@ -148,7 +155,7 @@ def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = No
 
 
 async def _watch(
-    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, order: TrainOrder
+    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, order: TrainOptions
 ) -> tuple[RunResult | None, int | None]:
     """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
     service = gateway.service

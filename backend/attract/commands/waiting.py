@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
+from attract.commands.train_display import Display, duration
 from attract.schema.api import RunView
-from attract.terminal import Display, duration
 
 STARTING_SECONDS = 30.0
 """A browser of our own may take so long to start on a busy machine."""

@@ -1,1 +1,1 @@
-"""What hangs on episodes and steps: lessons, parameter randomisation, callbacks. Does no I/O."""
+"""Lessons, randomised parameters, and callbacks due after episodes or steps. Does no I/O."""

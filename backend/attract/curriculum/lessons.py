@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attract.curriculum_settings import LessonSettings, ThresholdSettings
 from attract.errors import ConfigurationError
+from attract.settings.curriculum import LessonSettings, ThresholdSettings
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class LessonChange:
 
 
 class Lessons:
-    """Which lesson is played; owned by the director. Thresholds count only when met in a row.
+    """Which lesson is played; owned by the controller. Thresholds count only when met in a row.
 
     Raises: ValueError: without lessons.
     """

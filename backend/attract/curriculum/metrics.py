@@ -3,7 +3,7 @@
 from attract.curriculum.window import LENGTH, RETURN
 from attract.errors import ConfigurationError, nearest_name
 from attract.schema.game import GameDescription
-from attract.settings import RunSettings
+from attract.settings.run import RunSettings
 
 EVALUATION_PREFIX = {True: "eval/", False: "eval_sampled/"}
 """By whether the policy played deterministically."""

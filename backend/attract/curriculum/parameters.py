@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from attract.curriculum_settings import DistributionSettings
 from attract.errors import ConfigurationError, nearest_name
 from attract.schema.game import GameDescription, ParameterRange
 from attract.schema.messages import ParameterDistribution
+from attract.settings.curriculum import DistributionSettings
 
 
 def resolve_parameters(

@@ -4,7 +4,7 @@ from typing import Any
 
 
 class Trigger:
-    """Counts the multiples of `every` that a rising count has passed; owned by the director."""
+    """Counts the multiples of `every` that a rising count has passed; owned by the controller."""
 
     def __init__(self, every: int) -> None:
         self.every = every

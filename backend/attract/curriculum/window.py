@@ -22,7 +22,7 @@ def is_of_window(name: str) -> bool:
 
 @dataclass
 class EpisodeWindow:
-    """Owned by the director; goal, statistics and lessons read it. Cut episodes never enter (rule E1)."""
+    """Owned by the controller; goal, statistics and lessons read it. Cut episodes never enter (rule E1)."""
 
     reward_weights: Mapping[str, float] = field(default_factory=dict[str, float])
     """Weight of each reward term, as the game declares them."""

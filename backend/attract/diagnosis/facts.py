@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace
-from attract.settings import RunSettings
+from attract.settings.run import RunSettings
 
 MAX_VECTOR = 32
 """Numbers of an observation of which each is likely to be meant; a larger one may well be a board."""

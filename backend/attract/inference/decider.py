@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 
 from attract.algorithm.distributions import resolve_distribution
-from attract.collection.central.batch import StepBatch
-from attract.collection.central.segments import Decision
 from attract.errors import ConfigurationError, PolicyError
 from attract.experience.layout import observation_fields
+from attract.inference.segments import Decision
 from attract.schema.game import GameDescription
 from attract.schema.messages import Seed
 from attract.schema.philox import action_uniforms
+from attract.vector.batch import StepBatch
 
 Device = Literal["auto", "cpu", "cuda"]
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"

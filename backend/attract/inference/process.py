@@ -11,30 +11,30 @@ from pathlib import Path
 
 import torch
 
-from attract.collection.central.collector import CentralCollector, Say
-from attract.collection.central.layout import VectorLayout
-from attract.collection.central.trace import Timeline
 from attract.errors import PolicyError, ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
+from attract.inference.collector import CentralCollector, Outgoing
 from attract.inference.decider import OnnxDecider
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, decode_to_inference, encode, message_length
 from attract.schema.inference import (
     BeginInference,
+    CancelLease,
     EndInference,
+    ForwardedFrame,
     Frame,
     InferenceFailed,
     InferPolicy,
     Observed,
     ObserveRefused,
     PolicyInferred,
-    Said,
-    ServedVoid,
     ServeLeases,
     ToInference,
     WorkerGone,
 )
 from attract.schema.messages import Act, Observe
+from attract.vector.layout import VectorLayout
+from attract.vector.trace import Timeline
 
 _TEXT_LIMIT = 20_000
 
@@ -121,7 +121,7 @@ class Inference:
             case ServeLeases():
                 for one in message.leases:
                     self._collector.lease(one.worker_id, one.instance_ids, one.lease)
-            case ServedVoid():
+            case CancelLease():
                 self._collector.void(message.lease_id)
             case WorkerGone():
                 self._collector.gone(message.worker_id)
@@ -172,12 +172,12 @@ class Inference:
             )
             self._pipe.send(refused)
 
-    def _say(self, say: Say) -> None:
+    def _say(self, say: Outgoing) -> None:
         data = encode(say.message)
         place = self._outbound.put(data)
         frame = Frame(data=data) if place is None else Frame(start=place.start, length=place.length)
         to_worker = isinstance(say.message, Act)
-        self._pipe.send(Said(worker_id=say.worker_id, to_worker=to_worker, frame=frame))
+        self._pipe.send(ForwardedFrame(worker_id=say.worker_id, to_worker=to_worker, frame=frame))
 
 
 def run(fd: int) -> int:

@@ -1,1 +1,1 @@
-"""One PPO update, the training loop, checkpoints, and the process they run in."""
+"""The learner: its process, the update, checkpoints, and averaging with peers."""

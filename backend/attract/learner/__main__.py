@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from attract.learner.process import run
+from attract.learner.process.main import run
 from attract.runs.log_lines import logging_of
 
 

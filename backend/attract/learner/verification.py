@@ -11,8 +11,8 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
 from attract.experience.layout import RECURRENT_STATE
-from attract.learner.appraisal import appraise
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4
@@ -38,11 +38,11 @@ class VersionHistory:
     """
 
     def __init__(self, policy: Policy, distribution: ActionDistribution, num_versions: int) -> None:
-        self._judge = copy.deepcopy(policy)
+        self._behaviour_policy = copy.deepcopy(policy)
         self._distribution = distribution
         self._num_versions = num_versions
         self._states: dict[int, dict[str, Tensor]] = {}
-        device = next(self._judge.parameters()).device
+        device = next(self._behaviour_policy.parameters()).device
         no_slots = torch.empty(0, dtype=torch.int64, device=device)
         self._ends = SlotEnds(no_slots, no_slots, torch.empty((0, policy.state_size), device=device))
 
@@ -68,15 +68,17 @@ class VersionHistory:
         known = torch.zeros(batch.num_segments, dtype=torch.bool, device=batch.valid.device)
         log_prob, value = batch.log_prob.clone(), batch.value.clone()
         final_value, bootstrap = batch.final_value.clone(), batch.bootstrap_value.clone()
-        next_states = torch.zeros((batch.num_segments, self._judge.state_size), device=batch.valid.device)
+        next_states = torch.zeros(
+            (batch.num_segments, self._behaviour_policy.state_size), device=batch.valid.device
+        )
         for version in torch.unique(batch.policy_version).tolist():
             if version not in self._states:
                 continue
             chosen = batch.policy_version == version
             known |= chosen
-            self._judge.load_state_dict(self._states[version])
+            self._behaviour_policy.load_state_dict(self._states[version])
             mine = batch if bool(chosen.all()) else keep_segments(batch, chosen)
-            said = appraise(self._judge, self._distribution, UpdateBatch.of(mine, version))
+            said = evaluate_batch(self._behaviour_policy, self._distribution, UpdateBatch.of(mine, version))
             log_prob[:, chosen], value[:, chosen] = said.log_probs, said.values
             final_value[:, chosen], bootstrap[chosen] = said.final_values, said.bootstrap_value
             next_states[chosen] = said.next_states

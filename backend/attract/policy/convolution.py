@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attract.policy.dense import ReluLayer
-from attract.policy.initial import HIDDEN_GAIN, initialised
+from attract.policy.initialisation import HIDDEN_GAIN, initialise
 
 CnnName = Literal["small", "impala"]
 
@@ -38,10 +38,10 @@ class SmallCnn(nn.Module):
             stride = 2 if max(height, width) > SMALL_TARGET else 1
             out_channels = SMALL_CHANNELS[min(len(layers), 1)]
             conv = nn.Conv2d(channels, out_channels, 3, stride, padding=1)
-            layers.append(initialised(conv, HIDDEN_GAIN, generator))
+            layers.append(initialise(conv, HIDDEN_GAIN, generator))
             channels, height, width = out_channels, -(-height // stride), -(-width // stride)
         self.convolutions = nn.Sequential(*layers)
-        self.dense = initialised(ReluLayer(channels * height * width, SMALL_FEATURES), HIDDEN_GAIN, generator)
+        self.dense = initialise(ReluLayer(channels * height * width, SMALL_FEATURES), HIDDEN_GAIN, generator)
         self.num_features = SMALL_FEATURES
 
     def forward(self, images: Tensor) -> Tensor:
@@ -57,8 +57,8 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, channels: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.first = initialised(nn.Conv2d(channels, channels, 3, padding=1), HIDDEN_GAIN, generator)
-        self.second = initialised(nn.Conv2d(channels, channels, 3, padding=1), RESIDUAL_GAIN, generator)
+        self.first = initialise(nn.Conv2d(channels, channels, 3, padding=1), HIDDEN_GAIN, generator)
+        self.second = initialise(nn.Conv2d(channels, channels, 3, padding=1), RESIDUAL_GAIN, generator)
 
     def forward(self, maps: Tensor) -> Tensor:
         """[N, channels, h, w] from the same."""
@@ -70,7 +70,7 @@ class ImpalaStage(nn.Module):
 
     def __init__(self, channels: int, out_channels: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.convolution = initialised(nn.Conv2d(channels, out_channels, 3, padding=1), 1.0, generator)
+        self.convolution = initialise(nn.Conv2d(channels, out_channels, 3, padding=1), 1.0, generator)
         self.blocks = nn.Sequential(*(ResidualBlock(out_channels, generator) for _ in range(2)))
 
     def forward(self, maps: Tensor) -> Tensor:
@@ -94,9 +94,7 @@ class ImpalaCnn(nn.Module):
             stages.append(ImpalaStage(channels, out_channels, generator))
             channels, height, width = out_channels, -(-height // 2), -(-width // 2)
         self.stages = nn.Sequential(*stages)
-        self.dense = initialised(
-            ReluLayer(channels * height * width, IMPALA_FEATURES), HIDDEN_GAIN, generator
-        )
+        self.dense = initialise(ReluLayer(channels * height * width, IMPALA_FEATURES), HIDDEN_GAIN, generator)
         self.num_features = IMPALA_FEATURES
 
     def forward(self, images: Tensor) -> Tensor:

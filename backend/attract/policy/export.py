@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
-from attract.policy.entries import UINT8_SCALE, Entry
 from attract.policy.graph import add_action, policy_graph
 from attract.policy.network import Policy
 from attract.policy.normaliser import OBSERVATION_CLIP
+from attract.policy.observation_inputs import UINT8_SCALE, Entry
 from attract.schema.game import GameDescription
 
 FORMAT_VERSION = 1

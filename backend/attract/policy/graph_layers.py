@@ -7,9 +7,9 @@ from torch import nn
 from attract.errors import PolicyError
 from attract.policy.convolution import ImpalaCnn, ImpalaStage, ResidualBlock, SmallCnn
 from attract.policy.dense import ReluLayer, TanhLayer
-from attract.policy.entries import UINT8_SCALE, Entry
 from attract.policy.graph_builder import GraphBuilder
 from attract.policy.normaliser import OBSERVATION_CLIP
+from attract.policy.observation_inputs import UINT8_SCALE, Entry
 from attract.policy.recurrent import GruCore, LstmCore, RecurrentCore
 
 _FLOAT = int(TensorProto.FLOAT)
@@ -17,7 +17,7 @@ _ACTIVATIONS: dict[type[nn.Module], str] = {TanhLayer: "Tanh", ReluLayer: "Relu"
 
 
 def write_entry(graph: GraphBuilder, entry: Entry, *, is_normalised: bool, encoder: nn.Module | None) -> str:
-    """[batch, features] of one entry: `Policy.prepare`, `Entry.encode` and its encoder."""
+    """[batch, features] of one entry: `Policy.preprocess`, `Entry.encode` and its encoder."""
     name = entry.input_name
     if entry.kind == "one_hot":
         return _one_hot(graph, entry)

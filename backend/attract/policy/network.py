@@ -9,13 +9,13 @@ from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian
 from attract.algorithm.normalisation import RunningMoments
 from attract.policy.convolution import create_cnn
 from attract.policy.dense import ReluLayer, TanhLayer
-from attract.policy.entries import Observations, Prepared, observation_entries
-from attract.policy.initial import HIDDEN_GAIN, POLICY_HEAD_GAIN, VALUE_HEAD_GAIN, initialised
+from attract.policy.initialisation import HIDDEN_GAIN, POLICY_HEAD_GAIN, VALUE_HEAD_GAIN, initialise
 from attract.policy.normaliser import ObservationNormaliser
+from attract.policy.observation_inputs import Observations, Preprocessed, observation_inputs
 from attract.policy.recurrent import RecurrentCore, create_core
 from attract.schema.game import GameDescription
 from attract.schema.spaces import ObservationSpace
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 
 
 class Policy(nn.Module):
@@ -43,7 +43,7 @@ class Policy(nn.Module):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.entries = observation_entries(observation)
+        self.entries = observation_inputs(observation)
         self.num_outputs = distribution.num_outputs
         self.output_names = distribution.output_names
         self.state_size = settings.state_size
@@ -71,8 +71,8 @@ class Policy(nn.Module):
         num_features = settings.hidden_sizes[-1] if settings.hidden_sizes else num_features
         is_gaussian = isinstance(distribution, DiagonalGaussian)
         num_means = self.num_outputs // 2 if is_gaussian else self.num_outputs
-        self.policy_head = initialised(nn.Linear(num_features, num_means), POLICY_HEAD_GAIN, generator)
-        self.value_head = initialised(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
+        self.policy_head = initialise(nn.Linear(num_features, num_means), POLICY_HEAD_GAIN, generator)
+        self.value_head = initialise(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
         initial = torch.full((num_means,), settings.log_std_init)
         self.action_log_std = nn.Parameter(initial) if is_gaussian else None
 
@@ -94,15 +94,15 @@ class Policy(nn.Module):
 
     def forward(self, observations: Observations) -> tuple[Tensor, Tensor]:
         """[N, num_outputs] action outputs and [N] value from raw observations; feed-forward only."""
-        return self.forward_prepared(self.prepare(observations))
+        return self.forward_preprocessed(self.preprocess(observations))
 
-    def prepare(self, observations: Observations) -> Prepared:
+    def preprocess(self, observations: Observations) -> Preprocessed:
         """The part without weights: floats normalised, vectors flat, leading dimensions kept.
 
         Statistics stay fixed during an update, so the learner does this once, not once per epoch. Bytes and
-        integers stay as they are until `forward_prepared`: as floats they take four times the memory.
+        integers stay as they are until `forward_preprocessed`: as floats they take four times the memory.
         """
-        prepared: dict[str, Tensor] = {}
+        preprocessed: dict[str, Tensor] = {}
         for entry in self.entries:
             array = observations[entry.key]
             normaliser = self._normalisers.get(entry.key)
@@ -111,31 +111,33 @@ class Policy(nn.Module):
             if entry.kind == "vector" and entry.num_dimensions != 1:
                 leading = array.shape[: array.dim() - entry.num_dimensions]
                 array = array.reshape(*leading, entry.num_features)
-            prepared[entry.key] = array
-        return prepared
+            preprocessed[entry.key] = array
+        return preprocessed
 
-    def forward_prepared(self, prepared: Prepared) -> tuple[Tensor, Tensor]:
+    def forward_preprocessed(self, preprocessed: Preprocessed) -> tuple[Tensor, Tensor]:
         """[N, num_outputs] action outputs and [N] value of a feed-forward policy.
 
         Raises: RuntimeError: when the policy is recurrent.
         """
         if self.core is not None:
             raise RuntimeError("expected a feed-forward policy, got a recurrent one: use unroll or step")
-        return self._heads(self._features(prepared))
+        return self._heads(self._features(preprocessed))
 
-    def step(self, prepared: Prepared, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def step(self, preprocessed: Preprocessed, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One decision as the ONNX graph takes it: [N, num_outputs], [N], and [N, state_size] after it."""
-        features = self._features(prepared)
+        features = self._features(preprocessed)
         if self.core is not None:
             state = self.core.cell(self.core.inputs(features), state)
             features = state[:, : self.core.size]
         return *self._heads(features), state
 
-    def unroll(self, prepared: Prepared, state: Tensor, reset_after: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def unroll(
+        self, preprocessed: Preprocessed, state: Tensor, reset_after: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Decisions along whole segments (rules S3, S4); a feed-forward policy's ignore the state.
 
         Args:
-            prepared: [T, S, ...] each; finite even where a step is invalid, or gradients are not.
+            preprocessed: [T, S, ...] each; finite even where a step is invalid, or gradients are not.
             state: [S, state_size] float32, at the first step.
             reset_after: [T, S] bool, terminated | truncated | not valid.
 
@@ -143,7 +145,7 @@ class Policy(nn.Module):
             before zeroing.
         """
         horizon, segments = reset_after.shape
-        features = self._features({key: array.flatten(0, 1) for key, array in prepared.items()})
+        features = self._features({key: array.flatten(0, 1) for key, array in preprocessed.items()})
         states = state.expand(horizon, *state.shape)
         if self.core is not None:
             states = self.core.unroll(features.view(horizon, segments, -1), state, reset_after)
@@ -151,14 +153,14 @@ class Policy(nn.Module):
         outputs, values = self._heads(features)
         return outputs.view(horizon, segments, -1), values.view(horizon, segments), states
 
-    def values_at(self, prepared: Prepared, state: Tensor) -> Tensor:
+    def values_at(self, preprocessed: Preprocessed, state: Tensor) -> Tensor:
         """[N] values of observations read with the given states, which are not advanced (rule E4)."""
-        return self.step(prepared, state)[1]
+        return self.step(preprocessed, state)[1]
 
-    def _features(self, prepared: Prepared) -> Tensor:
+    def _features(self, preprocessed: Preprocessed) -> Tensor:
         parts: list[Tensor] = []
         for entry in self.entries:
-            encoded = entry.encode(prepared[entry.key])
+            encoded = entry.encode(preprocessed[entry.key])
             encoder = self._encoders.get(entry.key)
             parts.append(encoded if encoder is None else encoder(encoded))
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
@@ -200,6 +202,6 @@ def _trunk(num_inputs: int, settings: PolicySettings, generator: torch.Generator
     kind = TanhLayer if settings.activation == "tanh" else ReluLayer
     layers: list[nn.Module] = []
     for size in settings.hidden_sizes:
-        layers.append(initialised(kind(num_inputs, size), HIDDEN_GAIN, generator))
+        layers.append(initialise(kind(num_inputs, size), HIDDEN_GAIN, generator))
         num_inputs = size
     return nn.Sequential(*layers)

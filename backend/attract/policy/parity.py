@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
-from attract.policy.entries import Observations
 from attract.policy.network import Policy
+from attract.policy.observation_inputs import Observations
 from attract.policy.precision import full_precision
 
 TOLERANCE = 1e-5
@@ -46,8 +46,8 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     state = torch.rand((count, policy.state_size), generator=torch.Generator().manual_seed(0)) * 2 - 1
     with torch.no_grad(), full_precision():
         device = next(policy.parameters()).device
-        prepared = policy.prepare({key: array.to(device) for key, array in observations.items()})
-        outputs, value, state_outs = policy.step(prepared, state.to(device))
+        preprocessed = policy.preprocess({key: array.to(device) for key, array in observations.items()})
+        outputs, value, state_outs = policy.step(preprocessed, state.to(device))
     expected = dict(zip(policy.output_names, outputs.chunk(len(policy.output_names), -1), strict=True))
     expected["value"] = value
     feeds = {entry.input_name: observations[entry.key].cpu().numpy() for entry in policy.entries}

@@ -1,1 +1,4 @@
-"""What a run leaves on disk: its directory, metrics and events. Only the gateway writes here."""
+"""What a run leaves on disk: its directory, metrics, events, logs.
+
+The learner writes checkpoints and its own log, the gateway all else.
+"""

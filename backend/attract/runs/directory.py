@@ -16,7 +16,7 @@ import yaml
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription, GameReference
-from attract.settings_file import read_settings_file
+from attract.settings.file import read_settings_file
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"

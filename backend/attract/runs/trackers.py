@@ -65,7 +65,7 @@ class TensorBoardTracker:
         self._rows = 0
 
     def write(self, agent_steps: int, values: dict[str, float], *, always: bool = False) -> None:
-        """One scalar per name, at x = `agent_steps`; of a long sitting every second row, fourth, eighth, ...
+        """One scalar per name, at x = `agent_steps`; of a long session every second row, fourth, eighth, ...
 
         Raises: OSError: when the disk refuses; nothing of the row is left in the file.
         """
@@ -77,9 +77,9 @@ class TensorBoardTracker:
         self._append(file, step=agent_steps, summary={"value": scalars})
 
     def restart(self, newest: Mapping[str, tuple[int, float]]) -> None:
-        """Have TensorBoard forget what was written after `newest`, in this file or in an earlier sitting's.
+        """Have TensorBoard forget what was written after `newest`, in this file or in an earlier session's.
 
-        So a resumed run is one curve, although each sitting has its file. One of TensorBoard's two readers
+        So a resumed run is one curve, although each session has its file. One of TensorBoard's two readers
         heeds the mark of a start; the other, its usual one, forgets what is not before a value that it reads.
 
         Raises: OSError: when the disk refuses.

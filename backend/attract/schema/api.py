@@ -8,6 +8,7 @@ from attract.schema.base import Count, FiniteModel, Name, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
+from attract.schema.tiers import GrantedTier, Tier
 
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
@@ -101,7 +102,7 @@ class WorkerView(WireModel):
     steps_per_second: float
     collected_steps: Count
     episodes: Count
-    last_heard_seconds: float
+    last_seen_seconds: float
     identity: Text = ""
     """What its conduct is counted for; named to let it in again."""
     left_out: Text | None = None
@@ -112,7 +113,7 @@ class HostView(WireModel):
     """One browser page."""
 
     host_id: str
-    tier: Literal["local", "invited", "public"]
+    tier: Tier
     user_agent: Text
     hidden: bool
     workers: list[WorkerView]
@@ -362,7 +363,7 @@ class PolicyView(WireModel):
 class JoinRequest(WireModel):
     """Body of `POST /api/join`: `local` for a page of the admin's own, `invited` for other devices."""
 
-    tier: Literal["local", "invited"] = "local"
+    tier: GrantedTier = "local"
 
 
 class JoinLink(WireModel):
@@ -372,7 +373,7 @@ class JoinLink(WireModel):
     """`local`: relative to the page's base, `join.html#token=...`; `invited`: absolute, for other devices."""
     token: Text
     """The token of the link, for `startHost` in this page."""
-    tier: Literal["local", "invited"]
+    tier: GrantedTier
     expires_seconds: Annotated[float, Field(gt=0)]
 
 
@@ -434,7 +435,7 @@ class InvitationEntry(WireModel):
     """One join link that works."""
 
     entry_id: Name
-    tier: Literal["local", "invited"]
+    tier: GrantedTier
     note: Text
     """What it was made for."""
     created: Text

@@ -62,7 +62,7 @@ class ServeLeases(WireModel):
     leases: list[ServedLease]
 
 
-class ServedVoid(WireModel):
+class CancelLease(WireModel):
     """A lease is over before its time."""
 
     type: Literal["served_void"] = "served_void"
@@ -99,7 +99,7 @@ class PolicyInferred(WireModel):
     error: Text | None = None
 
 
-class Said(WireModel):
+class ForwardedFrame(WireModel):
     """An `act` for a worker; a `block` or `rollout_close` in its name."""
 
     type: Literal["said"] = "said"
@@ -127,11 +127,11 @@ class InferenceFailed(WireModel):
 
 
 ToInference = Annotated[
-    BeginInference | InferPolicy | ServeLeases | ServedVoid | WorkerGone | Observed | EndInference,
+    BeginInference | InferPolicy | ServeLeases | CancelLease | WorkerGone | Observed | EndInference,
     Field(discriminator="type"),
 ]
 FromInference = Annotated[
-    PolicyInferred | Said | ObserveRefused | InferenceFailed, Field(discriminator="type")
+    PolicyInferred | ForwardedFrame | ObserveRefused | InferenceFailed, Field(discriminator="type")
 ]
 
 TO_INFERENCE: TypeAdapter[ToInference] = TypeAdapter(ToInference)

@@ -69,7 +69,7 @@ class Train(WireModel):
     rows: list[int]
     verify_rows: list[int]
     """Rows whose log-probabilities and values are recomputed and compared (rule C7)."""
-    trust_all: bool
+    verify: Literal["sample", "all"]
     """True for local hosts: only `verify_rows` are recomputed. False: all are, and trained on."""
     counters: Counters
     """As they stand once this batch is committed."""

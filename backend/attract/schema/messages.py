@@ -17,9 +17,10 @@ from attract.schema.base import (
 )
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
+from attract.schema.tiers import Tier
 
 DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
-Purpose = Literal["train", "evaluate", "watch", "record", "replay"]
+Purpose = Literal["train", "evaluate", "warmup", "replay"]
 EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
 RefusalCode = Literal[
     "protocol_version",
@@ -294,7 +295,7 @@ class WelcomeHost(FiniteModel):
 
     type: Literal["welcome_host"] = "welcome_host"
     host_id: str
-    tier: Literal["local", "invited", "public"]
+    tier: Tier
 
 
 class Assignment(FiniteModel):

@@ -1,1 +1,1 @@
-"""The gateway: moves frames, checks who you are, keeps the run; decides nothing about training."""
+"""The gateway: HTTP and websockets, and who may use them; a run is none of its business."""

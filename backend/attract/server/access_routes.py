@@ -21,7 +21,7 @@ from attract.schema.api import (
 from attract.server.guard import Guard, role
 from attract.server.links import TAB_SECONDS, invited_link, tab_token
 from attract.server.sockets import SocketHub
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 
 def add_access_routes(

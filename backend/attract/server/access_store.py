@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from attract.errors import AttractError, ConfigurationError
+from attract.schema.tiers import GrantedTier
 
-Tier = Literal["local", "invited"]
 SessionRole = Literal["admin", "viewer"]
 
 FOLDER: Final = ".access"
@@ -68,7 +68,7 @@ class Invitation:
     """One join link; times are seconds of the wall clock."""
 
     id: str
-    tier: Tier
+    tier: GrantedTier
     created: float
     expires: float
     note: str
@@ -151,7 +151,7 @@ class AccessStore:
         open_ones = [one for one in found if one.id not in self._ended and self._is_running(one)]
         return sorted(open_ones, key=lambda one: -one.created)
 
-    def invite(self, tier: Tier, seconds: float, note: str, session: str | None = None) -> str:
+    def invite(self, tier: GrantedTier, seconds: float, note: str, session: str | None = None) -> str:
         """A new signed token for a join link that works for `seconds`."""
         now = self._wall()
         invitation = Invitation(

@@ -10,19 +10,19 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from attract import __version__
+from attract.games.library import PACKAGE_DIR, GameLibrary
+from attract.processes.learner import StartLearner
+from attract.run.service import RunService
 from attract.schema import close_codes
 from attract.server.compression import CompressionMiddleware
 from attract.server.exposition import Exposition, ServerNumbers
-from attract.server.games import PACKAGE_DIR, GameLibrary
 from attract.server.guard import Guard, GuardMiddleware, check_roles
-from attract.server.learner_link import StartLearner
 from attract.server.loop_lag import LoopLag
 from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
-from attract.server.run_service import RunService
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 
 def build_app(

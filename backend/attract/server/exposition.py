@@ -11,9 +11,9 @@ from prometheus_client.registry import Collector
 from typing_extensions import override
 
 from attract import __version__
+from attract.run.health import RunHealth
 from attract.schema.api import MetricsRow
 from attract.schema.base import WireModel
-from attract.server.run_health import RunHealth
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 RUN_STATES = ("starting", "running", "paused", "evaluating", "finished", "stopped", "failed")

@@ -14,11 +14,12 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attract.schema.api import Problem
-from attract.server.access_store import AccessStore, KeptSession, Tier
+from attract.schema.tiers import GrantedTier
+from attract.server.access_store import AccessStore, KeptSession
 from attract.server.audit_trail import AuditTrail, Detail
 from attract.server.names import ServerNames
 from attract.server.tokens import check_token
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 Role = Literal["admin", "viewer", "worker", "public"]
 
@@ -71,7 +72,7 @@ class Grant:
     """What a credential allows; the secret itself is kept only as its SHA-256, or signed and not at all."""
 
     role: Literal["admin", "viewer", "worker"]
-    tier: Tier
+    tier: GrantedTier
     expires: float | None = None
     """On the guard's clock; None: as long as the server runs, or as what it was found in says."""
     entry: str | None = None
@@ -121,7 +122,7 @@ class Guard:
         self,
         granted: Literal["admin", "viewer", "worker"],
         *,
-        tier: Tier = "local",
+        tier: GrantedTier = "local",
         seconds: float | None = None,
     ) -> str:
         """A new random token of 256 bits, URL-safe; valid for `seconds`, or as long as the server runs."""
@@ -132,7 +133,7 @@ class Guard:
         return token
 
     def accept(
-        self, token: str, granted: Literal["admin", "viewer", "worker"], *, tier: Tier = "local"
+        self, token: str, granted: Literal["admin", "viewer", "worker"], *, tier: GrantedTier = "local"
     ) -> None:
         """Let a token of the operator's own choice in; an admin's takes the place of the one made here.
 

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 
 from attract.errors import ConfigurationError
 from attract.server.access_store import AccessStore
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 PRINTED = "printed at the start"
 PRINTED_SHARE = 0.5

@@ -2,7 +2,7 @@
 
 import gc
 
-from attract.allocator import keep_freed_memory
+from attract.processes.allocator import keep_freed_memory
 
 YOUNG_OBJECTS = 50_000
 """Objects made and not yet freed that are looked at together; Python's own 700 are those of two blocks."""

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 SECURE: Final = ("https", "wss")

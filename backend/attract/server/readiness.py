@@ -7,9 +7,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from attract.run.health import RunHealth
 from attract.runs.disk import refusal
 from attract.schema.api import PartName, ReadyPart, ReadyView
-from attract.server.run_health import RunHealth
 
 PROBE_SECONDS = 5.0
 """A write to the disk is tried at most so often: anybody may ask."""

@@ -12,6 +12,10 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Stre
 
 from attract import __version__
 from attract.errors import AttractError, ConfigurationError
+from attract.games.library import GameLibrary
+from attract.run.events import event_of, stream_events
+from attract.run.service import RunActiveError, RunService, UnknownRunError
+from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.metrics import Event
 from attract.schema.api import (
     FleetView,
@@ -32,17 +36,13 @@ from attract.schema.api import (
 from attract.server.access_routes import add_access_routes
 from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
-from attract.server.events import event_of, stream_events
 from attract.server.exposition import Exposition
-from attract.server.games import GameLibrary
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
-from attract.server.run_service import RunActiveError, RunService, UnknownRunError
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
-from attract.server.settings_view import setting_problems, settings_form, settings_view
 from attract.server.sockets import SocketHub
 from attract.server.watch_routes import add_watch_routes
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"

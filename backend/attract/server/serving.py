@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from attract.server.quiet_log import quieten
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as HttpProtocol

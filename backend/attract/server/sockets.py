@@ -19,11 +19,12 @@ from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
 from attract.schema.messages import FromBrowser, Hello, Refused
+from attract.schema.tiers import GrantedTier
 from attract.server.audit_trail import Detail
-from attract.server.guard import Grant, Guard, Tier, token_key
+from attract.server.guard import Grant, Guard, token_key
 from attract.server.quiet_log import QuietFilter
 from attract.server.token_bucket import TokenBucket
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 FRAMES_PER_TURN = 16
 """Of one socket, before others have their turn: hundreds of small ones may have come at once."""
@@ -31,7 +32,7 @@ MAX_OUTBOUND_FRAMES = 1024
 HELLO_BYTES = 16 * 1024
 MAX_REASON_BYTES = 120
 """A close frame holds 123 bytes of reason."""
-FAREWELL_SECONDS = 1.0
+SHUTDOWN_SECONDS = 1.0
 """So long are peers waited for at shutdown, that they hear why their sockets close."""
 MAX_NAME = 60
 BURST_SECONDS = 5.0
@@ -44,7 +45,7 @@ refusals = logging.getLogger(f"{__name__}.refused")
 class SocketHandler(Protocol):
     """What the shell tells of its sockets; all calls come from the event loop, none may block."""
 
-    def connected(self, connection_id: int, hello: Hello, tier: Tier, identity: str) -> None:
+    def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A socket said a good hello; `identity`: of its token or invitation, and its network."""
         ...
 
@@ -225,7 +226,7 @@ class SocketHub:
             connection.close(code, reason)
         closed = [asyncio.ensure_future(one.closed.wait()) for one in self._connections.values()]
         if closed:
-            _, late = await asyncio.wait(closed, timeout=FAREWELL_SECONDS)
+            _, late = await asyncio.wait(closed, timeout=SHUTDOWN_SECONDS)
             for one in late:
                 one.cancel()
 

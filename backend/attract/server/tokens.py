@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from attract.errors import ConfigurationError
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 MIN_TOKEN_CHARACTERS: Final = 16
 MAX_TOKEN_CHARACTERS: Final = 200

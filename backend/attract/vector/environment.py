@@ -13,14 +13,10 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.collection.central.batch import StepBatch
-from attract.collection.central.core import Order, VectorCore
-from attract.collection.central.layout import VectorLayout
-from attract.collection.central.parts import even_parts
-from attract.collection.central.trace import POLICY_TRACK, Timeline, games_track
 from attract.collection.leases import SILENCE_SECONDS
-from attract.cores import usable_cores
 from attract.errors import GameError, ProtocolError
+from attract.games.library import GameLibrary, GameModule
+from attract.processes.cores import usable_cores
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
     Act,
@@ -34,8 +30,12 @@ from attract.schema.messages import (
 )
 from attract.schema.philox import derive_seed
 from attract.schema.tensor import from_numpy
-from attract.server.games import GameLibrary, GameModule
+from attract.vector.batch import StepBatch
+from attract.vector.core import StepRequest, VectorCore
+from attract.vector.layout import VectorLayout
 from attract.vector.node_fleet import NodeFleet
+from attract.vector.parts import even_parts
+from attract.vector.trace import POLICY_TRACK, Timeline, games_track
 
 ENDLESS_SEGMENTS: Final = 65_536
 _environments = itertools.count(1)
@@ -216,7 +216,7 @@ class VectorEnvironment:
         self._fleet.send(worker, welcome)
         self._fleet.send(worker, lease)
 
-    def _order(self, orders: list[Order]) -> None:
+    def _order(self, orders: list[StepRequest]) -> None:
         for order in orders:
             action = None if order.action is None else from_numpy(order.action)
             message = Act(run_id=self._run_id, lease_id=order.worker_id + 1, group=order.group, action=action)
@@ -239,7 +239,7 @@ class VectorEnvironment:
     def _take(self, worker: int, message: FromBrowser | None) -> None:
         match message:
             case Observe():
-                self._core.hear(worker, message)
+                self._core.handle_observation(worker, message)
                 if self._core.is_complete(message.group):
                     self._complete_at[message.group] = self._now()
             case GameFailed() if message.kind == "crash":

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from attract.errors import ConfigurationError, GameError, ProtocolError
+from attract.games.library import PACKAGE_DIR, GameModule
+from attract.games.places import method_stack, own_stack
+from attract.games.source_maps import SourceMap
 from attract.schema.base import WireModel
 from attract.schema.frames import LENGTH, decode_from_browser, encode, message_length
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser, GameDescribed, GameFailed
-from attract.server.games import PACKAGE_DIR, GameModule
-from attract.server.places import method_stack, own_stack
-from attract.server.source_maps import SourceMap
 
 READ_BYTES: Final = 1 << 20
 START_SECONDS: Final = 30.0
@@ -68,7 +68,7 @@ class NodeFleet:
         self._channels: dict[int, _Channel] = {}
         theirs: list[socket.socket] = []
         try:
-            command = [find_node(), str(find_fleet(web_dir))]
+            command = [find_node(), str(find_node_stepper(web_dir))]
             for worker_id in range(num_workers):
                 ours, other = socket.socketpair()
                 ours.setblocking(False)
@@ -230,9 +230,9 @@ def find_node() -> str:
     return node
 
 
-def find_fleet(web_dir: Path | None = None) -> Path:
+def find_node_stepper(web_dir: Path | None = None) -> Path:
     """The built program that the threads run. Raises: ConfigurationError: when it was not built."""
-    path = (web_dir or PACKAGE_DIR / "web") / "fleet" / "fleet.mjs"
+    path = (web_dir or PACKAGE_DIR / "web") / "node-stepper" / "node-stepper.mjs"
     if not path.is_file():
         raise ConfigurationError(f"{path} is missing", fix="npm run build")
     return path

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from attract.collection.central.batch import StepBatch
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.layout import observation_fields
+from attract.vector.batch import StepBatch
 from attract.vector.environment import VectorEnvironment
 
 

@@ -69,7 +69,7 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
         block([3, 4, 5], [3, 4, 5], 0, lease_id=2, worker_id=1),
     ]
     batch = close_batch(blocks, batch_id=1, version=0, secret=SECRET, seating=ONE)
-    assert batch.trust_all
+    assert batch.verify == "sample"
     assert len(batch.verify_rows) == 2
     assert {row // 3 for row in batch.verify_rows} == {0, 1}
     assert batch.worker_of(4) == 1
@@ -83,7 +83,7 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
     assert len(drawn) == 9, "any segment may be looked at"
     invited = block([6, 7], [6, 7], 0, local=False, lease_id=3)
     mixed = close_batch([blocks[0], invited], batch_id=1, version=0, secret=SECRET, seating=ONE)
-    assert not mixed.trust_all
+    assert mixed.verify == "all"
     assert set(mixed.verify_rows) > {6, 7}
 
 

@@ -15,7 +15,7 @@ def test_C8_seats_follow_from_host_and_index() -> None:
     fleet.connect_host(2, host_hello("a" * 32), "local")
     for connection_id, index, host in ((13, 1, "a"), (12, 0, "a"), (11, 1, "b"), (10, 0, "b")):
         joined(fleet, connection_id, index, host * 32)
-    assert [one.connection_id for one in fleet.waiting_for_seat()] == [10, 11, 12, 13]
+    assert [one.connection_id for one in fleet.waiting_for_admission()] == [10, 11, 12, 13]
 
 
 def test_C1_ids_are_never_given_twice() -> None:
@@ -76,7 +76,7 @@ def test_scale_03_how_long_ago_the_last_worker_left() -> None:
     fleet.disconnect(10, 7.0)
     assert fleet.last_left(9.0) is None
     # The network is down: no socket closes, the lease of the other lapses in silence.
-    second.last_heard = 8.0
+    second.last_seen = 8.0
     fleet.set_silent(second, True)
     assert fleet.last_left(30.0) == 22.0
     # The server's ping has no answer, and the socket closes: nobody has come meanwhile, and nobody left now.

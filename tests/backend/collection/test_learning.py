@@ -27,7 +27,7 @@ def batch(version: int) -> ClosedBatch:
         version=version,
         rows=(1, 2),
         verify_rows=(1,),
-        trust_all=True,
+        verify="sample",
         worker_id=np.array([0, 0]),
         valid_steps=8,
     )
@@ -80,7 +80,7 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     driven.ready(needs_warmup=True)
     leases = driven.leases()
     # 40 steps of 2 x 3 slots of 4 steps: 2 segments each
-    assert [one.purpose for one in leases] == ["record", "record"]
+    assert [one.purpose for one in leases] == ["warmup", "warmup"]
     assert [(one.num_segments, one.seats[0].script) for one in leases] == [(2, "random")] * 2
     driven.play(11, 2)
     assert not driven.wanted(effects.StartWarmup)
@@ -139,7 +139,7 @@ def test_C7_local_hosts_have_one_segment_per_lease_verified_others_all() -> None
     local.play(10, 2)
     local.play(11, 2)
     train = local.trains[0]
-    assert train.trust_all
+    assert train.verify == "sample"
     assert len(train.verify_rows) == 2
     driven = DrivenCore(small_config(schedule="sync"), tier="invited")
     driven.host()
@@ -149,7 +149,7 @@ def test_C7_local_hosts_have_one_segment_per_lease_verified_others_all() -> None
     driven.play(10)
     driven.play(11)
     train = driven.trains[0]
-    assert not train.trust_all
+    assert train.verify == "all"
     assert train.verify_rows == train.rows
 
 

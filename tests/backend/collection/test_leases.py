@@ -49,7 +49,7 @@ def test_C3_a_queued_lease_does_not_lapse_before_it_is_in_play() -> None:
     assert book.deadline(lease) is None
     lease.bring_to_front(100.0)
     assert book.deadline(lease) == 115.0
-    lease.heard_at = 110.0
+    lease.last_seen_at = 110.0
     lease.bring_to_front(200.0)
     assert book.deadline(lease) == 125.0
 
@@ -119,7 +119,7 @@ def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
 
 
 def talk(driven: DrivenCore, seconds: float, steps: Callable[[int], int], connection_id: int = 10) -> None:
-    """Say every 5 s that so many steps of the lease in play are done, whatever it is."""
+    """Report every 5 s that so many steps of the lease in play are done, whatever it is."""
     for count in range(1, round(seconds / 5) + 1):
         driven.wait(5.0)
         leases = driven.workers[connection_id].leases
@@ -320,7 +320,7 @@ def test_idle_workers_of_a_host_begin_together_once_all_have_their_session() -> 
 def test_nobody_waits_for_a_session_that_takes_too_long() -> None:
     driven = idle_at_a_new_version()
     acknowledge(driven, 10)
-    look = driven.wanted(effects.LookAgain)[-1]
+    look = driven.wanted(effects.WakeAfter)[-1]
     driven.wait(look.seconds - 0.001)
     assert leased(driven) == []
     driven.wait(0.001)
@@ -330,7 +330,7 @@ def test_nobody_waits_for_a_session_that_takes_too_long() -> None:
 def test_nobody_waits_for_sessions_on_another_host() -> None:
     driven = idle_at_a_new_version(num_hosts=2)
     assert leased(driven) == [10, 11]
-    assert not driven.wanted(effects.LookAgain)
+    assert not driven.wanted(effects.WakeAfter)
 
 
 def test_C8_in_sync_leases_follow_the_policy_at_once() -> None:

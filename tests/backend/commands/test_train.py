@@ -4,10 +4,10 @@ import pytest
 from rich.console import Console
 
 from attract.commands.train import _Plan, _Standing, exit_code  # pyright: ignore[reportPrivateUsage]
+from attract.commands.train_display import create_display
+from attract.run.progress import RunResult
 from attract.schema.api import RunState, RunView
 from attract.schema.game import GameReference
-from attract.server.run_progress import RunResult
-from attract.terminal import create_display
 from socket_fleet import DESCRIPTION
 
 

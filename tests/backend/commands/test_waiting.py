@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from typing_extensions import override
 
+from attract.commands.train_display import Display
 from attract.commands.waiting import WaitingForWorkers
 from attract.schema.api import GameReport, RunState, RunView
-from attract.terminal import Display
 
 
 class Said(Display):

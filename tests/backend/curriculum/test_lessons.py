@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from attract.curriculum.lessons import Lessons
-from attract.curriculum_settings import LessonSettings
 from attract.errors import ConfigurationError
+from attract.settings.curriculum import LessonSettings
 
 
 def lesson(name: str, **fields: Any) -> LessonSettings:

@@ -1,9 +1,9 @@
 import pytest
 
 from attract.curriculum.parameters import resolve_parameters
-from attract.curriculum_settings import DistributionSettings
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
+from attract.settings.curriculum import DistributionSettings
 
 GAME = GameDescription.model_validate(
     {

@@ -1,6 +1,6 @@
 from attract.diagnosis.facts import RunFacts
 from attract.schema.game import GameDescription
-from attract.settings import RunSettings
+from attract.settings.run import RunSettings
 
 VECTOR = {"kind": "box", "shape": [2]}
 LESSON = {"curriculum": {"lessons": [{"name": "one"}]}}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from attract.diagnosis.advice import ADVICE
 from attract.diagnosis.symptoms import SYMPTOMS
-from attract.presets import PRESET_HELP
+from attract.settings.presets import PRESET_HELP
 from planted_failures import PLANTED, table
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from attract.algorithm.distributions import resolve_distribution
-from attract.collection.central.batch import StepBatch
 from attract.errors import ConfigurationError, PolicyError
 from attract.inference.decider import OnnxDecider
 from attract.policy.export import OnnxPatcher
@@ -15,7 +14,8 @@ from attract.schema.game import GameDescription
 from attract.schema.messages import Seed
 from attract.schema.philox import action_uniforms
 from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
+from attract.vector.batch import StepBatch
 from fake_worker import counting_description
 
 SEED = Seed(low=5, high=6)
@@ -85,8 +85,8 @@ def test_C5_actions_are_those_that_the_seeded_stream_draws_from_torchs_outputs(a
     batch = batch_of(observation, mask=mask)
     decision = decider.decide(7, batch, np.zeros((SLOTS, 0), np.float32))
     with torch.no_grad():
-        prepared = policy.prepare({"obs": torch.from_numpy(observation)})
-        outputs, value = policy.forward_prepared(prepared)
+        prepared = policy.preprocess({"obs": torch.from_numpy(observation)})
+        outputs, value = policy.forward_preprocessed(prepared)
     uniforms = action_uniforms(SEED, batch.slot_id, batch.episode, batch.episode_step, distribution.num_draws)
     torch_mask = None if mask is None else torch.from_numpy(mask)
     expected = distribution.sample(outputs, torch.from_numpy(uniforms), torch_mask)

@@ -21,19 +21,19 @@ from attract.schema.frames import decode_from_browser, decode_from_inference, de
 from attract.schema.inference import (
     BeginInference,
     EndInference,
+    ForwardedFrame,
     Frame,
     FromInference,
     InferenceFailed,
     InferPolicy,
     Observed,
     PolicyInferred,
-    Said,
     ServedLease,
     ServeLeases,
 )
 from attract.schema.messages import Act, Block, Lease, RolloutClose, Seat, Seed
 from attract.schema.tensor import to_numpy
-from attract.settings import PolicySettings
+from attract.settings.run import PolicySettings
 from fake_worker import counting_description
 from step_server import FakeStepServer
 
@@ -93,7 +93,7 @@ class Process:
             data += part
         return data
 
-    def payload(self, said: Said) -> bytes:
+    def payload(self, said: ForwardedFrame) -> bytes:
         if said.frame.data is not None:
             return said.frame.data
         return self.outbound.take(RingPlace(said.frame.start, said.frame.length))
@@ -146,7 +146,7 @@ def test_a_lease_is_played_through_rings_and_socket_and_leaves_a_timeline(proces
     worker, blocks, closes, acts = FakeStepServer(1), [], [], 0
     while not closes:
         said = process.receive()
-        assert isinstance(said, Said)
+        assert isinstance(said, ForwardedFrame)
         data = process.payload(said)
         if said.to_worker:
             act = decode_to_browser(data)

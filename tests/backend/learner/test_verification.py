@@ -9,9 +9,9 @@ import torch
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
 from attract.learner import verification
-from attract.learner.policy_state import PolicyState
-from attract.learner.trainer import PolicyTrainer
-from attract.learner.update_batch import UpdateBatch
+from attract.learner.policies.policy_state import PolicyState
+from attract.learner.policies.policy_updater import PolicyUpdater
+from attract.learner.ppo.update_batch import UpdateBatch
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
     SlotEnds,
@@ -22,7 +22,7 @@ from attract.learner.verification import (
 )
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution, build_policy
-from attract.settings import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings, PpoSettings
 from learner_world import SignsFleet, describe_signs
 from played_batches import build, play
 
@@ -336,7 +336,7 @@ def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_reco
     settings, game = PpoSettings(), describe_signs()
     state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), settings, 3, torch.device("cpu"))
     distribution = build_distribution(game)
-    trainer = PolicyTrainer(state, distribution, settings, 2)
+    trainer = PolicyUpdater(state, distribution, settings, 2)
     trainer.remember(3, state.policy.state_dict())
     honest = claims(play(state.policy, distribution, slots=6, runs=2))
     # Three workers of four segments each; the second says that it was surer than it was.
@@ -344,10 +344,10 @@ def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_reco
     lies = replace(
         honest, worker_id=worker_id, log_prob=honest.log_prob + 0.5 * (worker_id == 1) * honest.valid
     )
-    kept, refused = trainer.verify(lies, [0, 5, 10], trust_all=True)
+    kept, refused = trainer.verify(lies, [0, 5, 10], extent="sample")
     assert sorted(one.row for one in refused) == [4, 5, 6, 7]
     assert kept.rows == (0, 1, 2, 3, 8, 9, 10, 11)
     # From then on too, though none of its segments is asked for; one that is right is trained on.
     half = replace(lies, log_prob=torch.where(torch.arange(12) == 6, honest.log_prob, lies.log_prob))
-    kept, refused = trainer.verify(half, [0, 10], trust_all=True)
+    kept, refused = trainer.verify(half, [0, 10], extent="sample")
     assert sorted(one.row for one in refused) == [4, 5, 7] and 6 in kept.rows

@@ -70,10 +70,10 @@ def test_C9_the_probes_of_the_comparison_reach_every_part(name):
     for tensor_name in policy.state_dict():
         other = build(name)
         other.state_dict()[tensor_name].add_(0.1)
-        prepared = other.prepare(observations_for(other))
+        prepared = other.preprocess(observations_for(other))
         state = torch.full((64, other.state_size), 0.5)
         before, after = (
-            policy.step(policy.prepare(observations_for(policy)), state),
+            policy.step(policy.preprocess(observations_for(policy)), state),
             other.step(prepared, state),
         )
         assert any(not torch.allclose(a, b, atol=1e-5) for a, b in zip(before, after, strict=True)), (

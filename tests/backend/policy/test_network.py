@@ -60,7 +60,7 @@ def test_P7_the_normaliser_is_part_of_the_network():
 def test_P7_bytes_are_scaled_when_they_enter_the_network_and_stay_bytes_until_then():
     policy = create_policy(BoxSpace(dtype="uint8", shape=[2, 3]))
     seen = torch.tensor([[[0, 51, 102], [153, 204, 255]]], dtype=torch.uint8)
-    prepared = policy.prepare({"obs": seen})
+    prepared = policy.preprocess({"obs": seen})
     assert prepared["obs"].dtype == torch.uint8 and prepared["obs"].shape == (1, 6)
     scaled = create_policy(BoxSpace(shape=[6]), normalize=False)
     expected = scaled(vectors([0.0, 0.2, 0.4, 0.6, 0.8, 1.0]))
@@ -73,10 +73,10 @@ def test_P7_statistics_are_no_parameters():
 
 def test_preparing_keeps_the_leading_dimensions():
     policy = create_policy(BoxSpace(shape=[2, 2]))
-    prepared = policy.prepare({"obs": torch.arange(24.0).view(2, 3, 2, 2)})
+    prepared = policy.preprocess({"obs": torch.arange(24.0).view(2, 3, 2, 2)})
     assert prepared["obs"].shape == (2, 3, 4)
     image = create_policy(BoxSpace(shape=[6, 5, 3], dtype="uint8"))
-    prepared = image.prepare({"obs": torch.zeros((2, 3, 6, 5, 3), dtype=torch.uint8)})
+    prepared = image.preprocess({"obs": torch.zeros((2, 3, 6, 5, 3), dtype=torch.uint8)})
     assert prepared["obs"].shape == (2, 3, 6, 5, 3)
 
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from attract.learner.appraisal import appraise
+from attract.learner.ppo.batch_evaluation import evaluate_batch
 from attract.policy.export import OnnxPatcher
 from attract.policy.parity import check_parity
 from attract.policy.precision import full_precision
@@ -67,7 +67,7 @@ def test_C7_C9_correctness_6_what_is_compared_is_computed_without_tf32(
         monkeypatch.setattr(
             policy, name, lambda *given, plain=plain: seen.append(switches()) or plain(*given)
         )
-    appraise(policy, distribution, batch)
+    evaluate_batch(policy, distribution, batch)
     assert set(seen) == {(False, False)}
     seen.clear()
     check_parity(policy, OnnxPatcher(policy).patched(policy.state_dict()))

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from attract.run.health import RunHealth
 from attract.schema.api import MetricsRow
 from attract.server.exposition import Exposition, ServerNumbers
-from attract.server.run_health import RunHealth
 from fake_learner import FakeLearner
 from gateway_world import GatewayWorld, gateway
 from waiting import until

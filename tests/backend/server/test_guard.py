@@ -9,7 +9,7 @@ from fastapi import FastAPI, WebSocket
 
 from attract.errors import ConfigurationError
 from attract.server.guard import Guard, GuardMiddleware, check_roles, role
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 BASE = "http://127.0.0.1:8000"
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from attract.server.names import ServerNames
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 
 def network(client: Any, **settings: Any) -> str:

@@ -17,8 +17,8 @@ from attract.schema.api import (
     SettingsView,
 )
 from attract.server.audit_trail import AUDIT_FILE
-from attract.settings import RunSettings
-from attract.settings_schema import setting_paths
+from attract.settings.run import RunSettings
+from attract.settings.schema import setting_paths
 from gateway_world import SMALL, GatewayWorld, gateway
 
 WAIT_SECONDS = 20.0

@@ -6,7 +6,7 @@ import pytest
 import websockets
 from fastapi import FastAPI, WebSocket
 
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 from running_server import running_server
 
 DEADLINE_SECONDS = 0.25

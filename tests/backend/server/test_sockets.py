@@ -14,7 +14,7 @@ from attract.schema.frames import decode_to_browser, encode
 from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
 from attract.server.guard import Guard, token_key
 from attract.server.sockets import Connection, SocketHub
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 from running_server import running_server
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from attract.errors import ConfigurationError
 from attract.server.tokens import check_token, chosen_tokens, read_token
-from attract.settings import ServerSettings
+from attract.settings.run import ServerSettings
 
 TOKEN = "a-token-of-ones-own-choice"
 

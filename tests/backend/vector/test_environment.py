@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attract.collection.central.batch import StepBatch
 from attract.errors import ConfigurationError, GameError
 from attract.vector import VectorEnvironment
+from attract.vector.batch import StepBatch
 
 OWN_GAME = """
 import {{ defineGame, box, discrete }} from "attract";

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from attract.errors import GameError
+from attract.games.library import GameLibrary
 from attract.schema.game_messages import GameFailed, MethodSource
-from attract.server.games import GameLibrary
 from attract.vector.node_fleet import NodeFleet
 
 GAME = """import { box, defineGame, discrete } from "attract";

@@ -14,7 +14,7 @@ import {
   tensorOf,
   uint16View,
 } from "@attract/schema";
-import { episodeColumns } from "@attract/worker/episode-columns";
+import { episodeColumns } from "@attract/worker/rollout/episode-columns";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 

@@ -17,7 +17,7 @@ import { type SimpleStrategy, strategies } from "../../../web/suite/strategies.t
 
 const EPISODES = 200;
 const SEED = 12;
-const FOLDER = new URL("../../../web/suite/", import.meta.url);
+const FOLDER = new URL("../../../web/suite", import.meta.url);
 const MEASURED = "../../../web/suite/measured.json";
 
 const names = Object.keys(strategies);

@@ -10,10 +10,10 @@ import {
 } from "@mantine/core";
 import { type FormEvent, useEffect, useState } from "react";
 import { ApiError, api } from "./api/client.ts";
+import { ErrorNotice } from "./components/notice.tsx";
+import { Wordmark } from "./components/wordmark.tsx";
 import { useLoaded } from "./hooks/use-loaded.ts";
 import { useRoute } from "./hooks/use-route.ts";
-import { ErrorNotice } from "./parts/notice.tsx";
-import { Wordmark } from "./parts/wordmark.tsx";
 import { formatRoute, type Route, runRoute } from "./routes.ts";
 import { AccessView } from "./views/access-view.tsx";
 import { RunView } from "./views/run-view.tsx";

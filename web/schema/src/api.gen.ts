@@ -193,7 +193,7 @@ export interface WorkerView {
   steps_per_second: number;
   collected_steps: number;
   episodes: number;
-  last_heard_seconds: number;
+  last_seen_seconds: number;
   /**
    * What its conduct is counted for; named to let it in again.
    */

@@ -721,7 +721,7 @@ export interface Lease {
   type: "lease";
   run_id: string;
   lease_id: number;
-  purpose: "train" | "evaluate" | "watch" | "record" | "replay";
+  purpose: "train" | "evaluate" | "warmup" | "replay";
   /**
    * One per agent of the game.
    *

@@ -58,7 +58,7 @@ describe("chartGroups", () => {
       "train/policy_lag_mean",
       "train/policy_lag_max",
       "train/grad_norm",
-      "rollout/phase_spread",
+      "rollout/episode_desynchronisation",
     ];
     const charts = chartGroups(names).flatMap((group) => group.charts);
     expect(new Set(charts.map(({ title }) => title)).size).toBe(charts.length);

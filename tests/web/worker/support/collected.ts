@@ -1,8 +1,8 @@
 /** What a loop hands out, kept and decoded. */
 
 import { type Block, decodeFromBrowser, float32View } from "@attract/schema";
-import type { BlockFrame } from "@attract/worker/block-writer";
-import type { FailureReport } from "@attract/worker/failures";
+import type { FailureReport } from "@attract/worker/game/failures";
+import type { BlockFrame } from "@attract/worker/rollout/block-writer";
 
 export function collect() {
   const frames: BlockFrame[] = [];

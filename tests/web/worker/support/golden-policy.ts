@@ -1,6 +1,6 @@
 /** The networks that torch, onnxruntime and the browser are compared on. */
 
-import type { PolicyGame } from "@attract/worker/policy-session";
+import type { PolicyGame } from "@attract/worker/policy/policy-session";
 import policies from "../../../contract/golden/policies.json";
 import golden from "../../../contract/golden/policy.json";
 

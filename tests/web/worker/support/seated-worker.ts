@@ -1,11 +1,11 @@
 /** One whole rollout worker in a real Chromium: real inference, a real game module, a socket that only remembers. */
 
 import { type Hello, type Lease, PROTOCOL_VERSION, type WelcomeWorker } from "@attract/schema";
-import { fetchModule } from "@attract/worker/game-module";
-import { PortSocket } from "@attract/worker/port-socket";
-import { RolloutWorker } from "@attract/worker/rollout-worker";
-import { SocketRelay } from "@attract/worker/socket-relay";
-import type { RolloutToSupervisor } from "@attract/worker/worker-messages";
+import { PortSocket } from "@attract/worker/connection/port-socket";
+import { SocketRelay } from "@attract/worker/connection/socket-relay";
+import { fetchModule } from "@attract/worker/game/game-module";
+import type { RolloutToSupervisor } from "@attract/worker/host/worker-messages";
+import { RolloutWorker } from "@attract/worker/rollout/rollout-worker";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import "./engine.ts";
 import { lease, SEED } from "./counting-game.ts";

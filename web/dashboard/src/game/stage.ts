@@ -1,10 +1,10 @@
 /** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here. */
 
 import type { GameReference, RunView } from "@attract/schema";
-import { fetchModule } from "@attract/worker/game-module";
-import { SandboxThread } from "@attract/worker/game-thread";
-import { fetchEngine, SandboxFrames } from "@attract/worker/sandbox-frames";
-import type { PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage-messages";
+import { fetchModule } from "@attract/worker/game/game-module";
+import { SandboxThread } from "@attract/worker/game/game-thread";
+import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
+import type { PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
 import { serverUrl } from "../api/client.ts";
 
 /** More would cost a phone's battery for nothing anyone sees. */

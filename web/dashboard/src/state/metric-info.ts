@@ -82,7 +82,7 @@ const CHARTS: readonly ChartGroup[] = [
 /** What other metrics are called and tell, by name. */
 const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> = {
   "rollout/episodes": ["Episodes per update", "Episodes that ended since the update before."],
-  "rollout/phase_spread": [
+  "rollout/episode_desynchronisation": [
     "How evenly games are spread",
     "How far apart the games are in their episodes, in steps (standard deviation). Near 0 they all end at once, and batches swing between beginnings and ends.",
   ],

@@ -4,8 +4,8 @@ import type { AccessView as Access, InvitationEntry, SessionEntry } from "@attra
 import { Button, Loader } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { api } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
-import { ErrorNotice } from "../parts/notice.tsx";
 import { formatAge, formatDevice, formatUntil, plural } from "../state/format.ts";
 
 const RELOAD_MS = 5000;

@@ -1,7 +1,7 @@
 /** Every metric of a run as a small chart: the important ones in sight, all others folded by what they are about. */
 
 import { useState } from "react";
-import { Help } from "../parts/help.tsx";
+import { Help } from "../components/help.tsx";
 import type { ChartAxis } from "../routes.ts";
 import { formatNumber } from "../state/format.ts";
 import { LESSON_METRIC, type LessonMark, lessonMarks } from "../state/lessons.ts";

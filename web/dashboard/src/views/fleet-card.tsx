@@ -2,7 +2,7 @@
 
 import type { FleetView, HostView, WorkerView } from "@attract/schema";
 import { api } from "../api/client.ts";
-import { Help } from "../parts/help.tsx";
+import { Help } from "../components/help.tsx";
 import { formatCount, formatDevice, plural } from "../state/format.ts";
 
 const STATES: Readonly<Record<WorkerView["state"], string>> = {

@@ -14,7 +14,7 @@ export interface Score {
 
 const NOTHING: Score = { score: 0, steps: 0, best: null };
 
-/** The score of a sitting, read from the stage a few times a second; `end` is to be called after each episode. */
+/** The score of a session, read from the stage a few times a second; `end` is to be called after each episode. */
 export function useScore(stage: RefObject<Stage | null>): {
   score: Score;
   end: (episodeReturn: number) => void;

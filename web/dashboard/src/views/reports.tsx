@@ -4,7 +4,7 @@ import type { GameReport, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../api/client.ts";
-import { ErrorNotice } from "../parts/notice.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
 import { ownStack, wordsOf } from "../state/report-text.ts";
 import { isOver, reportKey } from "../state/run-state.ts";
 

@@ -2,21 +2,21 @@
 
 import { Anchor, Loader, SegmentedControl } from "@mantine/core";
 import { ApiError } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { type LiveRun, useRun } from "../hooks/use-run.ts";
-import { ErrorNotice } from "../parts/notice.tsx";
 import { formatRoute, type Route } from "../routes.ts";
 import { lessonNames } from "../state/lessons.ts";
 import { isOver, newestModel, numWorkers } from "../state/run-state.ts";
-import { Cabinet } from "./cabinet.tsx";
 import { Charts } from "./charts.tsx";
 import { FindingsCard } from "./findings-card.tsx";
 import { FleetCard } from "./fleet-card.tsx";
 import { GameLog } from "./game-log.tsx";
+import { GamePanel } from "./game-panel.tsx";
 import { JoinCard } from "./join-card.tsx";
 import { Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
-import { Scores } from "./scores.tsx";
+import { RunStats } from "./run-stats.tsx";
 
 type RunRoute = Extract<Route, { view: "run" }>;
 
@@ -40,7 +40,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
       <Reports reports={live.reports} run={run} onChange={live.accept} />
       <FindingsCard findings={run.findings} />
       <div className="run-top">
-        <Cabinet
+        <GamePanel
           run={run}
           version={newestModel(live)}
           hasWorkers={(numWorkers(live.fleet) ?? 0) > 0}
@@ -48,7 +48,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
           onStage={(stage) => replaceRoute({ ...route, stage })}
         />
         <div className="run-side">
-          <Scores run={run} fleet={live.fleet} />
+          <RunStats run={run} fleet={live.fleet} />
           {isRunning && <JoinCard run={run} isLan={isLan} />}
         </div>
       </div>

@@ -2,9 +2,9 @@
 
 import { Button, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
+import { StatePill } from "../components/state-pill.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
-import { ErrorNotice } from "../parts/notice.tsx";
-import { StatePill } from "../parts/state-pill.tsx";
 import { formatRoute, runRoute } from "../routes.ts";
 import { formatAge, formatCount, formatDuration, formatNumber } from "../state/format.ts";
 

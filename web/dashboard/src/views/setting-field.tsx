@@ -1,7 +1,7 @@
 /** One setting of the start form: what the run will use, who decided it, and what is wrong with it. */
 
 import { NativeSelect, TextInput } from "@mantine/core";
-import { Help } from "../parts/help.tsx";
+import { Help } from "../components/help.tsx";
 import type { Field } from "../state/settings-form.ts";
 
 interface SettingFieldProps {

@@ -4,10 +4,10 @@ import type { GameEntry, SettingProblem, SettingsForm } from "@attract/schema";
 import { Anchor, Button, NativeSelect, Switch } from "@mantine/core";
 import { type FormEvent, useMemo, useState } from "react";
 import { ApiError, api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
 import { goTo } from "../hooks/use-route.ts";
 import { useSettings } from "../hooks/use-settings.ts";
-import { CopyText } from "../parts/copy-text.tsx";
-import { ErrorNotice } from "../parts/notice.tsx";
 import { formatRoute, runRoute } from "../routes.ts";
 import {
   type Changes,

@@ -3,9 +3,9 @@
 import type { GameEntry } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
+import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
-import { ErrorNotice } from "../parts/notice.tsx";
 import { shortError } from "../state/report-text.ts";
 import {
   type Changes,

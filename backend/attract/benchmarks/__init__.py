@@ -1,0 +1,1 @@
+"""How fast Attract is, beside its bare parts and other trainers, and what training reaches."""

@@ -1,0 +1,1 @@
+"""The figures of `attract bench`, each beside its bare parts measured in the same run."""

@@ -1,0 +1,113 @@
+"""`end_to_end/cartpole`: a real training, against the most that two cores could do."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from attract.benchmarks.harness.common_work import (
+    GAMES,
+    INSTANCES,
+    PHASES,
+    SHARES,
+    SKIPPED_UPDATES,
+    train_cartpole,
+    updates_of,
+)
+from attract.benchmarks.harness.figure import Figure
+from attract.benchmarks.harness.in_subprocess import run_apart
+from attract.benchmarks.harness.measure import BenchOptions, Measure
+from attract.benchmarks.harness.page import open_page
+from attract.benchmarks.harness.training import Training
+from attract.benchmarks.speed.bare_ppo import BarePpo
+from attract.benchmarks.speed.collection import Seconds, Task, prepare, rates_of
+from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
+from attract.settings.run import PolicySettings
+
+BARE_UPDATES = 5
+
+
+@dataclass(frozen=True)
+class Bare:
+    """What a step costs at the least, in seconds of one core, and what follows for two.
+
+    Attributes:
+        learner: the bare PPO loop's, all epochs of it.
+        collection: `session.run` and the game's tick alone.
+    """
+
+    learner: float
+    collection: float
+
+    @property
+    def steps_per_second(self) -> float:
+        """Of two cores that share the work in any way, one of which at most can learn at a time."""
+        return 1 / max(self.learner, (self.learner + self.collection) / 2)
+
+
+def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
+    trainings: list[Training] = []
+    bare: list[Bare] = []
+    for number in range(1, options.rounds + 1):
+        bare.append(_measure_bare(options))
+        trainings.append(train_cartpole(updates_of(options), seed=number, shared_trunk=True))
+    rates = [one.steady_rate(SKIPPED_UPDATES) for one in trainings]
+    figure = Figure.of(
+        rates,
+        "steps/s",
+        ratios=[rate / bound.steps_per_second for rate, bound in zip(rates, bare, strict=True)],
+        against="max(learner, (learner + collection) / 2), bare",
+        detail={
+            "bare_learner_us_per_step": statistics.median(1e6 * one.learner for one in bare),
+            "bare_collection_us_per_step": statistics.median(1e6 * one.collection for one in bare),
+            "bound_steps_per_second": statistics.median(one.steps_per_second for one in bare),
+            "instances": GAMES,
+            **time_of_an_update(trainings),
+        },
+    )
+    return {"end_to_end/cartpole": figure}
+
+
+def time_of_an_update(trainings: Sequence[Training]) -> dict[str, float]:
+    """Where the time of one update goes, in ms, medians over the runs.
+
+    `update_ms` is from one committed update to the next. Of it the learner's thread loads for `load_ms`,
+    computes for `compute_ms`, and has no batch for `handover_ms`, each by its own clock; the rest it hands
+    over what it has done. The checkpoint's `checkpoint_ms` are another thread's.
+    """
+    every: list[dict[str, float]] = []
+    for training in trainings:
+        steady = training.updates[SKIPPED_UPDATES:]
+        mean = 1e3 * (steady[-1].seconds - steady[0].seconds) / (len(steady) - 1)
+        parts = {short: 1e3 * training.mean(name, SKIPPED_UPDATES) for short, name in PHASES.items()}
+        shares = {short: training.mean(name, SKIPPED_UPDATES) for short, name in SHARES.items()}
+        every.append({"update_ms": mean, **parts, **shares})
+    return {name: statistics.median(one[name] for one in every) for name in every[0]}
+
+
+def _measure_bare(options: BenchOptions) -> Bare:
+    seconds = Seconds(options)
+    task = Task("cartpole", PolicySettings(shared_trunk=True), num_instances=INSTANCES)
+    with open_page() as page:
+        prepare(page, task)
+        for part in ("inference", "tick"):
+            rates_of(page, part, seconds.warm_up)
+        inference, tick = (rates_of(page, part, seconds.part)[0] for part in ("inference", "tick"))
+    learner = run_apart(_bare_learner, 1 if options.quick else BARE_UPDATES)
+    return Bare(learner, 1 / inference + 1 / tick)
+
+
+def _bare_learner(updates: int) -> float:
+    """Seconds per step of the bare loop, after one update that does not count."""
+    work = cartpole_work()
+    bare = BarePpo(ReadyUpdate(work, torch.device("cpu")))
+    bare.run()
+    return sum(bare.run() for _ in range(updates)) / (updates * work.num_steps)
+
+
+END_TO_END = Measure(
+    names=("end_to_end/cartpole",),
+    about="`attract train cartpole --headless` once it is under way, against the bound of two cores",
+    run=_end_to_end,
+)

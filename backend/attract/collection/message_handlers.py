@@ -1,0 +1,231 @@
+"""What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
+
+from typing import Final
+
+from attract.collection.auditing import closed
+from attract.collection.config import check_satisfiable
+from attract.collection.effects import GameBroken, GameKnown, GameLogged, LeaseClosed, LeaseFinished
+from attract.collection.fleet import Host, Worker
+from attract.collection.leases import Lease
+from attract.collection.reports import report_of
+from attract.collection.state import CollectionState, Described
+from attract.schema import messages
+from attract.schema.api import LogLine
+from attract.schema.episodes import check_names
+from attract.schema.frames import malformed
+from attract.schema.game import GameDescription
+from attract.schema.messages import FromBrowser
+
+STAND_IN_SECONDS: Final = 30.0
+"""So long a host of the admin's own is waited for before a stranger may say what the game is."""
+
+
+def handle_host_message(state: CollectionState, host: Host, message: FromBrowser, now: float) -> None:
+    """A host's message. Raises: ProtocolError: when it is not for a host to say."""
+    match message:
+        case messages.HostStatus():
+            host.hidden = message.hidden
+        case messages.GameDescribed():
+            # Who was not asked is not believed: the answer decides what everybody plays.
+            is_asked = state.describing is not None and state.describing == host.connection_id
+            if state.described is None and is_asked and message.sha256 == state.config.game.sha256:
+                _game_described(state, message.description)
+        case messages.GameFailed():
+            report = report_of(message, host.host_id, message.worker_index)
+            is_fatal = state.described is None and host.tier == "local"
+            state.emit(GameBroken(report, is_fatal, message.method))
+            if state.described is None and not is_fatal:
+                state.failed_to_describe.add(host.identity)
+                if state.describing == host.connection_id:
+                    state.describing = None
+                    choose_describer(state, now)
+            worker = state.fleet.newest_of(host, message.worker_index)
+            if worker is not None:
+                state.break_worker(worker, report, now)
+        case messages.Goodbye():
+            pass
+        case _:
+            raise malformed(f"{message.type}: not for a host to say", fix="connect as a worker")
+
+
+def handle_worker_message(state: CollectionState, worker: Worker, message: FromBrowser, now: float) -> None:
+    """A worker's message, any but a block. Raises: ProtocolError: when it may not be said, or is wrong."""
+    match message:
+        case messages.Progress():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None:
+                lease.progressed(message.steps, now, is_first=not worker.has_played)
+        case messages.PolicyAck():
+            if message.policy_version == worker.sending_version:
+                if worker.unsent:
+                    state.send_next_policy(worker, now)
+                else:
+                    worker.acknowledged = True
+            if message.error is not None:
+                state.note("policy", f"worker {worker.worker_id} cannot run the policy: {message.error}")
+                state.break_worker(worker, None, now)
+        case messages.RolloutClose():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None and lease.purpose != "evaluate":
+                state.emit(LeaseClosed(message))
+                _rollout_closed(state, worker, lease, now)
+        case messages.EvaluationResult():
+            lease = state.lease_of(worker, message.lease_id)
+            if lease is not None and lease.purpose == "evaluate":
+                _evaluated(state, lease, message, now)
+        case messages.GameFailed():
+            worker.failures += 1
+            worker.last_report = report_of(message, worker.host.host_id, worker.worker_index)
+            state.emit(GameBroken(worker.last_report, False, message.method))
+        case messages.GameLog():
+            line = LogLine(level=message.level, text=message.text, dropped=message.dropped)
+            state.emit(GameLogged(worker.worker_id, line))
+        case messages.Goodbye():
+            state.lapse_all(worker, "the page is going away", now)
+            state.fleet.set_silent(worker, True)
+        case _:
+            raise malformed(f"{message.type}: not for a worker to say", fix="connect as a host")
+
+
+def choose_describer(state: CollectionState, now: float) -> None:
+    """Ask a host what the game is, if nobody was asked: one of the admin's own.
+
+    Strangers stand in one after the other, but only when none of those has come for a while: what the first
+    says decides what everybody plays.
+    """
+    if state.described is not None or state.stopped:
+        return
+    hosts = [one for one in state.fleet.hosts.values() if one.connection_id is not None]
+    own = [one for one in hosts if one.tier == "local"]
+    if own or not hosts:
+        state.strangers_since = None
+    elif state.strangers_since is None:
+        state.strangers_since = now
+    asked = next((one for one in hosts if one.connection_id == state.describing), None)
+    if asked is not None and (asked.tier == "local" or not own):
+        return
+    able = own
+    if not own and state.strangers_since is not None and now >= state.strangers_since + STAND_IN_SECONDS:
+        able = [one for one in hosts if one.identity not in state.failed_to_describe]
+        if able:
+            state.note("strangers", "no host of your own is there: an invited one says what the game is")
+    if able:
+        state.describing = able[0].connection_id
+        assign(state, able[0])
+
+
+def describe_deadline(state: CollectionState) -> float | None:
+    """When a stranger is asked what the game is; None when nobody waits for that."""
+    if state.described is not None or state.describing is not None or state.strangers_since is None:
+        return None
+    hosts = [one for one in state.fleet.hosts.values() if one.connection_id is not None]
+    if all(one.identity in state.failed_to_describe for one in hosts):
+        return None
+    return state.strangers_since + STAND_IN_SECONDS
+
+
+def _game_described(state: CollectionState, description: GameDescription) -> None:
+    state.config = state.config.fitted(description)
+    state.fleet.num_instances = state.config.num_instances
+    check_satisfiable(state.config, description)
+    state.described = Described(state.config, description, state.book)
+    state.describing = None
+    state.emit(GameKnown(description))
+    for host in state.fleet.hosts.values():
+        assign(state, host)
+
+
+def _rollout_closed(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    if lease.purpose == "replay":
+        state.end_lease(lease, now)
+        return
+    closed(state, worker, lease)
+    if not lease.remaining:
+        state.book.played(lease, now)
+        state.conduct.finished(worker.identity)
+    if lease.purpose == "train" and lease.front_since is not None:
+        steps = lease.num_segments * lease.num_slots * state.config.horizon
+        worker.measured(steps, now - lease.front_since)
+        worker.failures = 0
+        state.emit(LeaseFinished(worker.worker_id, now - lease.issued_at))
+    state.end_lease(lease, now)
+
+
+def _evaluated(state: CollectionState, lease: Lease, message: messages.EvaluationResult, now: float) -> None:
+    evaluation = state.evaluation_of(lease)
+    if evaluation is None:
+        return
+    agents = state.require_described().description.num_agents
+    if any(len(one.returns) != agents for one in message.episodes):
+        raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
+    for one in message.episodes:
+        check_names(one, state.require_described().description)
+    evaluation.complete(lease.lease_id, message.episodes)
+    state.end_lease(lease, now)
+    done = evaluation.done()
+    if done is not None:
+        state.evaluations.remove(evaluation)
+        state.emit(done)
+
+
+def assign(state: CollectionState, host: Host) -> None:
+    """Tell a host what to run: nothing before the game is known, unless it is to describe it."""
+    if host.connection_id is None:
+        return
+    known = state.described is not None
+    describe = not known and state.describing == host.connection_id
+    state.send(
+        host.connection_id,
+        messages.Assignment(
+            run_id=state.config.run_id,
+            game=state.config.game,
+            num_workers=host.max_workers if known or describe else 0,
+            describe=describe,
+        ),
+    )
+
+
+def send_again(state: CollectionState, described: Described, worker: Worker, now: float) -> None:
+    """Say once more what may have died with a worker's last socket: lapses, its policy, its leases."""
+    for lease_id in worker.voided:
+        state.send_void(worker, lease_id, "it lapsed")
+    version, unknown = worker.sent_version, not worker.acknowledged
+    if unknown:
+        worker.forget_sent()
+    if unknown and version is not None and any(one.version == version for one in worker.leases):
+        state.send_policy(worker, version, now)
+    for lease in worker.leases:
+        state.send_lease(described, worker, lease)
+
+
+def touch_last_seen(state: CollectionState, worker: Worker, now: float) -> None:
+    """Anything at all was heard of a worker."""
+    state.touch(worker)
+    worker.last_seen = now
+    state.fleet.set_silent(worker, False)
+
+
+def stall(state: CollectionState, worker: Worker, lease: Lease, now: float) -> None:
+    """Its lease stood still for too long (rule C3); who does that again and again sits out for a while."""
+    state.book.stalled(lease, now)
+    since = now if lease.front_since is None else lease.front_since
+    silence(state, worker, now)
+    seconds = state.conduct.stalled(worker.identity, since, now)
+    if seconds is not None:
+        state.fleet.look_at_conduct(state.conduct, now)
+        state.note(
+            "conduct",
+            f"worker {worker.worker_id} gets no lease for {seconds:.0f} s: it let several lapse in a row, "
+            "while others played",
+        )
+
+
+def silence(state: CollectionState, worker: Worker, now: float) -> None:
+    """Nothing was heard for too long: its leases lapse, it gets none before it is heard again (C3).
+
+    It may be alive with nothing to say: it is sent its policy once more, which every worker acknowledges.
+    """
+    state.fleet.set_silent(worker, state.learner.has_version)
+    worker.forget_sent()
+    state.touch(worker)
+    state.lapse_all(worker, "no progress was heard", now)

@@ -1,0 +1,176 @@
+"""Reports what this machine has and lacks for Attract, each gap with the command that mends it."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
+from attract.errors import AttractError
+from attract.processes.cores import usable_cores
+
+PACKAGE = Path(__file__).parents[1]
+MINIMUM_PYTHON = (3, 11)
+MINIMUM_NODE = 20
+PACKAGES = ("torch", "onnx", "onnxruntime", "fastapi", "uvicorn", "pydantic", "playwright")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `ok`, or what to do about it; `required` ones decide the exit code."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+    required: bool = True
+
+
+def examine() -> list[Finding]:
+    """Look at everything once; starts no browser page and no training, reaches no network."""
+    return [
+        _system(),
+        _python(),
+        *(_package(name) for name in PACKAGES),
+        _accelerator(),
+        _chromium(),
+        _web_build(),
+        _node(),
+        _cores(),
+        _shared_memory(),
+        _runs_folder(),
+    ]
+
+
+def table_of(findings: Iterable[Finding]) -> Table:
+    """What a terminal shows: a row for each finding, and one for what mends it."""
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for finding in findings:
+        missing = "[red]missing[/]" if finding.required else "[yellow]look[/]"
+        table.add_row("[green]ok[/]" if finding.ok else missing, finding.name, finding.detail)
+        if not finding.ok and finding.fix:
+            table.add_row("", "", f"[bold]{finding.fix}[/]")
+    return table
+
+
+def _system() -> Finding:
+    name = f"{platform.system()} {platform.release()} {platform.machine()}"
+    if sys.platform == "win32":
+        return Finding(
+            "system", False, name, "Windows works through WSL: `wsl --install`, then run Attract inside it"
+        )
+    return Finding("system", True, name)
+
+
+def _python() -> Finding:
+    wanted = ".".join(map(str, MINIMUM_PYTHON))
+    return Finding(
+        "python",
+        sys.version_info >= MINIMUM_PYTHON,
+        f"{platform.python_version()} at {sys.executable}",
+        f"install Python {wanted} or newer",
+    )
+
+
+def _package(name: str) -> Finding:
+    if importlib.util.find_spec(name) is None:
+        return Finding(name, False, "not installed", f"{sys.executable} -m pip install {name}")
+    return Finding(name, True, importlib.metadata.version(name))
+
+
+def _accelerator() -> Finding:
+    if importlib.util.find_spec("torch") is None:
+        return Finding("gpu", True, "torch is missing", required=False)
+    import torch
+
+    if torch.cuda.is_available():
+        return Finding("gpu", True, torch.cuda.get_device_name(0), required=False)
+    built = torch.version.cuda
+    detail = (
+        "none: the learner uses the CPU" if built is None else f"none seen (torch is built for CUDA {built})"
+    )
+    return Finding("gpu", True, detail, required=False)
+
+
+def _chromium() -> Finding:
+    try:
+        found = find_chromium()
+    except AttractError as error:
+        return Finding("chromium", False, str(error))
+    if found is None:
+        return Finding("chromium", False, "not found", "one of:\n" + "\n".join(INSTALL_COMMANDS))
+    version = found.version()
+    if version is None:
+        return Finding(
+            "chromium",
+            False,
+            f"{found.path} does not start",
+            "run it with --version to see why",
+        )
+    return Finding("chromium", True, f"{version} at {found.path}, found by {found.found_by}")
+
+
+def _web_build() -> Finding:
+    stamp = PACKAGE / "web" / "build.json"
+    if stamp.is_file():
+        return Finding("web build", True, str(stamp.parent))
+    return Finding("web build", False, "the pages are not built", "make build")
+
+
+def _node() -> Finding:
+    node = shutil.which("node")
+    if node is None:
+        return Finding("node", True, "not on the PATH (needed only to build Attract itself)", required=False)
+    version = subprocess.run(
+        [node, "--version"], capture_output=True, text=True, timeout=20, check=False
+    ).stdout
+    major = int(version.strip().lstrip("v").split(".")[0] or 0)
+    return Finding(
+        "node",
+        major >= MINIMUM_NODE,
+        version.strip(),
+        f"install Node {MINIMUM_NODE} or newer to build Attract itself: https://nodejs.org",
+        required=False,
+    )
+
+
+def _cores() -> Finding:
+    cores = usable_cores()
+    return Finding("cores", True, f"{cores}", required=False)
+
+
+def _shared_memory() -> Finding:
+    folder = Path("/dev/shm")
+    if not folder.is_dir():
+        return Finding(
+            "shared memory", True, "no /dev/shm: the store lies in the run directory", required=False
+        )
+    free_mib = shutil.disk_usage(folder).free >> 20
+    return Finding(
+        "shared memory",
+        free_mib >= 64,
+        f"{free_mib} MiB free in {folder}",
+        "in Docker: `shm_size: 1gb`; else the store lies in the run directory",
+        required=False,
+    )
+
+
+def _runs_folder() -> Finding:
+    folder = Path(os.environ.get("ATTRACT_RUNS_DIR", "runs")).absolute()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    free_gib = shutil.disk_usage(existing).free / 2**30
+    writable = os.access(existing, os.W_OK)
+    return Finding(
+        "runs folder",
+        writable and free_gib > 0.2,
+        f"{folder}, {free_gib:.1f} GiB free" + ("" if writable else ", not writable"),
+        "set ATTRACT_RUNS_DIR to a folder with room that you may write to",
+    )

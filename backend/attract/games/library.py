@@ -1,0 +1,331 @@
+"""The games this server may serve: bundled ones, and modules under the project directory, by content hash."""
+
+import asyncio
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attract.errors import ConfigurationError, GameError, nearest_name
+from attract.games.places import PACKAGES, method_stack, own_stack
+from attract.games.source_maps import SourceMap
+from attract.schema.api import GameEntry
+from attract.schema.game import GameReference
+from attract.schema.game_messages import MethodSource
+from attract.settings.file import read_settings_file
+
+SDK = "attract"
+"""What a game imports the SDK as."""
+PACKAGE_DIR = Path(__file__).resolve().parent.parent
+REPOSITORY_DIR = PACKAGE_DIR.parent.parent
+OWN_SOURCES = REPOSITORY_DIR / "web"
+"""The bundled games' own sources, when the repository is the project directory: they are listed by name."""
+SUFFIXES = (".ts", ".js", ".mts", ".mjs")
+SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
+MAX_DEPTH = 3
+MAX_FILES = 2_000
+MAX_MODULES = 50
+BUNDLE_SECONDS = 30.0
+EXTERNAL_ADVICE = re.compile(
+    r'^ +(?:You can mark the path "([^"]+)" as external|'
+    r'The package "[^"]+" wasn.t found on the file system but)'
+    r"(?:.*\n?)(?:.+\n?)*",
+    re.MULTILINE,
+)
+"""A paragraph of esbuild's: it ends with an empty line."""
+SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
+
+
+@dataclass(frozen=True)
+class GameModule:
+    """One built game: what a browser gets at `games/<sha256>.js`."""
+
+    reference: GameReference
+    code: bytes
+    source_map: bytes | None
+
+
+class GameLibrary:
+    """Finds, bundles and keeps game modules; one per app, used on its event loop."""
+
+    def __init__(self, project_dir: Path, web_dir: Path | None = None) -> None:
+        self._project_dir = project_dir.resolve()
+        self._web_dir = web_dir or PACKAGE_DIR / "web"
+        self._modules: dict[str, GameModule] = {}
+        self._maps: dict[str, SourceMap | None] = {}
+
+    def bundled_names(self) -> list[str]:
+        """Names of the games that come with the package, sorted."""
+        return sorted(path.stem for path in (self._web_dir / "games").glob("*.js"))
+
+    async def resolve(self, game: str) -> GameModule:
+        """The module for a bundled name, or for a path (relative to the project directory, or absolute).
+
+        Raises:
+            ConfigurationError: no such game, a path outside the project directory, or no bundler.
+            GameError: kind `load`, when the module cannot be bundled; the text says where and why.
+        """
+        bundled = self._web_dir / "games" / f"{game}.js"
+        if game in self.bundled_names():
+            source_map = bundled.with_suffix(".js.map")
+            return self._keep(
+                game, bundled.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
+            )
+        return await self._bundle(game, self._module_path(game))
+
+    def recommended(self, game: str) -> dict[str, Any]:
+        """Run settings that a game comes with, from `<stem>.train.yaml` beside its module; empty without one.
+
+        Raises: ConfigurationError: when that file is no mapping.
+        """
+        if game in self.bundled_names():
+            path = self._web_dir / "games" / f"{game}.train.yaml"
+        else:
+            path = self._module_path(game).with_suffix(".train.yaml")
+        if not path.is_file():
+            return {}
+        return read_settings_file(path)
+
+    def keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
+        """Serve a module that a run directory kept, under its content hash."""
+        return self._keep(name, code, source_map)
+
+    def by_hash(self, sha256: str) -> GameModule | None:
+        """A module resolved or kept before, or None."""
+        return self._modules.get(sha256)
+
+    def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:
+        """What a failure or finding about this module says of its author's own files; None: nothing.
+
+        Args:
+            sha256: of the module that `method` is of.
+            stack: as a browser sent it; frames that are not the game's are dropped.
+            method: what stands in for a stack without a frame of the game's.
+        """
+        own = None if stack is None else own_stack(stack, self._map_of)
+        module = self._modules.get(sha256)
+        if own is not None or method is None or module is None:
+            return own
+        return method_stack(method, module.code.decode(errors="replace"), self._map_of(sha256))
+
+    def title_of(self, game: str) -> str:
+        """What a bundled game, or a module's file, is called on screen."""
+        stem = re.sub(r"[-_.\s]+", " ", Path(game).name.split(".")[0]).strip()
+        words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
+        return self._titles().get(game, words or game)
+
+    async def entries(self) -> list[GameEntry]:
+        """Every game that can be trained here, one's own first, each with its built module."""
+        entries: list[GameEntry] = []
+        for name in await asyncio.to_thread(lambda: list(self._project_modules())):
+            title = self.title_of(name)
+            try:
+                module = await self.resolve(name)
+                entry = GameEntry(name=name, title=title, bundled=False, reference=module.reference)
+            except (ConfigurationError, GameError) as error:
+                entry = GameEntry(name=name, title=title, bundled=False, error=_told(error))
+            entries.append(entry)
+        entries.sort(key=lambda entry: entry.error is not None)
+        for name in self.bundled_names():
+            module = await self.resolve(name)
+            entries.append(
+                GameEntry(name=name, title=self.title_of(name), bundled=True, reference=module.reference)
+            )
+        return entries
+
+    def _titles(self) -> dict[str, str]:
+        path = self._web_dir / "games" / "games.json"
+        if not path.is_file():
+            return {}
+        return {entry["name"]: entry["title"] for entry in json.loads(path.read_bytes())}
+
+    def _module_path(self, game: str) -> Path:
+        names = self.bundled_names()
+        if not game.endswith(SUFFIXES):
+            near = nearest_name(game, names)
+            hint = f"did you mean {near!r}? " if near else ""
+            raise ConfigurationError(
+                f"there is no game {game!r}",
+                setting="game",
+                fix=f"{hint}bundled: {', '.join(names) or 'none (run npm run build)'}; "
+                f"or give a path to a module ending in {', '.join(SUFFIXES)}",
+            )
+        path = (self._project_dir / game).resolve()
+        if not path.is_relative_to(self._project_dir):
+            raise ConfigurationError(
+                f"{game} is outside the served project directory {self._project_dir}",
+                setting="game",
+                fix="move it there, or serve another directory with --project-dir",
+            )
+        if not path.is_file():
+            raise ConfigurationError(f"there is no file {path}", setting="game")
+        return path
+
+    def _project_modules(self) -> Iterator[str]:
+        """Modules under the project directory that define a game, by what they say, not by their names."""
+        found = 0
+        for seen, path in enumerate(_walk(self._project_dir, MAX_DEPTH)):
+            if seen >= MAX_FILES or found >= MAX_MODULES:
+                return
+            text = path.read_bytes()[:200_000]
+            if b"export default" in text and b"defineGame(" in text and b"function defineGame(" not in text:
+                found += 1
+                yield path.relative_to(self._project_dir).as_posix()
+
+    async def _bundle(self, game: str, path: Path) -> GameModule:
+        with tempfile.TemporaryDirectory(prefix="attract-bundle-") as folder:
+            out, meta = Path(folder) / "game.js", Path(folder) / "meta.json"
+            process = await asyncio.create_subprocess_exec(
+                str(find_esbuild(self._web_dir)),
+                # As `output=input`: a path may hold an equals sign of its own.
+                f"game={path}",
+                "--bundle",
+                "--format=esm",
+                "--target=es2022",
+                f"--alias:{SDK}={find_sdk(self._web_dir)}",
+                "--sourcemap=linked",
+                f"--outdir={folder}",
+                f"--metafile={meta}",
+                "--log-level=warning",
+                "--color=false",
+                cwd=self._project_dir,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                _, errors = await asyncio.wait_for(process.communicate(), BUNDLE_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+                raise GameError("load", f"bundling {game} took over {BUNDLE_SECONDS:g} s") from None
+            if process.returncode != 0 or not out.is_file():
+                text = _bundler_text(errors.decode(errors="replace"))
+                raise GameError("load", f"{game} could not be bundled\n{text}", name="BundleError", stack="")
+            self._check_inputs(game, json.loads(meta.read_bytes())["inputs"])
+            return self._keep(game, out.read_bytes(), _readable_map(out.with_suffix(".js.map"), game))
+
+    def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
+        """Nothing from outside the project gets into a bundle but packages and the SDK."""
+        sdk = find_sdk(self._web_dir).resolve().parent
+        for name in inputs:
+            path = (self._project_dir / name).resolve()
+            if path.is_relative_to(self._project_dir) or path.is_relative_to(sdk):
+                continue
+            if "node_modules" not in path.parts:
+                raise ConfigurationError(
+                    f"{game} imports {path}, outside the served project directory {self._project_dir}",
+                    setting="game",
+                    fix="move it there, or serve another directory with --project-dir",
+                )
+
+    def _keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
+        # The comment names a file that is not served; a header names the map, which keeps the hash honest.
+        code = SOURCE_MAP_COMMENT.sub(b"\n", code)
+        sha256 = hashlib.sha256(code).hexdigest()
+        known = self._modules.get(sha256)
+        if known is not None and known.reference.name == name:
+            return known
+        reference = GameReference(name=name, sha256=sha256, url=f"games/{sha256}.js")
+        module = GameModule(reference, code, source_map)
+        self._modules[sha256] = module
+        self._maps.pop(sha256, None)
+        return module
+
+    def _map_of(self, sha256: str) -> SourceMap | None:
+        if sha256 not in self._maps:
+            module = self._modules.get(sha256)
+            try:
+                text = None if module is None or module.source_map is None else module.source_map.decode()
+                self._maps[sha256] = None if text is None else SourceMap(text)
+            except ValueError:
+                self._maps[sha256] = None
+        return self._maps[sha256]
+
+
+def _told(error: ConfigurationError | GameError) -> str:
+    """Why a module is no game here, without what only a log needs."""
+    return (error.text if isinstance(error, GameError) else str(error))[:20_000]
+
+
+def find_esbuild(web_dir: Path) -> Path:
+    """The native binary of esbuild: the packaged one, else the repository's.
+
+    Raises: ConfigurationError: when there is none.
+    """
+    machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+    host = f"{platform.system().lower()}-{machine.get(platform.machine().lower(), platform.machine())}"
+    for path in (
+        web_dir / "bin" / "esbuild",
+        REPOSITORY_DIR / "node_modules" / "@esbuild" / host / "bin" / "esbuild",
+    ):
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+    on_path = shutil.which("esbuild")
+    if on_path is not None:
+        return Path(on_path)
+    raise ConfigurationError("esbuild is missing: no game of your own can be bundled", fix="npm run build")
+
+
+def find_sdk(web_dir: Path) -> Path:
+    """The module that `import ... from "attract"` becomes: the packaged SDK, else the repository's source.
+
+    Raises: ConfigurationError: when there is none.
+    """
+    for path in (web_dir / "sdk" / "attract.js", REPOSITORY_DIR / "web" / "sdk" / "src" / "index.ts"):
+        if path.is_file():
+            return path
+    raise ConfigurationError("the SDK is missing: no game of your own can be bundled", fix="npm run build")
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return
+    for path in entries:
+        if path.name.startswith(".") or path.is_symlink() or path == OWN_SOURCES:
+            continue
+        if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.endswith(".d.ts"):
+            yield path
+        elif path.is_dir() and depth > 0 and path.name not in SKIPPED_FOLDERS:
+            yield from _walk(path, depth - 1)
+
+
+def _readable_map(path: Path, game: str) -> bytes | None:
+    """The map with its sources named from the project directory, not from the bundle's temporary folder."""
+    if not path.is_file():
+        return None
+    data = json.loads(path.read_bytes())
+    top = Path(game).parent
+    data["sources"] = [_short_source(str(source), top) for source in data["sources"]]
+    return json.dumps(data).encode()
+
+
+def _short_source(source: str, top: Path) -> str:
+    parts = [part for part in Path(source).parts if part != ".."]
+    name = top.name
+    if PACKAGES in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
+    if name and name in parts:
+        return "/".join(parts[len(parts) - parts[::-1].index(name) - 1 :])
+    return "/".join(parts[-2:]) if "sdk" in parts else parts[-1]
+
+
+def _bundler_text(text: str) -> str:
+    """What esbuild says, without its advice about packages that a game cannot follow."""
+
+    def advice(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "  A game runs in a browser's worker: what is built into Node is not there.\n"
+        name = "/".join(match[1].split("/")[: 2 if match[1].startswith("@") else 1])
+        return f"  Install it beside the game: npm install {name}\n"
+
+    return EXTERNAL_ADVICE.sub(advice, text).strip()

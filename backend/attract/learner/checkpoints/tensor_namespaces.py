@@ -1,0 +1,21 @@
+"""Several policies' tensors in one mapping: their names behind the policy's id; a sole one's stay plain."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def with_prefixes(parts: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
+    """What each policy has, by its id, as one mapping: `<policy id>/<name>`, of a sole one `<name>`."""
+    if len(parts) == 1:
+        return dict(next(iter(parts.values())))
+    return {f"{policy_id}/{name}": one for policy_id, part in parts.items() for name, one in part.items()}
+
+
+def strip_prefix(whole: Mapping[str, T], policy_id: str, policy_ids: Sequence[str]) -> dict[str, T]:
+    """What `with_prefixes` took from one of these policies."""
+    if len(policy_ids) == 1:
+        return dict(whole)
+    prefix = f"{policy_id}/"
+    return {name.removeprefix(prefix): one for name, one in whole.items() if name.startswith(prefix)}

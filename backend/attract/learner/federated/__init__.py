@@ -1,0 +1,1 @@
+"""Averaging with other learners."""

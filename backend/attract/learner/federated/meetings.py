@@ -1,0 +1,275 @@
+"""Federated averaging between processes and machines: who comes to a meeting leaves with the same bits.
+
+Trainer 0 keeps a board (`Board`). At a meeting every trainer posts its share there; the first of those who
+are there and live averages them and posts the result, which all of them read. Whichever result is named
+first counts, so nobody can leave with another. Why no collective does this:
+docs/decisions/2026-11-22-federated-survivors.md.
+"""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from attract.errors import FederationError
+from attract.learner.federated.averaging import Lineage, Round, Share, average_shares, from_vector, to_vector
+from attract.learner.federated.board import Board, BoardLostError
+from attract.learner.federated.rendezvous import NOTHING, Rendezvous, Say
+from attract.learner.federated.roll import Entry, Posting, Roll, in_words, of_one_lineage
+from attract.settings.curriculum import FederatedSettings
+
+POLL_SECONDS: Final = 0.05
+"""How often one that waits looks at the board."""
+_BEGINNING: Final = 0
+"""Number of the meeting at which all begin."""
+
+
+class Meetings:
+    """One trainer's end; see `FederatedAveraging`. There is one in a process, while it lives.
+
+    The board checks nobody's identity and encrypts nothing: it belongs on a network that is one's own.
+
+    Args:
+        settings: who this trainer is, and how long it waits.
+        kind: what all trainers must have in common, such as a hash of the game's description.
+        has_begun: whether the run goes on from a checkpoint; then `join` is not to be called.
+        say: told, on any thread, what a person should know.
+
+    Raises: FederationError: when trainer 0 cannot keep the board.
+    """
+
+    def __init__(self, settings: FederatedSettings, kind: str, *, has_begun: bool, say: Say) -> None:
+        self._settings = settings
+        self._kind = kind
+        self._say = say
+        self._gone: dict[int, str] = {}
+        self._rendezvous = Rendezvous(settings, has_begun=has_begun, say=say)
+        self._rendezvous.open()
+
+    def join(self, share: Share) -> Round:
+        """As `FederatedAveraging.join`."""
+        board = self._rendezvous.board(self._settings.timeout_seconds)
+        where = f"{self._settings.rendezvous} within {self._settings.timeout_seconds:g} s"
+        if board is None:
+            why = self._rendezvous.why_away
+            raise FederationError(
+                f"trainer {self._settings.rank} of {self._settings.world_size} did not meet the others at "
+                f"{where} ({why})"
+            )
+        try:
+            with self._rendezvous.in_use():
+                return self._begin(board, share)
+        except BoardLostError as error:
+            # Another learner in the place of this one may find it again.
+            raise FederationError(
+                f"trainer 0 was gone before all had begun together ({error})", is_final=False
+            ) from error
+
+    def average(self, share: Share, lineage: Lineage) -> Round:
+        """As `FederatedAveraging.average`."""
+        while (board := self._rendezvous.board(self._settings.lost_seconds)) is not None:
+            try:
+                with self._rendezvous.in_use():
+                    return self._meet(board, int(board.read(["closed"])[0]) + 1, share, lineage)
+            except BoardLostError as error:
+                self._rendezvous.lost(board, str(error))
+        self._rendezvous.away()
+        result = average_shares([share])
+        mark = _mark(to_vector(result))
+        return Round(result, Lineage(lineage.rounds + 1, mark), (self._settings.rank,))
+
+    def leave(self) -> None:
+        """As `FederatedAveraging.leave`. Trainer 0, who keeps the board, stays until all have heard it."""
+        self._rendezvous.leave()
+
+    def close(self) -> None:
+        """As `FederatedAveraging.close`."""
+        self._rendezvous.close()
+
+    # --- the beginning ---
+
+    def _begin(self, board: Board, share: Share) -> Round:
+        if board.read(["begun"]) == ["yes"]:
+            return self._begin_later(board, share)
+        result = self._meet(board, _BEGINNING, share, Lineage())
+        board.write("begun", "yes")
+        self._rendezvous.has_begun = True
+        return result
+
+    def _begin_later(self, board: Board, share: Share) -> Round:
+        """The others have begun: with their newest weights, where the board has them."""
+        self._check_kind(board, share)
+        self._rendezvous.has_begun = True
+        number = int(board.read(["closed"])[0])
+        if board.has(f"out/{number}"):
+            result = json.loads(board.read([f"out/{number}"])[0])
+            data = board.fetch(result["name"], result["chunks"])
+            if data is not None:
+                # Weights stand first. Of no lineage: the next meeting gives this trainer all the rest.
+                weights = from_vector(_from_bytes(data), Share(share.weights, {}, {})).weights
+                return Round(Share(weights, share.optimizer, share.gathered), Lineage(), ())
+        return Round(share, Lineage(), ())
+
+    # --- a meeting ---
+
+    def _meet(self, board: Board, number: int, share: Share, lineage: Lineage) -> Round:
+        """Come to this meeting, and leave it with its result. Raises: BoardLostError, FederationError."""
+        rank = self._settings.rank
+        self._check_kind(board, share)
+        board.write(f"gone/{rank}", NOTHING)
+        name = f"shares/{number}/{rank}/{secrets.token_hex(8)}"
+        chunks = board.post(name, _to_bytes(to_vector(share)))
+        board.write(f"at/{rank}", json.dumps(asdict(Posting(rank, number, name, chunks, lineage))))
+        limit = self._settings.timeout_seconds
+        roll = Roll(rank, number, min(self._settings.lost_seconds, limit), limit, time.monotonic())
+        while True:
+            if board.has(f"out/{number}"):
+                result = self._take(board, number, share, lineage)
+                if result is not None:
+                    return result
+                # This trainer was given up, and the meeting is long over.
+                return self._meet(board, int(board.read(["closed"])[0]) + 1, share, lineage)
+            if number == _BEGINNING and board.read(["begun"]) == ["yes"]:
+                # Somebody came who goes on from a checkpoint.
+                return self._begin_later(board, share)
+            entries = self._entries(board)
+            call = roll.call(entries, time.monotonic())
+            for other, why in call.given_up.items():
+                board.change(f"gone/{other}", NOTHING, why)
+            self._tell_of(entries, call.given_up, number)
+            if not call.missing and not call.given_up and call.closer == rank:
+                self._close(board, number, call.present, share)
+            else:
+                time.sleep(POLL_SECONDS)
+
+    def _entries(self, board: Board) -> dict[int, Entry]:
+        """What the board says of everybody, by rank."""
+        ranks = range(self._settings.world_size)
+        kinds = ("beat", "at", "gone")
+        texts = iter(board.read([f"{kind}/{rank}" for rank in ranks for kind in kinds]))
+        return {
+            rank: Entry(int(beats), _posting(at), None if gone == NOTHING else gone)
+            for rank, (beats, at, gone) in zip(ranks, zip(texts, texts, texts, strict=True), strict=True)
+        }
+
+    def _tell_of(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
+        """Say who is gone since the last look, and who is back."""
+        gone = {rank: one.gone for rank, one in entries.items() if one.gone is not None} | dict(given_up)
+        if number == _BEGINNING and gone:
+            rank, why = next(iter(gone.items()))
+            raise FederationError(f"trainer {rank} does not begin with the others: {why}")
+        for rank in gone.keys() - self._gone.keys():
+            self._say(f"trainer {rank} is gone: {gone[rank]}; the averaging goes on without it")
+        for rank in self._gone.keys() - gone.keys():
+            self._say(f"trainer {rank} is there again")
+        self._gone = gone
+
+    def _close(self, board: Board, number: int, present: tuple[Posting, ...], share: Share) -> None:
+        """Make the result of a meeting at which all are that are waited for."""
+        rank = self._settings.rank
+        heirs = present[:1] if number == _BEGINNING else of_one_lineage(present)
+        vectors = {one.rank: self._shared(board, one, share) for one in heirs}
+        shares = {who: from_vector(one, share) for who, one in vectors.items() if one is not None}
+        if not shares:
+            return
+        result = shares[heirs[0].rank] if number == _BEGINNING else average_shares(list(shares.values()))
+        vector = to_vector(result)
+        name = f"results/{number}/{rank}/{secrets.token_hex(8)}"
+        lineage = Lineage(heirs[0].lineage.rounds + (number != _BEGINNING), _mark(vector))
+        chunks = board.post(name, _to_bytes(vector))
+        document = {
+            "name": name,
+            "chunks": chunks,
+            "lineage": asdict(lineage),
+            "from": asdict(heirs[0].lineage),
+            "trainers": sorted(shares),
+        }
+        text = json.dumps(document)
+        if board.settle(f"out/{number}", text) != text:
+            # Another did it meanwhile, who took this trainer for gone.
+            board.erase(name, chunks)
+            return
+        for one in present:
+            board.erase(one.name, one.chunks)
+        if board.has(f"out/{number - 2}"):
+            old = json.loads(board.read([f"out/{number - 2}"])[0])
+            board.erase(old["name"], old["chunks"])
+
+    def _shared(self, board: Board, posting: Posting, like: Share) -> Tensor | None:
+        """What a trainer brought; None when that is not there, or no share of this network."""
+        data = board.fetch(posting.name, posting.chunks)
+        if data is None or len(data) != len(_to_bytes(to_vector(like))):
+            return None
+        return _from_bytes(data)
+
+    def _take(self, board: Board, number: int, share: Share, lineage: Lineage) -> Round | None:
+        """The result of a meeting that is over; None when it is erased."""
+        found = json.loads(board.read([f"out/{number}"])[0])
+        data = board.fetch(found["name"], found["chunks"])
+        # Whoever made the result may have died before it said so.
+        board.change("closed", str(number - 1), str(number))
+        board.write(f"gone/{self._settings.rank}", NOTHING)
+        if data is None:
+            return None
+        trainers: tuple[int, ...] = tuple(found["trainers"])
+        if self._settings.rank not in trainers and number != _BEGINNING:
+            came_from = Lineage(**found["from"])
+            why = "they have gone on meanwhile" if came_from != lineage else "it came too late"
+            self._say(f"this trainer takes over the policy of {in_words(trainers)}: {why}")
+        if len(data) != len(_to_bytes(to_vector(share))):
+            raise FederationError(
+                f"the result of {in_words(trainers)} does not fit: one has trained policies that another "
+                "has not yet; let federated.every_episodes be larger"
+            )
+        result = from_vector(_from_bytes(data), share)
+        if number == _BEGINNING:
+            result = Share(result.weights, share.optimizer, share.gathered, share.common)
+        return Round(result, Lineage(**found["lineage"]), trainers)
+
+    def _check_kind(self, board: Board, share: Share) -> None:
+        mine = self._fingerprint(share)
+        if board.settle("kind", mine) == mine:
+            return
+        board.write(
+            f"gone/{self._settings.rank}", "it trains another game or network, or averages at other counts"
+        )
+        raise FederationError(
+            f"the others at {self._settings.rendezvous} train another game or network, or average at other "
+            "counts: game, policy and federated.every_episodes must be the same everywhere"
+        )
+
+    def _fingerprint(self, share: Share) -> str:
+        common = {
+            "weights": {name: list(one.shape) for name, one in share.weights.items()},
+            "gathered": {name: list(one.mean.shape) for name, one in share.gathered.items()},
+            "kind": self._kind,
+            "every_episodes": self._settings.every_episodes,
+            "world_size": self._settings.world_size,
+        }
+        return hashlib.sha256(json.dumps(common, sort_keys=True).encode()).hexdigest()
+
+
+def _posting(text: str) -> Posting | None:
+    if text == NOTHING:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    lineage = Lineage(**found.pop("lineage"))
+    return Posting(**found, lineage=lineage)
+
+
+def _to_bytes(vector: Tensor) -> bytes:
+    return vector.numpy().tobytes()
+
+
+def _from_bytes(data: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(data), dtype=torch.float64)
+
+
+def _mark(vector: Tensor) -> str:
+    return hashlib.sha256(_to_bytes(vector)).hexdigest()[:16]

@@ -1,0 +1,197 @@
+"""A trainer's line to the board at the rendezvous, which trainer 0 keeps; opened again when lost."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Generator
+from typing import Final
+
+from attract.errors import FederationError
+from attract.learner.federated.board import Board, BoardLostError
+from attract.settings.curriculum import FederatedSettings
+
+BEAT_SECONDS: Final = 0.5
+"""How often a trainer shows that it lives, or, cut off, tries to come back."""
+SHUTDOWN_SECONDS: Final = 3.0
+"""How long trainer 0, when it ends, keeps the board for those who still read from it."""
+REACH_SECONDS: Final = 2.0
+NOTHING: Final = "-"
+"""Stands under a key that has no value yet, since reading one that is not there waits."""
+
+Say = Callable[[str], None]
+
+
+class Rendezvous:
+    """Owned by `Meetings`; a thread of its own shows the others that this trainer lives.
+
+    Args:
+        settings: who this trainer is.
+        has_begun: whether this trainer's run has begun: then nobody waits for all to begin together.
+        say: told, on any thread, what a person should know.
+    """
+
+    def __init__(self, settings: FederatedSettings, *, has_begun: bool, say: Say) -> None:
+        self._settings = settings
+        self.has_begun = has_begun
+        self._say = say
+        host, port = settings.rendezvous.rsplit(":", 1)
+        self._address = host, int(port)
+        self._changed = threading.Condition()
+        self._board: Board | None = None
+        self._why_away = ""
+        self._lost_at = time.monotonic()
+        self._told_away = False
+        self._is_over = False
+        self._in_use = False
+        self._closed = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="rendezvous", daemon=True)
+
+    @property
+    def keeps_board(self) -> bool:
+        """Whether the board is in this process."""
+        return self._settings.rank == 0
+
+    def open(self) -> None:
+        """Keep the board, or begin to look for it.
+
+        Raises: FederationError: when this trainer is to keep it and cannot.
+        """
+        deadline = time.monotonic() + self._settings.lost_seconds
+        while self.keeps_board and self._board is None:
+            try:
+                board = Board.keep(*self._address, self._settings.lost_seconds)
+            except BoardLostError as error:
+                # The learner whose place this one takes may still be about to end.
+                if time.monotonic() < deadline:
+                    time.sleep(BEAT_SECONDS)
+                    continue
+                raise FederationError(
+                    f"trainer 0 cannot listen at {self._settings.rendezvous}: {error}"
+                ) from error
+            self._set_up(board)
+            self._board = board
+        self._keeper.start()
+
+    def board(self, patience_seconds: float) -> Board | None:
+        """The board; while it is away, as soon as it is back, or None once it was away for so long."""
+        with self._changed:
+            while self._board is None:
+                left = self._lost_at + patience_seconds - time.monotonic()
+                if left <= 0 or self._is_over:
+                    return None
+                self._changed.wait(left)
+            return self._board
+
+    @property
+    def why_away(self) -> str:
+        """What kept this trainer from the board the last time that it tried."""
+        return self._why_away
+
+    @contextlib.contextmanager
+    def in_use(self) -> Generator[None]:
+        """While this lasts, trainer 0 does not end: somebody reads from its board."""
+        self._in_use = True
+        try:
+            yield
+        finally:
+            self._in_use = False
+
+    def lost(self, board: Board, why: str) -> None:
+        """That board gives no answer any more."""
+        with self._changed:
+            if self._board is not board or self.keeps_board:
+                return
+            self._board = None
+            self._why_away = why
+            self._lost_at = time.monotonic()
+
+    def away(self) -> None:
+        """A round is done without the others; said once."""
+        with self._changed:
+            is_news, self._told_away = not self._told_away, True
+        if is_news:
+            what = "has ended" if self._is_over else f"is away ({self._why_away})"
+            where = self._settings.rendezvous
+            self._say(
+                f"trainer 0, which keeps the rendezvous at {where}, {what}: this trainer goes on alone until "
+                "it is back"
+            )
+
+    def leave(self) -> None:
+        """Tell the others that this trainer's run has ended; never fails."""
+        board = self._board
+        if board is None:
+            return
+        with contextlib.suppress(BoardLostError):
+            board.write(f"gone/{self._settings.rank}", "its run has ended")
+            if self.keeps_board:
+                board.write("over", "yes")
+                self._wait_for_readers(board)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._closed.set()
+        with self._changed:
+            self._board = None
+
+    def _wait_for_readers(self, board: Board) -> None:
+        others = [rank for rank in range(self._settings.world_size) if rank != self._settings.rank]
+        deadline = time.monotonic() + SHUTDOWN_SECONDS
+        while time.monotonic() < deadline:
+            gone = board.read([f"gone/{rank}" for rank in others])
+            beats = [board.count(f"beat/{rank}", 0) for rank in others]
+            if board.count("heard", 0) >= sum(
+                why == NOTHING and beat > 0 for why, beat in zip(gone, beats, strict=True)
+            ):
+                return
+            time.sleep(BEAT_SECONDS / 10)
+
+    def _set_up(self, board: Board) -> None:
+        for rank in range(self._settings.world_size):
+            board.settle(f"at/{rank}", NOTHING)
+            board.settle(f"gone/{rank}", NOTHING)
+            board.count(f"beat/{rank}", 0)
+        board.settle("over", "no")
+        board.settle("closed", "0")
+        board.settle("begun", "yes" if self.has_begun else "no")
+
+    def _keep(self) -> None:
+        """On a thread of its own, until `close`."""
+        while not self._closed.wait(BEAT_SECONDS):
+            board = self._board
+            try:
+                if board is None:
+                    self._come_back()
+                else:
+                    self._beat(board)
+            except BoardLostError as error:
+                self._why_away = str(error)
+                if board is not None:
+                    self.lost(board, str(error))
+
+    def _come_back(self) -> None:
+        board = Board.reach(*self._address, max(REACH_SECONDS, self._settings.lost_seconds))
+        if board.read(["over"]) == ["yes"]:
+            return
+        board.write(f"gone/{self._settings.rank}", NOTHING)
+        board.count(f"beat/{self._settings.rank}", 1)
+        if self.has_begun:
+            board.write("begun", "yes")
+        with self._changed:
+            was_told, self._told_away, self._is_over = self._told_away, False, False
+            self._board = board
+            self._changed.notify_all()
+        if was_told:
+            self._say(f"the rendezvous at {self._settings.rendezvous} is there again")
+
+    def _beat(self, board: Board) -> None:
+        board.count(f"beat/{self._settings.rank}", 1)
+        if self.keeps_board or self._in_use or board.read(["over"]) != ["yes"]:
+            return
+        with self._changed:
+            if self._in_use:
+                return
+            self._is_over = True
+            self._board = None
+            self._changed.notify_all()
+        board.count("heard", 1)

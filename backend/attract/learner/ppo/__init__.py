@@ -1,0 +1,1 @@
+"""One PPO update, from a batch to better weights."""

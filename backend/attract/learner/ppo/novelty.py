@@ -1,0 +1,148 @@
+"""Random network distillation: a bonus for observations unlike those seen before, beside the rewards."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attract.algorithm.normalisation import RunningMoments
+from attract.learner.checkpoints.state_tensors import (
+    adam_tensors,
+    moments_of,
+    moments_tensors,
+    restore_adam,
+    within,
+)
+from attract.learner.ppo.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.ppo.update_batch import UpdateBatch, finite_where_invalid
+from attract.policy.network import Policy
+from attract.policy.observation_inputs import Entry
+
+HIDDEN_SIZE = 128
+NUM_CODES = 32
+LEARNING_RATE = 1e-3
+MINIBATCH_STEPS = 1024
+FEATURE_LIMIT = 5.0
+"""Normalised observations are clipped here: a rare outlier is not news for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenNovelty:
+    """What one batch was paid and what it adds: not taken over before its update has succeeded (rule P8)."""
+
+    bonus: Tensor
+    """[T, S] float32, of the observation after each step, in units of the bonus's own discounted returns."""
+    features: Tensor
+    """[N, F] float32, of the valid steps: what the predictor learns to know."""
+    returns: SeenReturns
+
+
+class RandomNetworkDistillation:
+    """A random network and a predictor of it, which errs where little was seen; part of a policy's state.
+
+    The bonus of a step is the squared error at the observation after it, 0 where the episode ended,
+    divided by the running size of its discounted returns as rewards are (rule P11). It fades as the predictor
+    learns.
+
+    Args:
+        entries: of the observation.
+        generator: of the initial weights of both networks.
+        device: of the policy.
+
+    Source: Burda et al. 2018 (arXiv:1810.12894), with one value head for rewards and bonus together.
+    """
+
+    def __init__(self, entries: Sequence[Entry], generator: torch.Generator, device: torch.device) -> None:
+        self._entries = entries
+        num_features = sum(entry.num_features for entry in entries)
+        self._target = _network(num_features, generator).to(device).requires_grad_(False)
+        self._predictor = _network(num_features, generator).to(device)
+        self._optimizer = torch.optim.Adam(self._predictor.parameters(), lr=LEARNING_RATE, fused=True)
+        self._moments = RunningMoments.empty(())
+        self._slot_returns = SlotReturns()
+
+    @torch.no_grad()
+    def see(self, policy: Policy, batch: UpdateBatch, gamma: float) -> SeenNovelty:
+        """What the batch's steps are paid; changes nothing.
+
+        Args:
+            policy: normalises the observations, as the update does.
+            batch: with its bootstrap observations.
+            gamma: discount per step.
+        """
+        observed = finite_where_invalid(batch.observations, batch.valid)
+        features = self._features(policy, observed)
+        after = torch.cat((features[1:], self._features(policy, batch.bootstrap_observations).unsqueeze(0)))
+        ended = batch.terminated | batch.truncated
+        errors = self._errors(after.flatten(0, 1)).view(ended.shape).masked_fill(ended | ~batch.valid, 0.0)
+        seen = self._slot_returns.see(batch, gamma, rewards=errors)
+        bonus, _ = scaled(errors, self._moments, seen)
+        return SeenNovelty(bonus, features[batch.valid], seen)
+
+    def take_over(self, seen: SeenNovelty, generator: torch.Generator) -> None:
+        """The batch was learned from: what it showed is less of a novelty now.
+
+        Args:
+            seen: from `see`.
+            generator: on the CPU, of the order; drawn from once.
+        """
+        self._moments = self._moments.merge(seen.returns.moments)
+        self._slot_returns.take_over(seen.returns)
+        order = torch.randperm(len(seen.features), generator=generator).to(seen.features.device)
+        for part in order.split(MINIBATCH_STEPS):
+            self._optimizer.zero_grad(set_to_none=True)
+            self._errors(seen.features.index_select(0, part)).mean().backward()
+            self._optimizer.step()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """As a checkpoint keeps it. Not copied."""
+        tensors = {f"target.{name}": tensor for name, tensor in self._target.state_dict().items()}
+        tensors |= {f"predictor.{name}": tensor for name, tensor in self._predictor.state_dict().items()}
+        adam = adam_tensors(self._optimizer, self._predictor)
+        tensors |= {f"adam.{name}": tensor for name, tensor in adam.items()}
+        tensors |= {f"slots.{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
+        return tensors | moments_tensors("returns", self._moments)
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` gave.
+
+        Raises: KeyError, ValueError, RuntimeError: when something of it is missing or spoilt.
+        """
+        self._target.load_state_dict(within(tensors, "target."))
+        self._predictor.load_state_dict(within(tensors, "predictor."))
+        restore_adam(self._optimizer, self._predictor, within(tensors, "adam."))
+        self._slot_returns.restore(within(tensors, "slots."))
+        moments = moments_of("returns", tensors)
+        if moments is None:
+            raise KeyError("returns")
+        self._moments = moments
+
+    def _features(self, policy: Policy, observations: Mapping[str, Tensor]) -> Tensor:
+        """[..., F] float32 of [..., *shape] each."""
+        preprocessed = policy.preprocess(observations)
+        first = self._entries[0]
+        leading = preprocessed[first.key].shape[: observations[first.key].dim() - first.num_dimensions]
+        num_rows = math.prod(leading)
+        parts: list[Tensor] = []
+        for entry in self._entries:
+            array = preprocessed[entry.key]
+            parts.append(entry.encode(array.reshape(num_rows, *array.shape[len(leading) :])).flatten(1))
+        return torch.cat(parts, 1).clamp(-FEATURE_LIMIT, FEATURE_LIMIT).view(*leading, -1)
+
+    def _errors(self, features: Tensor) -> Tensor:
+        """[N] mean squared error of the predictor's codes."""
+        return (self._predictor(features) - self._target(features)).square().mean(1)
+
+
+def _network(num_features: int, generator: torch.Generator) -> nn.Sequential:
+    layers = (
+        nn.Linear(num_features, HIDDEN_SIZE),
+        nn.Linear(HIDDEN_SIZE, HIDDEN_SIZE),
+        nn.Linear(HIDDEN_SIZE, NUM_CODES),
+    )
+    for layer in layers:
+        nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2])

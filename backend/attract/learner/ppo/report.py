@@ -1,0 +1,98 @@
+"""The scheduled numbers of an update, and what it reports (rules P5, P10)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attract.algorithm.annealing import annealed_to_one, scheduled
+from attract.settings.ppo import PpoSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledHyperparameters:
+    """The scheduled numbers, fixed for one update (rule P10)."""
+
+    learning_rate: float
+    clip_range: float
+    entropy_coef: float
+    prio_beta: float = 1.0
+
+    def metrics(self) -> dict[str, float]:
+        """Under the names that dashboards and TensorBoard show."""
+        return {
+            "train/learning_rate": self.learning_rate,
+            "train/clip_range": self.clip_range,
+            "train/entropy_coef": self.entropy_coef,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport:
+    """What one update did; means over its minibatches unless said otherwise (rule P5)."""
+
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    """Nats."""
+    loss: float
+    approx_kl: float
+    clip_fraction: float
+    """Both over all steps of all minibatches."""
+    grad_norm: float
+    """Before clipping."""
+    explained_variance: float
+    """Of the values the update began with against its first value targets, over the batch."""
+    num_steps: int
+    """Steps of the batch that were learned from: valid, and past any burn-in."""
+    num_epochs: int
+    """Epochs begun; fewer than asked for after a KL stop."""
+    num_minibatches: int
+    """Optimizer steps taken."""
+    stopped_by_kl: bool
+    details: Mapping[str, float] = field(default_factory=dict[str, float])
+    """More, under their names: of V-trace and of prioritised segments, where they were used."""
+
+    def metrics(self) -> dict[str, float]:
+        """Under the names that dashboards and TensorBoard show."""
+        return {
+            "train/policy_gradient_loss": self.policy_loss,
+            "train/value_loss": self.value_loss,
+            "train/entropy": self.entropy,
+            "train/entropy_loss": -self.entropy,
+            "train/loss": self.loss,
+            "train/approx_kl": self.approx_kl,
+            "train/clip_fraction": self.clip_fraction,
+            "train/grad_norm": self.grad_norm,
+            "train/explained_variance": self.explained_variance,
+            "train/num_minibatches": float(self.num_minibatches),
+            "train/num_epochs": float(self.num_epochs),
+            **self.details,
+        }
+
+
+def update_metrics(
+    reports: Mapping[str, UpdateReport], rates: ScheduledHyperparameters, *, is_sole: bool
+) -> dict[str, float]:
+    """What an update reports of the policies that it changed, by policy id.
+
+    Args:
+        reports: of each policy that was updated.
+        rates: that all were updated with.
+        is_sole: whether the run has one policy, whose names stay plain; else they are `<name>/<policy id>`.
+    """
+    found = dict(rates.metrics())
+    for policy_id, report in reports.items():
+        own = "" if is_sole else f"/{policy_id}"
+        found |= {f"{name}{own}": value for name, value in report.metrics().items()}
+    return found
+
+
+def scheduled_hyperparameters(
+    settings: PpoSettings, agent_steps: int, schedule_steps: int | None
+) -> ScheduledHyperparameters:
+    """Learning rate, clip range, entropy coefficient and beta at this point of the run (rule P10)."""
+    return ScheduledHyperparameters(
+        scheduled(settings.learning_rate, settings.learning_rate_schedule, agent_steps, schedule_steps),
+        scheduled(settings.clip_range, settings.clip_range_schedule, agent_steps, schedule_steps),
+        scheduled(settings.entropy_coef, settings.entropy_coef_schedule, agent_steps, schedule_steps),
+        annealed_to_one(settings.prio_beta, settings.prio_beta_schedule, agent_steps, schedule_steps),
+    )

@@ -1,0 +1,100 @@
+"""By how much a policy's rewards are divided: the size of its discounted returns so far (rule P11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.normalisation import RunningMoments
+from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewards
+from attract.algorithm.streams import chain_segments
+from attract.learner.ppo.update_batch import UpdateBatch
+
+MOST_SLOTS = 65_536
+"""Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenReturns:
+    """What one batch adds: not taken over before its update has succeeded (rule P8)."""
+
+    moments: RunningMoments
+    """Of its valid steps' discounted returns; scalar."""
+    carried: dict[int, tuple[int, float]]
+    """By slot: the step that would come next, and the discounted return up to it."""
+
+
+@dataclass(slots=True)
+class SlotReturns:
+    """What each slot's running episode has paid so far, discounted; part of a policy's state."""
+
+    _carried: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
+
+    def see(self, batch: UpdateBatch, gamma: float, *, rewards: Tensor | None = None) -> SeenReturns:
+        """The discounted returns of a batch; changes nothing.
+
+        Args:
+            batch: one update's segments.
+            gamma: discount per step.
+            rewards: [T, S] float32; None: the batch's own, raw.
+        """
+        rewards = batch.rewards if rewards is None else rewards
+        horizon = rewards.shape[0]
+        slots, firsts = batch.slot_id.tolist(), batch.first_step.tolist()
+        entered = [self._entered(slot, first) for slot, first in zip(slots, firsts, strict=True)]
+        ended = batch.terminated | batch.truncated
+        returns = past_returns(
+            rewards,
+            ended,
+            batch.valid,
+            torch.tensor(entered, dtype=torch.float32, device=rewards.device),
+            chain_segments(batch.slot_id, batch.first_step, horizon),
+            gamma,
+        )
+        left = torch.where(ended[-1] | ~batch.valid[-1], 0.0, returns[-1]).tolist()
+        carried: dict[int, tuple[int, float]] = {}
+        for slot, first, value in zip(slots, firsts, left, strict=True):
+            if slot not in carried or carried[slot][0] < first + horizon:
+                carried[slot] = (first + horizon, value)
+        return SeenReturns(RunningMoments.of(returns, batch.valid), carried)
+
+    def take_over(self, seen: SeenReturns) -> None:
+        """The batch was learned from: its slots go on from there."""
+        for slot, after in seen.carried.items():
+            self._carried.pop(slot, None)
+            self._carried[slot] = after
+        for slot in list(islice(self._carried, max(0, len(self._carried) - MOST_SLOTS))):
+            del self._carried[slot]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """As a checkpoint keeps it: [n] int64 `slot` and `next_step`, [n] float64 `carried`."""
+        steps = [step for step, _ in self._carried.values()]
+        return {
+            "slot": torch.tensor(list(self._carried), dtype=torch.int64),
+            "next_step": torch.tensor(steps, dtype=torch.int64),
+            "carried": torch.tensor([value for _, value in self._carried.values()], dtype=torch.float64),
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `tensors` gave. Raises: KeyError, ValueError: when something of it is missing."""
+        slots, steps, values = (tensors[name].tolist() for name in ("slot", "next_step", "carried"))
+        self._carried = {slot: (step, value) for slot, step, value in zip(slots, steps, values, strict=True)}
+
+    def _entered(self, slot: int, first_step: int) -> float:
+        """What the slot brings along; 0 where a segment between is missing."""
+        step, value = self._carried.get(slot, (first_step, 0.0))
+        return value if step == first_step else 0.0
+
+
+def scaled(rewards: Tensor, so_far: RunningMoments, seen: SeenReturns) -> tuple[Tensor, float]:
+    """[T, S] rewards as an update takes them, and what they were divided by: this batch counts already.
+
+    Args:
+        rewards: [T, S] float32, raw.
+        so_far: of the batches before.
+        seen: of this one.
+    """
+    divisor = reward_divisor(so_far.merge(seen.moments))
+    return scaled_rewards(rewards, divisor), divisor

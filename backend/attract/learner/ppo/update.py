@@ -1,0 +1,265 @@
+"""One PPO update: a batch of segments in, better weights and the numbers about them out."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.distributions import ActionDistribution
+from attract.algorithm.losses import (
+    approx_kl,
+    clip_fraction,
+    clipped_surrogate_loss,
+    explained_variance,
+    value_loss,
+)
+from attract.errors import NonFiniteUpdateError
+from attract.learner.ppo.estimates import Estimates, Estimator
+from attract.learner.ppo.minibatches import Minibatches, Steps
+from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
+from attract.learner.ppo.update_batch import UpdateBatch
+from attract.policy.network import Policy
+from attract.settings.ppo import PpoSettings
+
+ADAM_EPSILON = 1e-5
+KL_STOP_FACTOR = 1.5
+
+
+def create_optimizer(policy: Policy, learning_rate: float) -> torch.optim.Adam:
+    """Adam as PPO uses it (epsilon 1e-5), in one fused kernel."""
+    return torch.optim.Adam(policy.parameters(), lr=learning_rate, eps=ADAM_EPSILON, fused=True)
+
+
+def ppo_update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    batch: UpdateBatch,
+    settings: PpoSettings,
+    generator: torch.Generator,
+    *,
+    distribution: ActionDistribution,
+    rates: ScheduledHyperparameters,
+    on_minibatch: Callable[[int, int], None] | None = None,
+) -> UpdateReport:
+    """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
+
+    Advantages, value targets, old values and old log-probabilities are computed once and stay, unless
+    `recompute_advantages` (P4). An epoch is a shuffled pass, or with `prio_alpha` as many prioritised draws
+    (P2, P3). With `target_kl` the update ends before the optimizer step of the first minibatch whose
+    approx_kl exceeds 1.5 times it (P5). Observation statistics are read, never changed (P7).
+
+    Args:
+        policy: changed in place; on the device of `batch`.
+        optimizer: over the policy's parameters; its learning rate is set.
+        batch: one update's segments, with at least one valid step past any burn-in.
+        settings: numbers that do not follow a schedule.
+        generator: CPU generator of the shuffles and draws; drawn from once per epoch.
+        distribution: of the game's actions.
+        rates: numbers that do.
+        on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
+
+    Returns: what was done.
+    Raises: NonFiniteUpdateError: a loss, gradient or weight was not finite; policy, optimizer and generator
+        are as they were (P8), as they are after any other exception.
+    """
+    restore = _snapshot(policy, optimizer, generator)
+    try:
+        return _update(policy, optimizer, batch, settings, generator, distribution, rates, on_minibatch)
+    except BaseException:
+        restore()
+        raise
+
+
+def _update(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    batch: UpdateBatch,
+    settings: PpoSettings,
+    generator: torch.Generator,
+    distribution: ActionDistribution,
+    rates: ScheduledHyperparameters,
+    on_minibatch: Callable[[int, int], None] | None,
+) -> UpdateReport:
+    estimator = Estimator(policy, distribution, batch, settings)
+    minibatches = Minibatches(policy, batch, settings)
+    parameters = list(policy.parameters())
+    max_norm = math.inf if settings.max_grad_norm is None else settings.max_grad_norm
+    for group in optimizer.param_groups:
+        group["lr"] = rates.learning_rate
+    rows: list[Tensor] = []
+    norms: list[Tensor] = []
+    log_ratios: list[Tensor] = []
+    places: list[tuple[int, int]] = []
+    stopped = False
+    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
+    epoch = 0
+    for epoch in range(settings.n_epochs):
+        if epoch > 0 and settings.recompute_advantages:
+            targets = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
+        for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
+            if on_minibatch is not None:
+                on_minibatch(epoch, number)
+            places.append((epoch, number))
+            outputs, new_values = minibatches.inputs.forward(policy, part)
+            loss, row, log_ratio = _loss(
+                distribution, outputs, new_values, part.steps, targets.value_coef, settings, rates
+            )
+            rows.append(row)
+            log_ratios.append(log_ratio)
+            if _is_too_far(log_ratio, settings):
+                stopped = True
+                break
+            for parameter in parameters:
+                parameter.grad = None
+            loss.backward()
+            norms.append(torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True))
+            optimizer.step()
+        if stopped:
+            break
+    table = torch.stack(rows)
+    norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
+    log_ratio = torch.cat(log_ratios)
+    ratio = log_ratio.exp()
+    kl = float(approx_kl(log_ratio, ratio))
+    if not math.isfinite(kl):
+        # Clipping hides an infinite ratio from the loss: whose was it?
+        table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
+    _check_finite(table, norm, parameters, places)
+    means = table.mean(0).tolist()
+    return UpdateReport(
+        policy_loss=means[0],
+        value_loss=means[1],
+        entropy=means[2],
+        loss=means[3],
+        approx_kl=kl,
+        clip_fraction=float(clip_fraction(ratio, rates.clip_range)),
+        grad_norm=float(norm.mean()),
+        explained_variance=float(explained_variance(first.steps.values, first.steps.value_targets)),
+        num_steps=minibatches.num_steps,
+        num_epochs=epoch + 1,
+        num_minibatches=len(norms),
+        stopped_by_kl=stopped,
+        details=first.details,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _EpochTargets:
+    """What the minibatches of an epoch are fitted to, and how they are drawn."""
+
+    steps: Steps
+    value_coef: float
+    probabilities: Tensor | None
+    """[S] float64 on the CPU (rule P3)."""
+    details: Mapping[str, float]
+
+
+def _epoch_targets(
+    estimates: Estimates,
+    minibatches: Minibatches,
+    valid: Tensor,
+    settings: PpoSettings,
+    rates: ScheduledHyperparameters,
+) -> _EpochTargets:
+    details = {} if estimates.ratios is None else _vtrace_details(estimates.ratios[valid], settings)
+    probabilities, weights = minibatches.priorities(estimates), None
+    if probabilities is not None:
+        if not bool(torch.isfinite(probabilities).all()):
+            raise NonFiniteUpdateError("an advantage")
+        weights = minibatches.weights(probabilities, rates.prio_beta)
+        details |= _prio_details(probabilities, weights, rates)
+    steps = minibatches.steps(estimates, weights)
+    variance = float(steps.value_targets.var(correction=0)) if settings.normalize_value_loss else 1.0
+    return _EpochTargets(steps, settings.value_coef / max(1.0, variance), probabilities, details)
+
+
+def _vtrace_details(ratios: Tensor, settings: PpoSettings) -> dict[str, float]:
+    return {
+        "train/vtrace_rho_mean": float(ratios.mean()),
+        "train/vtrace_rho_max": float(ratios.max()),
+        "train/vtrace_clipped_fraction": float((ratios > settings.rho_max).float().mean()),
+    }
+
+
+def _prio_details(
+    probabilities: Tensor, weights: Tensor, rates: ScheduledHyperparameters
+) -> dict[str, float]:
+    can_be_drawn = probabilities > 0
+    # As many segments drawn alike would give the same spread of draws (Kish's effective sample size).
+    effective = 1.0 / float(probabilities.square().sum())
+    return {
+        "train/prio_beta": rates.prio_beta,
+        "train/prio_effective_segments": effective,
+        "train/prio_effective_share": effective / int(can_be_drawn.sum()),
+        "train/prio_weight_max": float(weights.max()),
+    }
+
+
+def _loss(
+    distribution: ActionDistribution,
+    outputs: Tensor,
+    new_values: Tensor,
+    steps: Steps,
+    value_coef: float,
+    settings: PpoSettings,
+    rates: ScheduledHyperparameters,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """policy_loss + value_coef * value_loss - entropy_coef * entropy, [4] to report, [n] log ratios.
+
+    With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets).
+    """
+    new_log_probs, entropies = distribution.log_prob_and_entropy(outputs, steps.actions, steps.action_masks)
+    log_ratio = new_log_probs - steps.log_probs
+    ratio = log_ratio.exp()
+    surrogate = clipped_surrogate_loss(ratio, steps.advantages, rates.clip_range, steps.weights)
+    value = value_loss(new_values, steps.value_targets, steps.values, settings.clip_range_vf)
+    entropy = entropies.mean()
+    loss = torch.add(surrogate, value, alpha=value_coef)
+    if rates.entropy_coef != 0.0:
+        loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
+    with torch.no_grad():
+        return loss, torch.stack((surrogate, value, entropy, loss)), log_ratio.detach()
+
+
+def _is_too_far(log_ratio: Tensor, settings: PpoSettings) -> bool:
+    """The KL stop (P5); only where it is asked for does a minibatch wait for the device."""
+    if settings.target_kl is None:
+        return False
+    return float(approx_kl(log_ratio, log_ratio.exp())) > KL_STOP_FACTOR * settings.target_kl
+
+
+def _snapshot(
+    policy: Policy, optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> Callable[[], None]:
+    """What undoes everything done to the three from here on."""
+    weights = {name: tensor.detach().clone() for name, tensor in policy.state_dict().items()}
+    optimizer_state = optimizer.state_dict()
+    # Only the tensors change in place; copying the rest as well takes ten times as long.
+    optimizer_state["state"] = {
+        index: {name: value.clone() if isinstance(value, Tensor) else value for name, value in entry.items()}
+        for index, entry in optimizer_state["state"].items()
+    }
+    random_state = generator.get_state()
+
+    def restore() -> None:
+        policy.load_state_dict(weights)
+        optimizer.load_state_dict(optimizer_state)
+        optimizer.zero_grad(set_to_none=True)
+        generator.set_state(random_state)
+
+    return restore
+
+
+def _check_finite(
+    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
+) -> None:
+    """Once per update, so that no minibatch waits for the device; what follows a NaN is undone anyway."""
+    for what, numbers in (("the loss", table.sum(1)), ("the gradient", norms)):
+        broken = (~torch.isfinite(numbers)).nonzero()
+        if broken.numel() > 0:
+            epoch, minibatch = places[int(broken[0, 0])]
+            raise NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
+    if not bool(torch.stack([torch.isfinite(parameter).all() for parameter in parameters]).all()):
+        raise NonFiniteUpdateError("a weight")

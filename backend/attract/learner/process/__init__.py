@@ -1,0 +1,1 @@
+"""The learner's process: its messages, its loop, its machine."""

@@ -1,0 +1,359 @@
+"""The training loop's decisions: what the learner does with each message of the gateway."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from attract.collection.seating import MAIN, Seating
+from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
+from attract.experience.store import SegmentStore
+from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
+from attract.learner.checkpoints.exporting import export_policies
+from attract.learner.checkpoints.writer import CheckpointWriter
+from attract.learner.federated.averaging import FederatedAveraging
+from attract.learner.federated.meetings import Meetings
+from attract.learner.policies.policy_group import PolicyGroup
+from attract.learner.policies.policy_state import matching_state
+from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.learner.ppo.report import scheduled_hyperparameters, update_metrics
+from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
+from attract.learner.process.health import ExperienceHealth
+from attract.learner.process.machine import default_threads, resolve_device
+from attract.learner.process.rounds import average, join
+from attract.policy.network import build_policy
+from attract.schema.learner import (
+    Begin,
+    Counters,
+    Dropped,
+    Export,
+    Exported,
+    FromLearner,
+    Noted,
+    Published,
+    Ready,
+    RejectedRow,
+    Stalled,
+    Train,
+    Trained,
+    Warmup,
+)
+from attract.settings.curriculum import FederatedSettings
+from attract.settings.run import PolicySettings, PpoSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What is known of an update between its end and its announcement."""
+
+    batch_id: int | None
+    metrics: Mapping[str, float]
+    valid_steps: int
+    rejected: list[RejectedRow]
+    gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What `train` said of it."""
+
+
+class Learner:
+    """Sole owner of the weights of a run's policies and their version; on the learner process's main thread.
+
+    Args:
+        begin: the run.
+        send: says something to the gateway; called from this thread and the writer's.
+        on_failure: told of failures on the writer's thread.
+
+    Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
+    """
+
+    def __init__(
+        self, begin: Begin, send: Callable[[FromLearner], None], on_failure: Callable[[Exception], None]
+    ) -> None:
+        self._begin = begin
+        self._send = send
+        self._device = resolve_device(begin.device)
+        torch.set_num_threads(begin.num_threads or default_threads())
+        self._policy_settings = PolicySettings.from_mapping(begin.policy)
+        self._ppo = PpoSettings.from_mapping(begin.ppo)
+        self._seating = Seating(tuple(begin.seats) or (MAIN,) * begin.description.num_agents)
+        self._state = TrainingState.create(
+            begin.description,
+            self._policy_settings,
+            self._ppo,
+            begin.seed,
+            self._device,
+            self._seating.policy_ids,
+        )
+        self._policies = PolicyGroup(self._state, begin.description, self._ppo, begin.max_policy_lag + 1)
+        self._store = SegmentStore.open(Path(begin.store_path))
+        self._writer = CheckpointWriter(
+            Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
+        )
+        self._averaging: FederatedAveraging | None = None
+        if begin.federated is not None:
+            for one in self._state.policies.values():
+                one.begin_federated()
+        self._phases = EpisodeDesynchronisation()
+        self._health = ExperienceHealth(begin.description)
+        self._consecutive_dropped = 0
+        self._idle_since: float | None = None
+        self._needs_warmup = False
+        self._notes: list[str] = []
+        self._labels = {
+            "run_id": begin.run_id,
+            "game_id": begin.description.id,
+            "description_sha256": description_sha256(begin.description),
+            "seed": begin.seed,
+            "policy": self._policy_settings.model_dump(mode="json"),
+            "ppo": self._ppo.model_dump(mode="json"),
+        }
+
+    def start(self) -> None:
+        """Find out where to start, make that durable, and say `ready`.
+
+        Raises:
+            CheckpointError: when the run to go on with, or to start from, cannot be used.
+            FederationError: when the other trainers do not come.
+        """
+        is_fresh = not self._resume()
+        if is_fresh:
+            self._start_fresh()
+        if self._begin.federated is not None:
+            settings = FederatedSettings.from_mapping(self._begin.federated)
+            self._averaging = Meetings(
+                settings,
+                description_sha256(self._begin.description),
+                has_begun=not is_fresh,
+                say=lambda text: self._send(Noted(kind="federated", text=text)),
+            )
+            if is_fresh:
+                join(self._state, self._averaging)
+        if not self._needs_warmup:
+            self._policies.remember()
+        ready = Ready(
+            policy_version=self._state.policy_version,
+            needs_warmup=self._needs_warmup,
+            onnx=self._policies.onnx(),
+            weights_sha256=self._state.weights_sha256(),
+            num_parameters=self._policies.num_parameters,
+            device=str(self._device),
+            counters=self._state.counters,
+            curriculum=self._state.curriculum,
+            notes=self._notes,
+        )
+        if self._needs_warmup or ready.policy_version in versions_in(self._writer.checkpoints):
+            self._send(ready)
+        else:
+            self._writer.submit(self._state.snapshot(self._labels), lambda folder, seconds: self._send(ready))
+
+    def handle(self, message: Warmup | Train | Export) -> None:
+        """Do what the gateway asks; answers are sent when they are true."""
+        match message:
+            case Warmup():
+                self._warm_up(message)
+            case Train():
+                self._train(message)
+                self._idle_since = time.perf_counter()
+            case Export():
+                self._export(message)
+
+    def leave(self) -> None:
+        """The run is over: trainers that average with this one go on without it."""
+        if self._averaging is not None:
+            self._averaging.leave()
+
+    def close(self) -> None:
+        """Let what is being written be finished."""
+        self._writer.finish()
+        if self._averaging is not None:
+            self._averaging.close()
+
+    def _resume(self) -> bool:
+        """Go on from the newest valid checkpoint; False when there is nothing to go on from."""
+        checkpoints = self._writer.checkpoints
+        versions = versions_in(checkpoints)
+        if not versions or not self._begin.resume:
+            if versions:
+                raise CheckpointError(str(checkpoints), "this run has checkpoints and was not to be resumed")
+            set_aside_newer(checkpoints, None)
+            return False
+        checkpoint, self._notes = find_newest(checkpoints)
+        if checkpoint is None:
+            raise CheckpointError(
+                str(checkpoints), "none of its versions is whole: " + "; ".join(self._notes)
+            )
+        self._state.restore(checkpoint)
+        set_aside_newer(checkpoints, checkpoint.policy_version)
+        # Segments of earlier versions may still come in, from workers that outlived the last learner.
+        for version in range(
+            checkpoint.policy_version - self._begin.max_policy_lag, checkpoint.policy_version
+        ):
+            if version not in versions:
+                continue
+            try:
+                earlier = load_checkpoint(checkpoints / str(version))
+            except CheckpointError as error:
+                self._notes.append(f"its late segments will be left out: {error}")
+            else:
+                self._policies.remember_saved(earlier)
+        return True
+
+    def _start_fresh(self) -> None:
+        if self._begin.initialize_from is not None:
+            self._state.adopt(load_checkpoint(Path(self._begin.initialize_from)))
+        self._needs_warmup = self._state.needs_statistics
+        for one in self._state.policies.values():
+            if one.federated is not None:
+                one.federated.add(one.statistics)
+
+    def _warm_up(self, message: Warmup) -> None:
+        if not self._needs_warmup:
+            raise RuntimeError("expected warmup only after needs_warmup, got one more")
+        self._needs_warmup = False
+        started = time.perf_counter()
+        batches = self._policies.load(self._store, message, self._device)
+        self._policies.gather(batches)
+        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
+        metrics = {"time/warmup_seconds": time.perf_counter() - started}
+        self._publish(Update(None, metrics, num_steps, []))
+
+    def _train(self, message: Train) -> None:
+        if self._needs_warmup:
+            raise RuntimeError(f"expected warmup before training, got batch {message.batch_id}")
+        started = time.perf_counter()
+        batches = self._policies.load(self._store, message, self._device)
+        spread = self._phases.spread(*batches.values())
+        batches, rejected = self._policies.verify(batches, message)
+        loaded = time.perf_counter()
+        num_segments = sum(batch.num_segments for batch in batches.values()) + len(rejected)
+        trainable = self._policies.trainable(batches)
+        if not trainable:
+            refused = "no segment stood up to being computed again (rule C7)"
+            self._drop(message, refused if rejected else "it holds no valid step")
+            return
+        rates = scheduled_hyperparameters(
+            self._ppo, self._state.counters.agent_steps, self._begin.schedule_steps
+        )
+        try:
+            reports = self._policies.update(trainable, rates)
+        except NonFiniteUpdateError as error:
+            self._drop(message, str(error))
+            return
+        acted = torch.cat([batch.policy_version for batch in batches.values()])
+        lags = (self._state.policy_version - acted).double()
+        self._consecutive_dropped = 0
+        self._policies.gather(trainable)
+        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
+        updated = time.perf_counter()
+        trainers: tuple[int, ...] = ()
+        if self._averaging is not None:
+            trainers = average(self._state, self._averaging, message.federated_rounds)
+        self._state.policy_version += 1
+        self._state.counters = self._counted(message, num_steps, rejected)
+        self._state.curriculum = message.curriculum
+        metrics = {
+            **update_metrics(reports, rates, is_sole=len(self._state.policies) == 1),
+            **self._health.metrics(trainable, reports, is_sole=len(self._state.policies) == 1),
+            "train/policy_lag_mean": float(lags.mean()),
+            "train/policy_lag_max": float(lags.max()),
+            "train/verify_largest_difference": max(
+                one.tolerance.largest_difference for one in self._state.policies.values()
+            ),
+            "train/verify_refused_share": len(rejected) / num_segments,
+            "time/load_seconds": loaded - started,
+            "time/update_seconds": updated - loaded,
+        }
+        if rejected:
+            metrics["train/verify_refused_difference"] = max(one.largest_difference for one in rejected)
+        if self._idle_since is not None:
+            metrics["time/idle_seconds"] = started - self._idle_since
+        if message.federated_rounds:
+            metrics["federated/round"] = float(message.federated_rounds[-1])
+            metrics["federated/trainers"] = float(len(trainers))
+            metrics["time/federated_seconds"] = time.perf_counter() - updated
+        if spread is not None:
+            metrics["rollout/episode_desynchronisation"] = spread
+        # Said first: while the version is written, the gateway sends the next batch.
+        self._send(
+            Trained(
+                batch_id=message.batch_id,
+                policy_version=self._state.policy_version,
+                metrics=_finite(metrics),
+                valid_steps=num_steps,
+                rejected=rejected,
+            )
+        )
+        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics))
+
+    def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
+        """The gateway's counters, without the steps that were left out (rule T4)."""
+        if not rejected:
+            return message.counters
+        agent_steps = self._state.counters.agent_steps + num_steps
+        return message.counters.model_copy(update={"agent_steps": agent_steps})
+
+    def _drop(self, message: Train, reason: str) -> None:
+        self._consecutive_dropped += 1
+        self._send(Dropped(batch_id=message.batch_id, reason=reason, consecutive=self._consecutive_dropped))
+
+    def _publish(self, update: Update) -> None:
+        """Hand the version to the disk; it is announced once it is durable (rule D1)."""
+        state = self._state
+        self._policies.remember()
+        row = _finite({**update.gateway_metrics, **update.metrics})
+        snapshot = state.snapshot({**self._labels, "metrics": row})
+        published = Published(
+            batch_id=update.batch_id,
+            policy_version=state.policy_version,
+            onnx=self._policies.onnx(),
+            checkpoint=f"checkpoints/{state.policy_version}",
+            weights_sha256=snapshot.document["weights_sha256"],
+            metrics=_finite(update.metrics),
+            valid_steps=update.valid_steps,
+            rejected=update.rejected,
+        )
+
+        def announce(folder: Path, seconds: float) -> None:
+            metrics = {**published.metrics, "time/checkpoint_seconds": seconds}
+            self._send(published.model_copy(update={"metrics": metrics}))
+
+        self._writer.submit(snapshot, announce)
+
+    def _export(self, message: Export) -> None:
+        version = self._state.policy_version if message.policy_version is None else message.policy_version
+        error = None
+        try:
+            self._write_export(version, message)
+        except (AttractError, OSError) as problem:
+            # A folder that cannot be written must not end the training.
+            error = f"{type(problem).__name__}: {problem}"
+        self._send(Exported(policy_version=version, out_dir=message.out_dir, error=error))
+
+    def _write_export(self, version: int, message: Export) -> None:
+        policies = self._state.policies
+        states: dict[str, dict[str, torch.Tensor]]
+        if version == self._state.policy_version:
+            states = {policy_id: one.policy.state_dict() for policy_id, one in policies.items()}
+        else:
+            parts = self._state.parts(load_checkpoint(self._writer.checkpoints / str(version)))
+            states = {name: matching_state(part, policies[name].policy) for name, part in parts.items()}
+        blank = build_policy(
+            self._policy_settings,
+            self._begin.description,
+            normalize_observations=self._ppo.normalize_observations,
+        )
+        export_policies(
+            Path(message.out_dir),
+            states,
+            blank,
+            self._policies.patcher,
+            self._begin.description,
+            seats=self._seating.seats,
+            policy_version=version,
+            training=message.summary,
+        )
+
+
+def _finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in metrics.items() if value - value == 0}

@@ -1,0 +1,132 @@
+"""The learner's process: inherited socket in, one loop on the main thread, gone when its parent is gone."""
+
+import ctypes
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+from attract.errors import CheckpointError, ConfigurationError, FederationError
+from attract.learner.process.channel import Channel
+from attract.processes.allocator import keep_freed_memory
+from attract.runs.log_files import redirect_output
+from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
+from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
+
+ORPHAN_SECONDS = 1.0
+"""How long an update may go on after the parent has gone, before the process ends under it."""
+SWITCH_SECONDS = 0.0005
+"""After so long the next update lets the thread that writes checkpoints go on, which asks for the interpreter
+after each sync of a file; Python's own 5 ms delayed every version."""
+_PR_SET_PDEATHSIG = 1
+_TEXT_LIMIT = 20_000
+
+HOPELESS = (ConfigurationError, CheckpointError)
+"""Failures that another learner in the place of this one would meet again."""
+
+log = logging.getLogger(__name__)
+
+Incoming = ToLearner | Exception | None
+"""What the main thread is woken by: a message, a failure on another thread, or the parent's end."""
+
+
+def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -> int:
+    """Serve one gateway over the socket `fd` until it says `shutdown` or goes away.
+
+    Returns: exit code: 0, or 1 after a failure, which was reported as `failed`.
+    """
+    # Ctrl-C reaches the whole process group; the command line alone decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent()
+    keep_freed_memory()
+    show_logs(log_format, log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    channel = Channel(socket.socket(fileno=fd))
+    inbox: queue.SimpleQueue[Incoming] = queue.SimpleQueue()
+    finished = threading.Event()
+    threading.Thread(target=_listen, args=(channel, inbox, finished), name="listener", daemon=True).start()
+    try:
+        _serve(channel, inbox)
+    except Exception as error:
+        stack = traceback.format_exc()
+        log.exception("the learner failed")
+        text = f"{type(error).__name__}: {error}"
+        is_final = error.is_final if isinstance(error, FederationError) else isinstance(error, HOPELESS)
+        channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
+        return 1
+    finally:
+        finished.set()
+    return 0
+
+
+def die_with_parent() -> None:
+    """On Linux, have the kernel signal this process when its parent dies; elsewhere the closed socket does.
+
+    The signal also comes when only the *thread* that started this process ends; then it means nothing.
+    """
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+
+    def on_parent_death(signum: int, frame: object) -> None:
+        if os.getppid() != parent:
+            # The closed socket is heard too; this is for a socket that others hold open.
+            end = threading.Timer(ORPHAN_SECONDS, os._exit, (0,))
+            end.daemon = True
+            end.start()
+
+    signal.signal(signal.SIGUSR1, on_parent_death)
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGUSR1)
+
+
+def _listen(channel: Channel, inbox: "queue.SimpleQueue[Incoming]", finished: threading.Event) -> None:
+    """Hand messages to the main thread; at the parent's end give it a moment, then end the process."""
+    try:
+        while (message := channel.receive()) is not None:
+            inbox.put(message)
+    except Exception as error:
+        inbox.put(error)
+        return
+    inbox.put(None)
+    if not finished.wait(ORPHAN_SECONDS):
+        # An update that nobody will hear of; what was announced is on disk.
+        os._exit(0)
+
+
+def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
+    # Imported and warmed up at once, while the browser starts, so that `begin` is answered fast.
+    from attract.learner.process.loop import Learner
+    from attract.learner.process.machine import warm_up
+
+    warm_up()
+    begin = inbox.get()
+    if begin is None or isinstance(begin, Shutdown):
+        return
+    if isinstance(begin, Exception):
+        raise begin
+    if not isinstance(begin, Begin):
+        raise RuntimeError(f"expected begin as the first message, got {begin.type!r}")
+    redirect_output(Path(begin.run_dir) / "logs")
+    bind(run=begin.run_id)
+    log.info("learner of %s, process %d", begin.run_id, os.getpid())
+    learner = Learner(begin, channel.send, inbox.put)
+    try:
+        learner.start()
+        while True:
+            message = inbox.get()
+            if isinstance(message, Exception):
+                raise message
+            if isinstance(message, Shutdown):
+                learner.leave()
+            if message is None or isinstance(message, Shutdown):
+                return
+            if isinstance(message, Begin):
+                raise RuntimeError("expected begin once, got another")
+            learner.handle(message)
+    finally:
+        learner.close()

@@ -1,0 +1,70 @@
+"""Rounds of federated averaging as they change a trainer's state; between an update and its version."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from attract.learner.checkpoints.tensor_namespaces import strip_prefix, with_prefixes
+from attract.learner.federated.averaging import FederatedAveraging, FederatedStatistics, Share
+from attract.learner.policies.training_state import TrainingState
+
+
+def join(state: TrainingState, averaging: FederatedAveraging) -> None:
+    """Begin with the weights that everybody begins with; before version 0.
+
+    Raises: FederationError: when the others are not there, or do not begin.
+    """
+    begun = averaging.join(_share_of(state))
+    _load_weights(state, begun.share.weights)
+    state.lineage = begun.lineage
+
+
+def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequence[int]) -> tuple[int, ...]:
+    """Do so many rounds: weights, Adam's state and observation statistics become the average.
+
+    All policies of a run are averaged in one round, each with its namesakes.
+
+    Returns: whose shares are in the last round, by rank; empty when none was due.
+    Raises: FederationError: when the others train something else; the state is as before that round.
+    """
+    federated = _federated(state)
+    trainers: tuple[int, ...] = ()
+    for _ in rounds:
+        outcome = averaging.average(_share_of(state), state.lineage)
+        result, trainers, state.lineage = outcome.share, outcome.trainers, outcome.lineage
+        _load_weights(state, result.weights)
+        names = list(state.policies)
+        for policy_id, one in state.policies.items():
+            one.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
+            federated[policy_id].take_in(strip_prefix(result.common, policy_id, names))
+            one.statistics = federated[policy_id].common
+            one.apply_statistics()
+    return trainers
+
+
+def _federated(state: TrainingState) -> dict[str, FederatedStatistics]:
+    found = {name: one.federated for name, one in state.policies.items() if one.federated is not None}
+    if len(found) < len(state.policies):
+        raise RuntimeError("expected a state that averages with others, this one is alone")
+    return found
+
+
+def _share_of(state: TrainingState) -> Share:
+    policies = state.policies.items()
+    return Share(
+        with_prefixes({policy_id: dict(one.policy.named_parameters()) for policy_id, one in policies}),
+        with_prefixes({policy_id: one.optimizer_tensors() for policy_id, one in policies}),
+        with_prefixes({name: {} if one.federated is None else one.federated.own for name, one in policies}),
+        with_prefixes(
+            {name: {} if one.federated is None else one.federated.common for name, one in policies}
+        ),
+    )
+
+
+def _load_weights(state: TrainingState, weights: Mapping[str, Tensor]) -> None:
+    with torch.no_grad():
+        for policy_id, one in state.policies.items():
+            own = strip_prefix(weights, policy_id, list(state.policies))
+            for name, parameter in one.policy.named_parameters():
+                parameter.copy_(own[name])

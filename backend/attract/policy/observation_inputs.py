@@ -1,0 +1,100 @@
+"""The entries of an observation as the network takes them in: one of a plain box, several of a dictionary."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from attract.experience.layout import SINGLE_OBSERVATION
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+    ObservationSpace,
+)
+
+UINT8_SCALE = 1.0 / 255.0
+IMAGE_RANK = 3
+"""A box of [height, width, channels] is an image; every other rank is flattened."""
+
+Observations = Mapping[str, Tensor]
+"""Raw observations by entry key, as the wire carries them, with the same leading dimensions in each."""
+Preprocessed = Mapping[str, Tensor]
+"""What `Policy.preprocess` makes of them: all that does not depend on weights, leading dimensions kept."""
+
+EntryKind = Literal["vector", "image", "one_hot", "bits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One array of the observation and how it enters the network."""
+
+    key: str
+    input_name: str
+    """Name of its input in the ONNX graph."""
+    suffix: str
+    """Ends the names of its modules: empty for a plain box, so that their names are the plain ones."""
+    kind: EntryKind
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    choices: tuple[int, ...] = ()
+    """Number of values of each component of a `one_hot`."""
+
+    @property
+    def num_features(self) -> int:
+        """Numbers it has as a vector; of an image, before its encoder."""
+        return sum(self.choices) if self.kind == "one_hot" else math.prod(self.shape)
+
+    @property
+    def num_dimensions(self) -> int:
+        """Of one raw observation."""
+        return len(self.shape)
+
+    def encode(self, preprocessed: Tensor) -> Tensor:
+        """[N, num_features] float32 (an image: [N, *shape]) from [N, ...] as `Policy.preprocess` left it."""
+        if self.kind == "one_hot":
+            parts = preprocessed.reshape(preprocessed.shape[0], -1).split(1, 1)
+            # By comparison, so that a number outside the range is all zeros, as in the graph, and no crash.
+            encoded = [
+                part == torch.arange(count, dtype=part.dtype, device=part.device)
+                for part, count in zip(parts, self.choices, strict=True)
+            ]
+            return torch.cat(encoded, 1).float()
+        if preprocessed.dtype != torch.uint8:
+            return preprocessed
+        return preprocessed.float() if self.kind == "bits" else preprocessed.float() * UINT8_SCALE
+
+
+def observation_inputs(space: ObservationSpace) -> tuple[Entry, ...]:
+    """The entries of an observation space in sorted key order; a plain box is the single entry `obs`."""
+    if not isinstance(space, DictSpace):
+        return (_entry(SINGLE_OBSERVATION, "obs", "", space),)
+    keys = sorted(space.spaces)
+    if len(keys) == 1:
+        return (_entry(keys[0], "obs", "", space.spaces[keys[0]]),)
+    return tuple(
+        _entry(key, f"obs_{index}", f"_{index}", space.spaces[key]) for index, key in enumerate(keys)
+    )
+
+
+def _entry(
+    key: str,
+    input_name: str,
+    suffix: str,
+    space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace,
+) -> Entry:
+    if isinstance(space, DiscreteSpace):
+        return Entry(key, input_name, suffix, "one_hot", torch.int32, (), (space.n,))
+    if isinstance(space, MultiDiscreteSpace):
+        shape = (len(space.nvec),)
+        return Entry(key, input_name, suffix, "one_hot", torch.int32, shape, tuple(space.nvec))
+    if isinstance(space, MultiBinarySpace):
+        return Entry(key, input_name, suffix, "bits", torch.uint8, (space.n,))
+    dtype = torch.uint8 if space.dtype == "uint8" else torch.float32
+    kind: EntryKind = "image" if len(space.shape) == IMAGE_RANK else "vector"
+    return Entry(key, input_name, suffix, kind, dtype, tuple(space.shape))

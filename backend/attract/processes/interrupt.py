@@ -1,0 +1,53 @@
+"""Ctrl-C as two requests: the first asks for an orderly end, the second for an end now."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Generator
+
+from attract.processes.exit_codes import of_signal
+
+
+class Terminated(Exception):  # noqa: N818 - no error: somebody asked for it
+    """SIGTERM ended a command that was not done."""
+
+
+class Interrupts:
+    """Counts SIGINT, SIGTERM and what else asks for the end: the first sets `first`, the next `second`.
+
+    Owner: the command line's event loop; the only place of the program that handles these signals.
+    """
+
+    def __init__(self, on_first: Callable[[], None] | None = None) -> None:
+        self.first = asyncio.Event()
+        self.second = asyncio.Event()
+        self._on_first = on_first
+        self._signal: int | None = None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The code that the first request ends the command with; None before there was one."""
+        return None if self._signal is None else of_signal(self._signal)
+
+    @contextlib.contextmanager
+    def listening(self) -> Generator["Interrupts"]:
+        """Handle the signals while the block runs."""
+        loop = asyncio.get_running_loop()
+        handled = (signal.SIGINT, signal.SIGTERM)
+        for number in handled:
+            loop.add_signal_handler(number, self.received, number)
+        try:
+            yield self
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    def received(self, number: int) -> None:
+        """A signal came, or what counts as one."""
+        if self.first.is_set():
+            self.second.set()
+            return
+        self._signal = number
+        self.first.set()
+        if self._on_first is not None:
+            self._on_first()

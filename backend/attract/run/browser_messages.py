@@ -1,0 +1,128 @@
+"""What browsers say to a run: to the core, and experience into the store."""
+
+import contextlib
+import logging
+from collections.abc import Callable, Generator
+
+from attract.collection.core import CollectionCore
+from attract.errors import ConfigurationError, ProtocolError
+from attract.experience.store import SegmentStore
+from attract.experience.validate import check_block
+from attract.run.inference_relay import CentralRelay
+from attract.run.progress import RunProgress
+from attract.run.training_callbacks import RunControl
+from attract.schema import close_codes
+from attract.schema.messages import Block, FromBrowser, Hello, Observe
+from attract.schema.tiers import GrantedTier
+
+log = logging.getLogger(__name__)
+
+
+class BrowserSide:
+    """Hears hosts and workers for one run; owned by the active run, used on its event loop.
+
+    `relay`: where observations go that the server decides on; None: workers decide themselves.
+    """
+
+    def __init__(
+        self,
+        control: RunControl,
+        core: CollectionCore,
+        progress: RunProgress,
+        relay: CentralRelay | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.store: SegmentStore | None = None
+        """There once the game is known."""
+        self.is_closed = False
+        """The run has ended: what browsers still say means nothing."""
+        self.faults = 0
+        """How often a fault of our own closed a socket."""
+        self._control = control
+        self._core = core
+        self._progress = progress
+        self._relay = relay
+        self._clock = clock
+
+    def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
+        """A host, or a worker of this run, said hello."""
+        if self.is_closed:
+            return
+        with self._closing_on_error(f"the hello of a {hello.role}"):
+            connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
+            self._control.apply_effects(connect(connection_id, hello, tier, self._clock(), identity))
+
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        """A message of a connected host or worker.
+
+        Raises: ProtocolError: when it is not what this run's game and leases allow.
+        """
+        if self.is_closed:
+            return
+        now = self._clock()
+        with self._closing_on_error(message.type), self._counting_lies(connection_id):
+            if isinstance(message, Block):
+                self._take_block(connection_id, message, now)
+                return
+            if isinstance(message, Observe) and self._relay is not None:
+                self._core.answered(connection_id, message, now)
+                self._relay.observe(connection_id, message)
+                return
+            try:
+                self._control.apply_effects(self._core.receive(connection_id, message, now))
+            except ConfigurationError as error:
+                # The game as described cannot be trained with these settings.
+                self._control.fail(str(error), refused=True)
+
+    def disconnected(self, connection_id: int) -> None:
+        """A socket is gone."""
+        if not self.is_closed:
+            with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
+                if self._relay is not None:
+                    self._relay.gone(connection_id)
+                self._control.apply_effects(self._core.disconnect(connection_id, self._clock()))
+
+    @contextlib.contextmanager
+    def _counting_lies(self, connection_id: int) -> Generator[None]:
+        """What cannot be counts against whoever says it, and closes the socket as before."""
+        try:
+            yield
+        except ProtocolError as error:
+            if error.code == "malformed":
+                emitted = self._core.wrong_message(connection_id, error.reason, self._clock())
+                self._control.apply_effects(emitted)
+            raise
+
+    @contextlib.contextmanager
+    def _closing_on_error(self, what: str) -> Generator[None]:
+        """A fault of our own in dealing with a browser's words closes its socket: the run is everybody's.
+
+        Raises: ProtocolError: in its place; the browser comes back, as after any other close.
+        """
+        try:
+            yield
+        except ProtocolError:
+            raise
+        except Exception as error:
+            self.faults += 1
+            log.exception("what a browser said (%s) could not be dealt with: its socket is closed", what)
+            raise ProtocolError(
+                f"the server could not deal with {what}: {type(error).__name__}",
+                code="internal",
+                close_code=close_codes.INTERNAL,
+                fix="the server's log has the fault; report it",
+            ) from error
+
+    def _take_block(self, connection_id: int, block: Block, now: float) -> None:
+        if self.store is None:
+            raise ProtocolError("a block before any lease", close_code=close_codes.MALFORMED)
+        arrays = check_block(block, self.store.layout)
+        verdict = self._core.offer_block(connection_id, block, now)
+        if verdict.accepted and verdict.rows is not None:
+            arrays["worker_id"] = verdict.worker_id
+            try:
+                self.store.write_block(verdict.rows, arrays)
+            except BaseException:
+                self._core.withdraw_block(block, verdict)
+                raise
+        self._control.apply_effects(self._core.commit_block(connection_id, block, verdict, now))

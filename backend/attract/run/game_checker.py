@@ -1,0 +1,121 @@
+"""Has a browser check a game and tells what it found, in the author's own places."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from attract.errors import AttractError
+from attract.games.library import GameLibrary, GameModule
+from attract.games.places import first_place
+from attract.schema.api import CheckFinding, CheckView
+from attract.schema.base import WireModel
+from attract.schema.game_messages import CheckGame, GameChecked, GameFinding
+from attract.schema.tiers import GrantedTier
+
+HOST_SECONDS = 10.0
+ANSWER_SECONDS = 20.0
+"""Beyond its budget a host that lives answers well within this: it ends a game that hangs by itself."""
+
+
+@dataclass
+class _Open:
+    connection_id: int
+    module: GameModule
+    answer: asyncio.Future[GameChecked]
+
+
+class GameChecker:
+    """Owned by the run service, used on its event loop; `send(connection_id, message)` reaches a host."""
+
+    def __init__(self, games: GameLibrary, send: Callable[[int, WireModel], None]) -> None:
+        self._games = games
+        self._send = send
+        self._ids = itertools.count(1)
+        self._open: dict[int, _Open] = {}
+        self._hosts: list[int] = []
+        self._host_came = asyncio.Event()
+
+    async def check(
+        self, module: GameModule, budget_seconds: float, wait_seconds: float = HOST_SECONDS
+    ) -> CheckView:
+        """What a browser of this machine finds out about a game; waits so long for one to come.
+
+        Raises: AttractError: none came, it went away, or it does not answer.
+        """
+        try:
+            async with asyncio.timeout(wait_seconds):
+                await self._host_came.wait()
+        except TimeoutError:
+            raise AttractError(f"no browser came within {wait_seconds:g} s to check the game") from None
+        connection_id = self._hosts[0]
+        check_id = next(self._ids)
+        answer: asyncio.Future[GameChecked] = asyncio.get_running_loop().create_future()
+        self._open[check_id] = _Open(connection_id, module, answer)
+        self._send(
+            connection_id, CheckGame(check_id=check_id, game=module.reference, budget_seconds=budget_seconds)
+        )
+        try:
+            async with asyncio.timeout(budget_seconds + ANSWER_SECONDS):
+                return self._view(module, await answer)
+        except TimeoutError:
+            raise AttractError(f"the browser did not say what it found in {module.reference.name}") from None
+        finally:
+            del self._open[check_id]
+
+    def heard(self, connection_id: int, message: GameChecked) -> None:
+        """A host's answer; one that was not asked for is dropped."""
+        known = self._open.get(message.check_id)
+        if known is not None and known.connection_id == connection_id and not known.answer.done():
+            known.answer.set_result(message)
+
+    def host_came(self, connection_id: int, tier: GrantedTier) -> None:
+        """A host said hello; only pages of this machine's own are asked, others might say anything."""
+        if tier == "local":
+            self._hosts.append(connection_id)
+            self._host_came.set()
+
+    def gone(self, connection_id: int) -> None:
+        """A socket is closed: the checks of its host come to nothing."""
+        if connection_id in self._hosts:
+            self._hosts.remove(connection_id)
+        if not self._hosts:
+            self._host_came.clear()
+        for one in self._open.values():
+            if one.connection_id == connection_id and not one.answer.done():
+                one.answer.set_exception(AttractError("the browser went away during the check"))
+
+    def _view(self, module: GameModule, message: GameChecked) -> CheckView:
+        findings: list[CheckFinding] = []
+        for one in message.findings:
+            finding = self._finding(module, one)
+            # Two calls that differ in a package alone are the same to its author.
+            if not any(_is_same(finding, known) for known in findings):
+                findings.append(finding)
+        findings.sort(key=lambda one: one.severity)
+        return CheckView(
+            game=module.reference.name,
+            findings=findings,
+            description=message.description,
+            play=message.play,
+            unplayable=message.unplayable,
+            seconds=message.seconds,
+        )
+
+    def _finding(self, module: GameModule, finding: GameFinding) -> CheckFinding:
+        stack = self._games.own_stack(module.reference.sha256, finding.stack, finding.method)
+        place = first_place(stack)
+        return CheckFinding(
+            id=finding.id,
+            severity=finding.severity,
+            text=finding.text,
+            fix=finding.fix,
+            file=None if place is None else place.file,
+            line=None if place is None else place.line,
+            column=None if place is None else place.column,
+            stack=stack,
+        )
+
+
+def _is_same(one: CheckFinding, other: CheckFinding) -> bool:
+    return (one.id, one.text, one.file, one.line) == (other.id, other.text, other.file, other.line)

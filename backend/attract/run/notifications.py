@@ -1,0 +1,102 @@
+"""What is told of a run while it is active: its view, its events, its reports."""
+
+import logging
+from collections.abc import Callable
+
+from attract.collection.effects import GameLogged, Note
+from attract.run.events import Kind
+from attract.run.game_log import GameLogKeeper
+from attract.run.game_reports import GameReports
+from attract.run.progress import RunProgress
+from attract.run.record import RunRecord
+from attract.runs.metrics import Event
+from attract.schema.api import FleetView, GameReport, LogLine, RunView
+from attract.schema.base import WireModel
+from attract.schema.game_messages import MethodSource
+
+SHOWN_NOTES = (
+    "verification",
+    "policy",
+    "audit",
+    "quarantine",
+    "conduct",
+    "strangers",
+    "bounds",
+    "federated",
+)
+"""Kinds of the core's notes that pages show as reports; the others are told in other ways."""
+log = logging.getLogger(__name__)
+
+Listener = Callable[[Kind, WireModel], None]
+
+
+class Notifications:
+    """Owned by the active run, used on its event loop.
+
+    `fleet()` gives hosts and workers as they stand. Without `keep` (a past run that is only looked at) its
+    view is not written.
+    """
+
+    def __init__(
+        self,
+        progress: RunProgress,
+        record: RunRecord,
+        reports: GameReports,
+        log_keeper: GameLogKeeper,
+        fleet: Callable[[], FleetView],
+        listener: Listener,
+        *,
+        keep: bool,
+    ) -> None:
+        self._progress = progress
+        self._record = record
+        self._reports = reports
+        self._log_keeper = log_keeper
+        self.fleet = fleet
+        self._listener = listener
+        self._keep = keep
+
+    def view(self) -> RunView:
+        """The run as it stands."""
+        return self._progress.view(self.fleet(), self._reports.all())
+
+    async def changed(self) -> None:
+        """The run's state changed: keep it and tell everyone."""
+        view = self.view()
+        if self._keep:
+            await self._record.keep_view(view)
+        self.publish("status", view)
+
+    def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
+        """An event for every page that listens, and for the command line."""
+        self._record.publish(kind, body, keep=keep)
+        self._listener(kind, body)
+
+    def tell(self, event: Event, kind: Kind, body: WireModel) -> None:
+        """An event that is kept already."""
+        self._record.tell(event)
+        self._listener(kind, body)
+
+    def report(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
+        """Something broke, in this method where it is known; what was told of it."""
+        told = self._reports.add(report, method)
+        self.publish("report", told)
+        return told
+
+    def logged(self, logged: GameLogged) -> None:
+        """The game wrote a line: told to those who listen, the newest are kept for those who come."""
+        if self._log_keeper.take(logged.worker_id, logged.line):
+            self.publish("log", logged.line, keep=False)
+
+    def log_lines(self) -> list[LogLine]:
+        """The newest lines, oldest first."""
+        return self._log_keeper.lines()
+
+    def note(self, note: Note) -> None:
+        """Something the core wants a person to see."""
+        log.info("%s: %s", note.kind, note.text)
+        if note.kind in SHOWN_NOTES:
+            name, text = note.kind.capitalize(), note.text
+            self.report(
+                GameReport(kind=note.kind, name=name, text=text, stack=None, rollback_to=note.rollback_to)
+            )

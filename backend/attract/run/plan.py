@@ -1,0 +1,145 @@
+"""What a run's settings mean for the collection core and for the learner."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Literal
+
+from attract.collection.config import BLOCK_BYTES, EXPECTED_STEPS, CollectionConfig, check_minibatches
+from attract.collection.seating import MAIN, Seating
+from attract.experience.store import SegmentStore, choose_path
+from attract.runs.directory import RunDirectory
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.inference import BeginInference
+from attract.schema.learner import Begin
+from attract.schema.philox import derive_seed
+from attract.settings.run import RunSettings
+
+
+def collection_config(
+    settings: RunSettings,
+    run_id: str,
+    game: GameReference,
+    *,
+    resumed_from: str = "",
+    first_lease_id: int = 1,
+) -> CollectionConfig:
+    """The collection core's part of the settings; the run seed keys all streams of training (C5).
+
+    `resumed_from`: of the run directory, for a run that goes on. Slots and episodes are counted from 0 in
+    every process: it enters the seed, so that no game learned from is played again (D2).
+    """
+    ppo, collection = settings.ppo, settings.collection
+    return CollectionConfig(
+        run_id=run_id,
+        game=game,
+        seed=derive_seed(settings.seed, f"run/{resumed_from}" if resumed_from else "run"),
+        horizon=ppo.horizon,
+        rollout_segments=ppo.rollout_segments,
+        batch_segments=ppo.batch_segments,
+        schedule=collection.schedule,
+        num_workers=collection.num_workers,
+        max_workers=collection.max_workers,
+        instances_per_worker=collection.instances_per_worker,
+        total_steps=settings.total_steps,
+        max_policy_lag=collection.policy_lag,
+        desync_episodes=collection.desync_episodes,
+        desync_steps=collection.desync_steps,
+        warmup_steps=collection.warmup_steps if ppo.normalize_observations else 0,
+        prefetch=collection.prefetch,
+        join_seconds=collection.join_seconds,
+        state_size=settings.policy.state_size,
+        seats=collection.seats,
+        first_lease_id=first_lease_id,
+        num_groups=collection.async_factor if collection.inference == "server" else 0,
+        secret=secrets.randbits(63),
+    )
+
+
+def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
+    """The policies of a run with these `collection.seats`, in the order of their first seat."""
+    return Seating(tuple(seats) or (MAIN,)).policy_ids
+
+
+def create_store(
+    settings: RunSettings, config: CollectionConfig, directory: RunDirectory, description: GameDescription
+) -> SegmentStore:
+    """The store for a run of this game, in shared memory where it fits.
+
+    Raises:
+        ConfigurationError: the game cannot be trained with these settings (S1, S5).
+        StoreError: there is no room.
+    """
+    layout = config.store_layout(description)
+    check_minibatches(
+        config,
+        description,
+        num_minibatches=settings.ppo.num_minibatches,
+        minibatch_steps=settings.ppo.minibatch_steps,
+        minibatch_unit=settings.ppo.unit_for(is_recurrent=settings.policy.state_size > 0),
+    )
+    return SegmentStore.create(choose_path(directory.path, directory.run_id, layout), layout)
+
+
+def begin_message(
+    settings: RunSettings,
+    directory: RunDirectory,
+    description: GameDescription,
+    store_path: str,
+    initialize_from: str | None,
+) -> Begin:
+    """The learner's first message, for a fresh start or, where there is a checkpoint, to go on from it."""
+    return Begin(
+        run_id=directory.run_id,
+        run_dir=str(directory.path.resolve()),
+        store_path=store_path,
+        description=description,
+        seats=list(settings.collection.seats),
+        policy=settings.policy.model_dump(mode="json"),
+        ppo=settings.ppo.model_dump(mode="json") | {"lag_correction": lag_correction(settings)},
+        seed=settings.seed,
+        device=settings.device,
+        num_threads=settings.learner_threads,
+        max_policy_lag=settings.collection.policy_lag,
+        schedule_steps=schedule_steps(settings),
+        # A learner that died before its first checkpoint leaves nothing to go on from.
+        resume=bool(directory.versions()),
+        initialize_from=initialize_from,
+        federated=None if settings.federated is None else settings.federated.model_dump(mode="json"),
+    )
+
+
+def schedule_steps(settings: RunSettings) -> int:
+    """Agent steps over which rates fall (rule P10); a run without an end takes `EXPECTED_STEPS`."""
+    return settings.ppo.schedule_steps or settings.total_steps or EXPECTED_STEPS
+
+
+def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:
+    """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
+    usual = "vtrace" if settings.collection.schedule == "async" else "none"
+    return settings.ppo.lag_correction or usual
+
+
+def begin_inference_message(
+    settings: RunSettings,
+    config: CollectionConfig,
+    directory: RunDirectory,
+    description: GameDescription,
+    inbound_path: str,
+    outbound_path: str,
+) -> BeginInference:
+    """The inference process's first message; its blocks are as large as the workers' own."""
+    trace = directory.path / "logs" / "timeline.json" if settings.collection.trace else None
+    return BeginInference(
+        run_id=directory.run_id,
+        description=description,
+        seed=config.seed,
+        horizon=config.horizon,
+        num_groups=config.num_groups,
+        state_size=config.state_size,
+        max_columns=max(1, BLOCK_BYTES // config.segment_bytes(description)),
+        device=settings.device,
+        num_threads=settings.learner_threads,
+        inbound_path=inbound_path,
+        outbound_path=outbound_path,
+        trace_path=None if trace is None else str(trace.resolve()),
+    )

@@ -1,0 +1,135 @@
+"""What follows from a run's settings, in words: told when training starts (rules S5, P10)."""
+
+from attract.run.plan import collection_config, lag_correction, schedule_steps
+from attract.schema.game import GameDescription, GameReference
+from attract.settings.ppo import PpoSettings
+from attract.settings.run import RunSettings
+
+TELLING_MEBIBYTES = 32
+SCHEDULED = ("learning_rate", "clip_range", "entropy_coef", "prio_beta")
+
+
+def plan_lines(
+    settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool = True
+) -> list[str]:
+    """Sizes, schedules and the end that follow from the settings, a line each; the first says the most.
+
+    Args:
+        settings: of the run, all layers merged.
+        description: what the game says of itself.
+        game: where its module is.
+        verbose: tell how an update is made too.
+    """
+    return [
+        _summary_line(settings, description, game),
+        *([_batch_line(settings, description, game)] if verbose else []),
+        *_policy_lines(settings, description, game),
+        *(_minibatch_lines(settings, description, game) if verbose else []),
+        *_schedule_lines(settings, verbose=verbose),
+        *(_correction_lines(settings) if verbose else []),
+        *_room_lines(settings, description, game, verbose=verbose),
+    ]
+
+
+def _summary_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
+    config = collection_config(settings, "plan", game).fitted(description)
+    games = config.num_workers * config.num_instances
+    agents = "" if description.num_agents == 1 else f" of {description.num_agents} agents"
+    workers = "1 worker" if config.num_workers == 1 else f"{config.num_workers} workers"
+    steps = config.batch_target(description) * config.horizon
+    return (
+        f"training: {games} games{agents} at once in {workers}, an update every {steps:,} steps; "
+        f"{_end(settings)}"
+    )
+
+
+def _end(settings: RunSettings) -> str:
+    goal, total = settings.until_return, settings.total_steps
+    if goal is None and total is None:
+        return "no end given: Ctrl-C stops, saves and exports"
+    ends = [
+        *([] if goal is None else [f"when the mean return is {goal:g}"]),
+        *([] if total is None else [f"after {total:,} steps"]),
+    ]
+    return f"it ends {' or '.join(ends)}"
+
+
+def _batch_line(settings: RunSettings, description: GameDescription, game: GameReference) -> str:
+    config = collection_config(settings, "plan", game).fitted(description)
+    slots = config.num_workers * config.slots_per_worker(description)
+    segments = config.batch_target(description)
+    return (
+        f"batch: {segments} segments of {config.horizon} steps, {segments * config.horizon} steps, "
+        f"from {slots} slots ({config.num_workers} workers x {config.slots_per_worker(description)}) "
+        f"in rollouts of {config.horizon * config.rollout_segments}"
+    )
+
+
+def _room_lines(
+    settings: RunSettings, description: GameDescription, game: GameReference, *, verbose: bool
+) -> list[str]:
+    """What it costs that more workers may come, where somebody asked or it is much."""
+    config = collection_config(settings, "plan", game).fitted(description)
+    if config.row_workers == config.num_workers:
+        return []
+    mebibytes = config.growth_bytes(description) / 2**20
+    if not (verbose or settings.collection.max_workers is not None or mebibytes >= TELLING_MEBIBYTES):
+        return []
+    steps = config.batch_target(description, config.row_workers) * config.horizon
+    grows = "" if config.batch_segments else f", and then an update every {steps:,} steps"
+    return [f"room for up to {config.row_workers} workers: {mebibytes:,.1f} MiB more of shared memory{grows}"]
+
+
+def _policy_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
+    seating = collection_config(settings, "plan", game).fitted(description).seating(description)
+    if len(seating.policy_ids) == 1:
+        return []
+    played = [f"{one} plays {_agents(seating.agents_of(one))}" for one in seating.policy_ids]
+    return [f"policies: {', '.join(played)}; each learns from its own agents alone"]
+
+
+def _agents(agents: list[int]) -> str:
+    return ("agent " if len(agents) == 1 else "agents ") + " and ".join(map(str, agents))
+
+
+def _minibatch_lines(settings: RunSettings, description: GameDescription, game: GameReference) -> list[str]:
+    shares = collection_config(settings, "plan", game).fitted(description).batch_targets(description)
+    if len(shares) == 1:
+        return [f"minibatches: {_cut(settings, segments)}" for segments in shares.values()]
+    return [f"minibatches of {name}: {_cut(settings, segments)}" for name, segments in shares.items()]
+
+
+def _cut(settings: RunSettings, segments: int) -> str:
+    ppo = settings.ppo
+    unit = ppo.unit_for(is_recurrent=settings.policy.state_size > 0)
+    units = segments if unit == "segment" else segments * ppo.horizon
+    parts = min(ppo.minibatches_for(segments * ppo.horizon), units)
+    steps = -(-units // parts) * (ppo.horizon if unit == "segment" else 1)
+    drawn = f"segments drawn by priority (alpha {ppo.prio_alpha:g})" if ppo.prio_alpha else f"by {unit}"
+    return (
+        f"{parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
+        f"are {parts * ppo.n_epochs} optimizer steps an update"
+    )
+
+
+def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
+    names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
+    if not names:
+        return ["schedules: none, every rate stays as it is"] if verbose else []
+    over = schedule_steps(settings)
+    # That they end with the run is what anybody expects.
+    is_told = verbose or over != settings.total_steps
+    text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
+    return [text] if is_told else []
+
+
+def _is_scheduled(ppo: PpoSettings, name: str) -> bool:
+    if name == "prio_beta" and ppo.prio_alpha == 0.0:
+        return False
+    return getattr(ppo, f"{name}_schedule") != "constant" and getattr(ppo, name) != 0.0
+
+
+def _correction_lines(settings: RunSettings) -> list[str]:
+    if lag_correction(settings) == "none" or settings.collection.schedule == "sync":
+        return []
+    return [f"lag: up to {settings.collection.policy_lag} versions, corrected by V-trace"]

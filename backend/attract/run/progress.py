@@ -1,0 +1,337 @@
+"""How far a run is: counters, versions, time, returns; and what is told of it."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from attract.curriculum.controller import CurriculumController
+from attract.diagnosis.diagnosis import Diagnosis
+from attract.diagnosis.facts import RunFacts
+from attract.processes.cores import usable_cores
+from attract.run.events import Kind
+from attract.run.goal import Goal
+from attract.run.plan import policy_ids
+from attract.run.statistics import Statistics
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import (
+    CheckFinding,
+    EvaluationView,
+    Finding,
+    FleetView,
+    GameReport,
+    LessonView,
+    MetricsRow,
+    PolicyView,
+    RunState,
+    RunView,
+)
+from attract.schema.base import WireModel
+from attract.schema.game import GameDescription, GameReference
+from attract.schema.learner import Counters, Ready
+from attract.schema.messages import ParameterDistribution
+from attract.settings.run import RunSettings
+
+WAITING_SECONDS = 5.0
+"""So long without workers is worth a word; a page that is loaded anew takes less."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended; `train --json` prints it."""
+
+    run_id: str
+    state: RunState
+    agent_steps: int
+    updates: int
+    policy_version: int
+    """Of the export."""
+    wall_seconds: float
+    """From the first lease to the end: a goal's confirmation included, saving and exporting not."""
+    steps_per_second: float
+    """Agent steps of this session over `wall_seconds`."""
+    episode_return_mean: float | None
+    """Of the confirming evaluation when the goal was reached, else of the last 100 training episodes."""
+    goal_reached: bool
+    export: str | None
+    """Folder with the policies' models and policy.json; None when nothing could be exported."""
+    error: str | None = None
+    refused: bool = False
+    """Whether it never began, since what was asked for cannot be."""
+    findings: list[Finding] = field(default_factory=list[Finding])
+    """What kept it from learning: what was said, and `withdrawn` where it did not hold to the end."""
+    waited_seconds: float = 0.0
+    """How long nobody was there to play, before the first worker too."""
+    check: list[CheckFinding] | None = None
+    """What the check before the training found; None where there was none, or it came to no end."""
+
+
+class RunProgress:
+    """Owned by the active run, used on its event loop; does no I/O. `clock` is monotonic seconds."""
+
+    def __init__(
+        self,
+        run_id: str,
+        created: str,
+        settings: RunSettings,
+        game: GameReference,
+        clock: Callable[[], float],
+        controller: CurriculumController,
+        *,
+        title: str = "",
+    ) -> None:
+        """`created`: UTC time as a label; `title`: the game's, for people."""
+        self.run_id = run_id
+        self.state: RunState = "starting"
+        self.error: str | None = None
+        self.refused = False
+        """Whether the error is one of use: what was asked for cannot be."""
+        self.evaluation: EvaluationView | None = None
+        self.counters = Counters()
+        self.policy_version = 0
+        self.description: GameDescription | None = None
+        self.goal = Goal(settings.until_return, settings.total_steps, controller.window)
+        self.statistics = Statistics({})
+        self.newest_model: int | None = None
+        """The newest version whose models pages can have."""
+        self.parameters: dict[str, ParameterDistribution] = {}
+        """What games of training are started with now."""
+        self.check: list[CheckFinding] | None = None
+        """What the check before the training found, once it is done."""
+        self._diagnosis: Diagnosis | None = None
+        self._facts: RunFacts | None = None
+        self._created = created
+        self._title = title
+        self.settings = settings
+        self._controller = controller
+        self._game = game
+        self._clock = clock
+        self._first_lease: float | None = None
+        self._ended: float | None = None
+        self._waits_since: float | None = clock()
+        """When the last worker was here, or the run began without one; None: one is here."""
+        self._waited_at_last_look = False
+        self._waited_seconds = 0.0
+        self._seconds_before = 0.0
+        self._steps_before: int | None = None
+
+    def described(self, description: GameDescription, *, starts_untrained: bool = True) -> None:
+        """The game is known; `starts_untrained`: its first policy is random."""
+        self.description = description
+        self.statistics = Statistics(description.reward_terms)
+        self._facts = RunFacts.of(
+            self.settings, description, num_cores=usable_cores(), starts_untrained=starts_untrained
+        )
+        self._diagnosis = Diagnosis(self._facts)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What keeps it from learning now."""
+        return [] if self._diagnosis is None else self._diagnosis.findings
+
+    def examine(self, row: UpdateRow) -> list[Finding]:
+        """What a committed row shows that was not said before, and what no longer holds."""
+        if self._diagnosis is None or not row.values:
+            return []
+        return self._diagnosis.observe(row.update, row.agent_steps, row.values)
+
+    def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
+        """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""
+        if self._facts is not None:
+            self._diagnosis = Diagnosis(self._facts)
+            for update, agent_steps, values in rows:
+                self._diagnosis.observe(update, agent_steps, values)
+
+    def leased(self) -> None:
+        """A lease was given; the first one starts the clock."""
+        if self._first_lease is None:
+            self._first_lease = self._clock()
+
+    def ready(self, ready: Ready, seconds: float) -> None:
+        """A learner has its policy; what was before this session is not counted to it.
+
+        `seconds`: the run's time at the update it goes on from.
+        """
+        self.counters, self.policy_version = ready.counters, ready.policy_version
+        if self._ended is None:
+            # A run that failed meanwhile keeps its reason.
+            self.error = None
+        if self._steps_before is None:
+            self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
+
+    def look_for_workers(self, fleet: FleetView) -> bool:
+        """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
+        before, now = self._waited_at_last_look, self._clock()
+        has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
+        if fleet.last_left_seconds is not None:
+            self._waits_since = now - fleet.last_left_seconds
+        elif has_workers and self._waits_since is not None:
+            if self._is_for_workers:
+                self._waited_seconds += now - self._waits_since
+            self._waits_since = None
+        self._waited_at_last_look = self.waiting_seconds is not None
+        return self._waited_at_last_look != before
+
+    @property
+    def waiting_seconds(self) -> float | None:
+        """How long nobody has been here to play, once that is no mere moment; None where nobody is missed."""
+        if self._waits_since is None or not self._is_for_workers:
+            return None
+        seconds = self._clock() - self._waits_since
+        return seconds if seconds >= WAITING_SECONDS else None
+
+    @property
+    def _is_for_workers(self) -> bool:
+        return self._ended is None and self.state in ("starting", "running", "evaluating")
+
+    def ended(self) -> None:
+        """The clock stops; later calls change nothing."""
+        if self._ended is None:
+            if self._waits_since is not None and self._is_for_workers:
+                self._waited_seconds += self._clock() - self._waits_since
+            self._ended = self._clock()
+
+    @property
+    def elapsed_seconds(self) -> float:
+        """Seconds since the first lease, earlier sessions of a resumed run included."""
+        return self._seconds_before + self._session_seconds()
+
+    def view(self, fleet: FleetView, reports: list[GameReport]) -> RunView:
+        """The run as it stands."""
+        return RunView(
+            run_id=self.run_id,
+            game=self._game.name,
+            title=self._title,
+            state=self.state,
+            created=self._created,
+            seed=self.settings.seed,
+            policy_version=self.policy_version,
+            agent_steps=self.counters.agent_steps,
+            collected_steps=self.counters.collected_steps,
+            updates=self.counters.updates,
+            episodes=self.counters.episodes,
+            elapsed_seconds=self.elapsed_seconds,
+            steps_per_second=fleet.steps_per_second if self._ended is None else 0.0,
+            episode_return_mean=self.goal.return_mean,
+            goal=self.settings.until_return,
+            total_steps=self.settings.total_steps,
+            error=self.error,
+            waiting_seconds=self.waiting_seconds,
+            newest_model=self.newest_model,
+            reports=reports,
+            findings=self.findings,
+            evaluation=self.evaluation,
+            lesson=self.lesson(),
+            parameters=self.parameters,
+            description=self.description,
+            game_reference=self._game,
+            settings=self.settings.model_dump(mode="json"),
+        )
+
+    def lesson(self) -> LessonView | None:
+        """The lesson that is played; None without lessons."""
+        lessons = self._controller.lessons
+        if lessons is None:
+            return None
+        return LessonView(
+            name=lessons.lesson.name,
+            number=lessons.number,
+            num_lessons=len(lessons),
+            agent_steps=self.counters.agent_steps,
+            global_episode_index=self.counters.global_episode_index,
+        )
+
+    def metrics(self, learner: dict[str, float], counters: Counters, fleet: FleetView) -> dict[str, float]:
+        """The metrics of an update: the learner's, and what was gathered here since the last one."""
+        values = self.statistics.row(learner, counters, self.elapsed_seconds, self.goal, fleet)
+        return values | self._of_lesson()
+
+    def metrics_so_far(self, counters: Counters, fleet: FleetView) -> dict[str, float]:
+        """What there is to say of an update as it begins; nothing begins anew by it."""
+        return self.statistics.values(counters, self.elapsed_seconds, self.goal, fleet) | self._of_lesson()
+
+    def _of_lesson(self) -> dict[str, float]:
+        lesson = self.lesson()
+        return {} if lesson is None else {"curriculum/lesson": float(lesson.number)}
+
+    def view_after(self, row: UpdateRow, counters: Counters, now: RunView) -> RunView:
+        """The view that is committed with a row: `now` as it will be once the row is there."""
+        stands = counters.model_dump(include={"agent_steps", "collected_steps", "updates", "episodes"})
+        return now.model_copy(update={**stands, "policy_version": row.policy_version})
+
+    def advance(self, row: UpdateRow, counters: Counters) -> None:
+        """The row is committed: from now on this is how the run stands."""
+        self.counters = counters
+        self.policy_version = row.policy_version
+
+    def row(
+        self,
+        version: int,
+        counters: Counters,
+        weights_sha256: str,
+        values: dict[str, float],
+    ) -> UpdateRow:
+        """The row that makes a version announceable (D1)."""
+        return UpdateRow(
+            update=counters.updates,
+            agent_steps=counters.agent_steps,
+            collected_steps=counters.collected_steps,
+            seconds=self.elapsed_seconds,
+            policy_version=version,
+            checkpoint=f"checkpoints/{version}",
+            weights_sha256=weights_sha256,
+            # JSON has no other numbers, and a page that reads one that is not finite shows nothing at all.
+            values={name: value for name, value in values.items() if math.isfinite(value)},
+        )
+
+    def events_of(self, row: UpdateRow) -> list[tuple[Kind, WireModel]]:
+        """The events that tell of a committed version."""
+        url = f"api/runs/{self.run_id}/policy/{row.policy_version}.onnx"
+        names = policy_ids(self.settings.collection.seats)
+        urls = {name: url if len(names) == 1 else f"{url}?policy={name}" for name in names}
+        policy = PolicyView(policy_version=row.policy_version, agent_steps=row.agent_steps, urls=urls)
+        if not row.values:
+            return [("policy", policy)]
+        metrics = MetricsRow(
+            update=row.update, agent_steps=row.agent_steps, seconds=row.seconds, values=row.values
+        )
+        return [("metrics", metrics), ("policy", policy)]
+
+    def summary(self) -> dict[str, Any]:
+        """What an exported policy says of its training."""
+        return {
+            "run_id": self.run_id,
+            "agent_steps": self.counters.agent_steps,
+            "episode_return_mean": self.goal.return_mean,
+            "evaluation": None if self.evaluation is None else self.evaluation.model_dump(mode="json"),
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+
+    def result(self, version: int | None, export: str | None) -> RunResult:
+        """How the run ended; `version`: of the export, if there is one."""
+        wall_seconds = self._session_seconds()
+        steps = self.counters.agent_steps - (self._steps_before or 0)
+        confirmed = self.evaluation if self.goal.reached else None
+        return RunResult(
+            run_id=self.run_id,
+            state=self.state,
+            agent_steps=self.counters.agent_steps,
+            updates=self.counters.updates,
+            policy_version=self.policy_version if version is None else version,
+            wall_seconds=wall_seconds,
+            steps_per_second=steps / wall_seconds if wall_seconds > 0 else 0.0,
+            episode_return_mean=self.goal.return_mean if confirmed is None else confirmed.return_mean,
+            goal_reached=self.goal.reached,
+            export=export,
+            error=self.error,
+            refused=self.refused,
+            findings=[] if self._diagnosis is None else self._diagnosis.all_said,
+            waited_seconds=self._waited_seconds,
+            check=self.check,
+        )
+
+    def _session_seconds(self) -> float:
+        if self._first_lease is None:
+            return 0.0
+        return (self._clock() if self._ended is None else self._ended) - self._first_lease

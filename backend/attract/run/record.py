@@ -1,0 +1,384 @@
+"""What is known of one run, active or past: its view, its metrics, its events, its policies."""
+
+import asyncio
+import contextlib
+import functools
+import itertools
+import json
+import logging
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from attract import __version__
+from attract.errors import AttractError, CheckpointError, ConfigurationError
+from attract.plain_text import plain
+from attract.run.disk_watch import DiskWatch
+from attract.run.events import EventHub, Kind
+from attract.run.plan import policy_ids
+from attract.runs.checkpoint_document import read_document
+from attract.runs.directory import RunDirectory, is_locked, list_run_ids
+from attract.runs.disk import refusal
+from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
+from attract.runs.log_files import RunLog
+from attract.runs.log_lines import LogFormat, LogLevel
+from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.trackers import TensorBoardTracker, Tracker
+from attract.schema.api import MetricsView, RunState, RunView
+from attract.schema.base import WireModel
+from attract.schema.learner import Counters
+
+VIEW = "view"
+UNFINISHED = ("starting", "running", "paused", "evaluating")
+PRUNE_EVERY_UPDATES = 20
+MAX_REASON_CHARACTERS = 300
+COPY_SECONDS = 0.1
+"""A version is out by then."""
+log = logging.getLogger(__name__)
+
+
+class DamagedRunError(AttractError):
+    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
+
+    def __init__(self, run_id: str, error: Exception) -> None:
+        self.run_id = run_id
+        reason = plain(str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS)
+        self.reason = f"{type(error).__name__}: {reason}"
+        super().__init__(f"run {run_id} is damaged: {self.reason}")
+
+
+@contextlib.contextmanager
+def damage_named(run_id: str) -> Generator[None]:
+    """Name the run whose files make the block fail, whatever they hold.
+
+    Raises: DamagedRunError: in place of any other error than those that say what to do.
+    """
+    try:
+        yield
+    except ConfigurationError as error:
+        # Its own settings file, not what somebody asks for.
+        if error.setting is not None and Path(error.setting).name == "config.yaml":
+            raise DamagedRunError(run_id, error) from None
+        raise
+    except AttractError:
+        raise
+    except Exception as error:
+        raise DamagedRunError(run_id, error) from None
+
+
+class RunRecord:
+    """Writes what one active run leaves behind; owned by the active run, used on the event loop alone.
+
+    Rows are committed on a thread of its own: a slow disk holds up the announcement, never the sockets. While
+    the disk refuses, what must be kept waits for room; what only tells of the moment is let go.
+    """
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        events: EventHub,
+        *,
+        track: bool = True,
+        log_format: LogFormat = "text",
+        log_level: LogLevel = "info",
+    ) -> None:
+        """`track`: copy the metrics for other tools, and keep a log; not for a run that is only looked at."""
+        self.directory = directory
+        self.disk = DiskWatch()
+        self._events = events
+        self._store = MetricsStore(directory.metrics_path)
+        self._trackers: list[Tracker] = [TensorBoardTracker(directory.path)] if track else []
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="run-record")
+        self._uncopied: deque[UpdateRow] = deque()
+        """Committed rows that the trackers have not seen."""
+        self._log = RunLog(directory.logs, log_format, log_level, run=directory.run_id) if track else None
+        log.info("run %s begins, Attract %s", directory.run_id, __version__)
+
+    async def commit_update(
+        self, row: UpdateRow, view: RunView, bodies: Sequence[tuple[Kind, WireModel]] = ()
+    ) -> list[Event]:
+        """Commit the row of a durable version with the events that tell of it, and point `latest` at it (D1).
+
+        Returns: the events, kept but not yet told; `tell` does that once the version is announced.
+        """
+        texts = [(kind, body.model_dump_json()) for kind, body in bodies]
+        facts, attempts = {VIEW: _plain(view)}, itertools.count()
+
+        def commit() -> list[Event]:
+            if next(attempts):
+                # SQLite may report a refusal after the row went in.
+                self._store.rewind(row.update - 1)
+            events = self._store.commit_update(row, facts, texts)
+            # In the same turn of the thread: workers wait for both.
+            self.directory.mark("latest", row.policy_version)
+            return events
+
+        events: list[Event] = await self._keep(f"the row of update {row.update}", commit)
+        # Nobody waits for these: not now, when the version is to go out and needs the interpreter.
+        self._uncopied.append(row)
+        asyncio.get_running_loop().call_later(COPY_SECONDS, self._copy_next)
+        return events
+
+    def _copy_next(self) -> None:
+        if self._uncopied:
+            self._thread.submit(self._copy, self._uncopied.popleft()).add_done_callback(_log_failure)
+
+    def _copy(self, row: UpdateRow) -> None:
+        for tracker in self._trackers:
+            tracker.write(row.agent_steps, row.values)
+        if row.update and row.update % PRUNE_EVERY_UPDATES == 0:
+            self.directory.prune()
+            self._store.thin(frozenset(self.directory.versions()))
+
+    async def rewind(self, update: int) -> None:
+        """Forget updates after `update`, which a resumed run does anew."""
+        await self._keep("the run's rows", self._store.rewind, update)
+        while self._uncopied:
+            self._copy_next()
+        with _unless_refused("a copy of the metrics"):
+            await self._run(self._restart_trackers)
+
+    def _restart_trackers(self) -> None:
+        newest = {
+            name: (agent_steps, value)
+            for _, agent_steps, values in self._store.rows()
+            for name, value in values.items()
+        }
+        for tracker in self._trackers:
+            tracker.restart(newest)
+
+    async def newest_row(self) -> tuple[float, int | None]:
+        """The run's seconds until the newest row, and that row's version, None without any."""
+        return await self._run(self._store.last_seconds), await self._run(self._store.last_version)
+
+    async def lost_rows(self, version: int) -> list[tuple[UpdateRow, Counters]]:
+        """Rows that durable versions up to `version` should have and have not, oldest first.
+
+        Each comes from its version's checkpoint, with the counters after it. Several are missing when the
+        process was killed while the learner was ahead of the rows.
+        """
+        return await self._run(self._lost_rows, version)
+
+    def _lost_rows(self, version: int) -> list[tuple[UpdateRow, Counters]]:
+        last = self._store.last_version()
+        found: list[tuple[UpdateRow, Counters]] = []
+        for number in self.directory.versions():
+            if number <= version and (last is None or number > last):
+                try:
+                    found.append(_row_of(number, read_document(self.directory.checkpoints / str(number))))
+                except CheckpointError as error:
+                    log.warning("the row of version %d is lost: %s", number, error)
+        return found
+
+    async def rows(self) -> list[tuple[int, int, dict[str, float]]]:
+        """Every row that is there, as `MetricsStore.rows`."""
+        return await self._run(self._store.rows)
+
+    async def keep_view(self, view: RunView) -> None:
+        """Keep how the run stands, for when it is no longer active."""
+        with _unless_refused("how the run stands"):
+            await self._run(self._store.put_fact, VIEW, _plain(view))
+
+    async def add_evaluation(self, update: int, agent_steps: int, values: dict[str, float]) -> None:
+        """Add an evaluation's metrics to the update it judged."""
+        await self._keep("an evaluation", self._store.add_metrics, update, values)
+        for tracker in self._trackers:
+            with _unless_refused("a copy of the metrics"):
+                await self._run(functools.partial(tracker.write, agent_steps, values, always=True))
+
+    async def mark_best(self, version: int) -> None:
+        """Point `best` at a version."""
+        await self._keep("the best version's mark", self.directory.mark, "best", version)
+
+    async def keep_version(self, version: int) -> None:
+        """Never remove a version's checkpoint."""
+        await self._keep("a kept version's mark", self.directory.keep, version)
+
+    def publish(self, kind: Kind, body: WireModel, *, keep: bool = True) -> None:
+        """An event for every page that listens; kept, it can be asked for again."""
+        data = body.model_dump_json()
+        event = Event(0, kind, data)
+        if keep:
+            with _unless_refused("an event"):
+                event = self._store.add_event(kind, data)
+        self.tell(event)
+
+    def tell(self, event: Event) -> None:
+        """Give an event that is kept already to every page that listens."""
+        self._events.publish(self.directory.run_id, event)
+
+    async def close(self) -> None:
+        """Write everything out and give the run's lock back."""
+        while self._uncopied:
+            self._copy_next()
+        for tracker in self._trackers:
+            await self._run(tracker.close)
+        await self._run(self._store.close)
+        self._thread.shutdown()
+        if self._log is not None:
+            self._log.close()
+        self.directory.close()
+
+    async def _keep(self, what: str, call: Any, *arguments: Any) -> Any:
+        """Have something done that must not be lost, as soon as the disk lets it."""
+        return await self.disk.retry_while_full(what, functools.partial(self._run, call, *arguments))
+
+    async def _run(self, call: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+
+
+class RunArchive:
+    """Reads any run of a runs directory, whoever writes it; owned by the run service."""
+
+    def __init__(self, runs_dir: Path) -> None:
+        self.runs_dir = runs_dir
+
+    def run_ids(self) -> list[str]:
+        """All runs, newest first."""
+        return list_run_ids(self.runs_dir) if self.runs_dir.is_dir() else []
+
+    def directory(self, run_id: str) -> RunDirectory:
+        """One run's folder, unlocked.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        return RunDirectory.view(self.runs_dir, run_id)
+
+    def view(self, run_id: str) -> RunView:
+        """How the run stood last. One whose process died without saying so counts as stopped.
+
+        Raises: ConfigurationError: when there is no such run, or nothing was kept of it.
+        """
+        directory = self.directory(run_id)
+        data = self.kept_view(directory)
+        reference, description = directory.read_game()
+        found = {"description": description, "game_reference": reference}
+        view = RunView.model_validate({**data, **found, "newest_model": self.exported_version(run_id)})
+        return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
+
+    def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
+        """What a run's database keeps of how it stood last.
+
+        Raises: ConfigurationError: when nothing was kept of it.
+        """
+        if not directory.metrics_path.is_file():
+            raise ConfigurationError(f"run {directory.run_id} has no metrics yet")
+        with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
+            data = store.fact(VIEW)
+        if data is None:
+            raise ConfigurationError(f"run {directory.run_id} has not begun")
+        return data
+
+    def metrics(
+        self,
+        run_id: str,
+        names: Sequence[str] | None,
+        *,
+        from_steps: float | None,
+        to_steps: float | None,
+        max_points: int,
+    ) -> MetricsView:
+        """The run's metrics, as `MetricsStore.query`.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.query(run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points)
+
+    def policy_ids(self, run_id: str) -> tuple[str, ...]:
+        """The run's policies. Raises: ConfigurationError: when there is no such run."""
+        collection = self.directory(run_id).read_config()["settings"].get("collection", {})
+        return policy_ids(collection.get("seats", ()))
+
+    def exported_version(self, run_id: str) -> int | None:
+        """Version of the models in the run's `export/`, None unless all of them are there.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        folder = self.directory(run_id).export
+        models = export_models(folder, self.policy_ids(run_id))
+        if not all(file.is_file() for file in (*models, folder / DOCUMENT_FILE)):
+            return None
+        document = self.directory(run_id).inside(folder / DOCUMENT_FILE)
+        return int(json.loads(document.read_bytes())["policy_version"])
+
+    def exported_model(self, run_id: str, policy_id: str) -> bytes:
+        """ONNX bytes of one of the run's policies; `exported_version` says of which version.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        name = model_file(policy_id, self.policy_ids(run_id))
+        directory = self.directory(run_id)
+        return directory.inside(directory.export / name).read_bytes()
+
+    def exported_document(self, run_id: str) -> bytes | None:
+        """The export's `policy.json`, which says what the models need; None unless all of them are there.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        if self.exported_version(run_id) is None:
+            return None
+        directory = self.directory(run_id)
+        return directory.inside(directory.export / DOCUMENT_FILE).read_bytes()
+
+    def events_after(self, run_id: str, event_id: int) -> list[Event]:
+        """The run's kept events with a larger id.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.events_after(event_id)
+
+    def last_event_id(self, run_id: str) -> int:
+        """Id of the run's newest kept event, 0 without any.
+
+        Raises: ConfigurationError: when there is no such run.
+        """
+        with contextlib.closing(MetricsStore(self.directory(run_id).metrics_path)) as store:
+            return store.last_event_id()
+
+
+def state_now(directory: RunDirectory, state: RunState) -> RunState:
+    """The state of a run that was left in `state`: a process that died said nothing."""
+    return "stopped" if state in UNFINISHED and not is_locked(directory.path) else state
+
+
+@contextlib.contextmanager
+def _unless_refused(what: str) -> Generator[None]:
+    """Let go what the disk refuses, and say so."""
+    try:
+        yield
+    except Exception as error:
+        reason = refusal(error)
+        if reason is None:
+            raise
+        log.warning("%s was not kept: %s", what, reason)
+
+
+def _row_of(version: int, document: dict[str, Any]) -> tuple[UpdateRow, Counters]:
+    """The row of a version as its checkpoint tells it."""
+    counters, values = Counters.model_validate(document["counters"]), document.get("metrics", {})
+    row = UpdateRow(
+        update=counters.updates,
+        agent_steps=counters.agent_steps,
+        collected_steps=counters.collected_steps,
+        seconds=values.get("time/time_elapsed", 0.0),
+        policy_version=version,
+        checkpoint=f"checkpoints/{version}",
+        weights_sha256=document["weights_sha256"],
+        values=values,
+    )
+    return row, counters
+
+
+def _plain(view: RunView) -> dict[str, Any]:
+    # Game and description have a file of their own.
+    return view.model_dump(mode="json", exclude={"description", "game_reference"})
+
+
+def _log_failure(done: "Future[None]") -> None:
+    error = done.exception()
+    if error is not None:
+        log.error("a run's metrics could not be copied, or its old checkpoints not removed", exc_info=error)

@@ -1,0 +1,603 @@
+"""The run service: at most one active run, all past ones, and the sockets of hosts that wait for the next."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from attract.errors import AttractError, ConfigurationError, ProtocolError
+from attract.games.kept_game import serve_kept_game, write_start
+from attract.games.library import GameLibrary, GameModule
+from attract.processes.learner import StartLearner
+from attract.run.active import ActiveRun
+from attract.run.events import EventHub, Kind
+from attract.run.game_checker import GameChecker
+from attract.run.health import RunHealth
+from attract.run.index import RunIndex
+from attract.run.notifications import Listener
+from attract.run.plan import policy_ids
+from attract.run.ports import AuditLog, BrowserSockets
+from attract.run.progress import RunResult
+from attract.run.record import RunArchive, RunRecord, damage_named
+from attract.run.settings_view import settings_of
+from attract.run.start_checks import check_device, check_resumed, check_source
+from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
+from attract.runs.log_lines import bind
+from attract.runs.metrics import Event
+from attract.schema import close_codes
+from attract.schema.api import (
+    CheckView,
+    EvaluationView,
+    FleetView,
+    LogView,
+    MetricsView,
+    RunSummary,
+    RunView,
+)
+from attract.schema.base import WireModel
+from attract.schema.messages import (
+    Assignment,
+    FromBrowser,
+    GameChecked,
+    Goodbye,
+    Hello,
+    HostStatus,
+    WelcomeHost,
+)
+from attract.schema.tiers import GrantedTier
+from attract.settings.presets import layer_settings
+from attract.settings.run import RunSettings, ServerSettings
+
+CHECK_SECONDS = 0.7
+"""Of a browser's time before a training, while the learner is being started."""
+log = logging.getLogger(__name__)
+
+
+class RunActiveError(AttractError):
+    """A gateway has at most one active run."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} is active; stop it before another is started")
+
+
+class UnknownRunError(AttractError):
+    """There is no such run, or it has no such thing."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class RunService:
+    """Starts, shows and ends runs; used by the routes, and by the command line in the same process.
+
+    Lives on one event loop. `clock` is monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        games: GameLibrary,
+        start_learner: StartLearner,
+        clock: Callable[[], float],
+        audit: AuditLog,
+    ) -> None:
+        """`audit`: the server's own; starts and ends of runs are written there."""
+        self._settings = settings
+        self._games = games
+        self._start_learner = start_learner
+        self._clock = clock
+        self._archive = RunArchive(settings.runs_dir)
+        self._index = RunIndex(self._archive, games.title_of)
+        self._hub: BrowserSockets | None = None
+        self._active: ActiveRun | None = None
+        self._starting = False
+        self._hosts: dict[int, tuple[Hello, GrantedTier, str]] = {}
+        self._members: dict[int, ActiveRun] = {}
+        self._listeners: list[Listener] = []
+        self._checker = GameChecker(games, self._send)
+        self.events = EventHub()
+        self._audit = audit
+        self.host_restarts = 0
+        """Times that the command line had to start its headless browser again."""
+
+    def attach(self, hub: BrowserSockets) -> None:
+        """Say where messages to browsers go; once, before anything else."""
+        self._hub = hub
+
+    @property
+    def active(self) -> ActiveRun | None:
+        """The run that is being trained, or None."""
+        return None if self._active is None or self._active.finished.done() else self._active
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a run is being made: its game bundled, its folder written."""
+        return self._starting
+
+    def health(self) -> RunHealth | None:
+        """How the active run stands, or the last one of this process; None before the first."""
+        return None if self._active is None else self._active.health()
+
+    @property
+    def active_run_id(self) -> str | None:
+        """Id of the active run, or None."""
+        return None if self.active is None else self.active.run_id
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener(kind, body)` called for each event of the active run; returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: None if listener not in self._listeners else self._listeners.remove(listener)
+
+    async def start_run(
+        self,
+        game: str,
+        settings: Mapping[str, Any],
+        *,
+        run_id: str | None = None,
+        resume: bool = False,
+        force: bool = False,
+        initialize_from: str | None = None,
+        check: bool = False,
+    ) -> RunView:
+        """Start (or go on with) a run; it waits for browsers to join.
+
+        Args:
+            game: bundled name or path; with `resume` it may be empty, the run knows its own.
+            settings: nested mapping of `RunSettings`, on top of those the game comes with; with `resume` on
+                top of the run's own.
+            run_id: its folder's name; None: made from game and time.
+            resume: go on with the existing run `run_id`, which may be `latest`.
+            force: move an existing run `run_id` to the trash.
+            initialize_from: run id, or `latest`, whose newest weights and normaliser start this one.
+            check: have a browser of this machine's own check the game meanwhile, and report what it found.
+
+        Raises:
+            RunActiveError: another run is active.
+            ConfigurationError: settings, game or run id cannot be used.
+            GameError: the game's module cannot be bundled.
+        """
+        if resume:
+            if run_id is None:
+                raise ConfigurationError("which run?", setting="run_id", fix="name it with --run-id")
+            run_id = find_run(self._archive.runs_dir, run_id)
+            past = self._archive.directory(run_id)
+            config = past.read_config()
+            chosen = RunSettings.from_mapping(layer_settings(config["settings"], settings))
+            check_resumed(past, chosen, settings)
+            game = game or str(config["game"])
+        else:
+            chosen = settings_of(self._games, game, settings)
+        source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
+        with self._claim():
+            await check_device(chosen.device)
+            module = await self._games.resolve(game)
+            if resume and run_id is not None:
+                directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+            else:
+                name = run_id or create_run_id(game)
+                directory = RunDirectory.create(self._archive.runs_dir, name, force=force)
+            with _closing_on_error(directory, is_new=not resume):
+                write_start(directory, game, chosen, module)
+                return await self._activate(
+                    chosen, module, directory, resume=resume, initialize_from=source, check=check
+                )
+
+    async def check_game(self, game: str, *, budget_seconds: float, wait_seconds: float) -> CheckView:
+        """What a browser of this machine, which must come within `wait_seconds`, finds out about a game.
+
+        Raises:
+            ConfigurationError: there is no such game.
+            GameError: its module cannot be bundled.
+            AttractError: no browser came, or it did not answer.
+        """
+        module = await self._games.resolve(game)
+        return await self._checker.check(module, budget_seconds, wait_seconds)
+
+    async def pause(self, run_id: str) -> RunView:
+        """Pause the active run. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.pause()
+        return run.view()
+
+    async def let_in(self, run_id: str, identity: str) -> RunView:
+        """Let an identity that was left out play again.
+
+        Raises: UnknownRunError: the run is not active, or nobody of that name is left out.
+        """
+        run = self._require_active(run_id)
+        try:
+            await run.let_in(identity)
+        except KeyError:
+            raise UnknownRunError(f"nobody called {identity!r} is left out of run {run_id}") from None
+        return run.view()
+
+    async def resume(self, run_id: str) -> RunView:
+        """Go on with the paused run. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.resume()
+        return run.view()
+
+    async def stop(self, run_id: str) -> RunView:
+        """Finish the update, save, export, end. Raises: UnknownRunError: when it is not this one."""
+        run = self._require_active(run_id)
+        await run.stop()
+        return run.view()
+
+    async def wait_finished(self) -> RunResult:
+        """The active run's result, once it has ended.
+
+        Raises: RuntimeError: when none was started.
+        """
+        if self._active is None:
+            raise RuntimeError("expected a run to wait for, none was started")
+        return await asyncio.shield(self._active.finished)
+
+    async def evaluate(
+        self,
+        run_id: str,
+        *,
+        episodes: int | None = None,
+        deterministic: bool | None = None,
+        seed: int | None = None,
+    ) -> EvaluationView:
+        """Play fixed-seed episodes with a run's newest policy in the browsers that joined, each to its end.
+
+        What is None is taken from the run's own settings. Works on the active run, and on a past one, which
+        is then active until the evaluation is done.
+
+        Raises: RunActiveError: another run is active. ConfigurationError: no such run, or no policy yet.
+        """
+        run_id = find_run(self._archive.runs_dir, run_id)
+        if self.active is not None and self.active.run_id == run_id:
+            return await self._evaluate(self.active, episodes, deterministic, seed)
+        async with self._opened(run_id) as run:
+            return await self._evaluate(run, episodes, deterministic, seed)
+
+    async def export(self, run_id: str, out_dir: str, *, version: int | None = None) -> int:
+        """Write the models and policy.json of a version (None: `best`, else the newest); the version.
+
+        Raises: RunActiveError, ConfigurationError: as `evaluate`. LearnerError: when it cannot be written.
+        """
+        run_id = find_run(self._archive.runs_dir, run_id)
+        version = self._archive.directory(run_id).marked("best") if version is None else version
+        if self.active is not None and self.active.run_id == run_id:
+            return await self.active.export(out_dir, version)
+        async with self._opened(run_id) as run:
+            return await run.export(out_dir, version)
+
+    def roll_back(self, run_id: str, version: int) -> RunView:
+        """Set aside every version of a past run after `version`, as `attract rollback` does; its view then.
+
+        Raises: RunActiveError: the run is active, here or in another process. UnknownRunError: no such run.
+            ConfigurationError: it has no version to go back to.
+        """
+        with _known_run(run_id):
+            run_id = find_run(self._archive.runs_dir, run_id)
+        if self.active_run_id == run_id:
+            raise RunActiveError(run_id)
+        directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+        try:
+            newest = directory.roll_back(version)
+        finally:
+            directory.close()
+        self._audit.write("rolled_back", run=run_id, version=newest)
+        return self.view(run_id)
+
+    async def abort(self) -> None:
+        """End the active run, if there is one, without finishing or exporting anything."""
+        if self.active is not None:
+            await self.active.abort()
+
+    async def close(self) -> None:
+        """Stop the active run as `stop` does, and end every stream; at shutdown."""
+        if self.active is not None:
+            await self.active.stop()
+        self.events.close()
+
+    async def say_goodbye(self) -> None:
+        """Close every socket with the good-bye after which no host comes back; wait until it is sent."""
+        if self._hub is not None:
+            await self._hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
+
+    def summaries(self) -> list[RunSummary]:
+        """Every run of the runs directory, the active one as it stands now, newest first."""
+        return self._index.summaries(None if self.active is None else self.active.view())
+
+    def view(self, run_id: str) -> RunView:
+        """One run, by its id or as `latest`. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return self.active.view()
+        with _known_run(run_id):
+            view = self._archive.view(find_run(self._archive.runs_dir, run_id))
+            serve_kept_game(self._games, self._archive.directory(view.run_id))
+        return self._index.titled(view)
+
+    def fleet(self, run_id: str) -> FleetView:
+        """The fleet of the active run; empty for past ones. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return self.active.fleet()
+        self.view(run_id)
+        return FleetView(hosts=[], steps_per_second=0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+
+    def log(self, run_id: str) -> LogView:
+        """What the active run's game wrote last; empty for past runs. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return LogView(lines=self.active.log_lines())
+        self.view(run_id)
+        return LogView(lines=[])
+
+    def metrics(
+        self,
+        run_id: str,
+        names: Sequence[str] | None,
+        *,
+        from_steps: float | None = None,
+        to_steps: float | None = None,
+        max_points: int = 500,
+    ) -> MetricsView:
+        """A run's metrics, downsampled. Raises: UnknownRunError."""
+        with _known_run(run_id):
+            return self._archive.metrics(
+                run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
+            )
+
+    def events_after(self, run_id: str, event_id: int) -> list[Event]:
+        """A run's kept events after `event_id`. Raises: UnknownRunError."""
+        with _known_run(run_id):
+            return self._archive.events_after(run_id, event_id)
+
+    def last_event_id(self, run_id: str) -> int:
+        """Id of a run's newest kept event. Raises: UnknownRunError."""
+        with _known_run(run_id):
+            return self._archive.last_event_id(run_id)
+
+    def policy_ids(self, run_id: str) -> tuple[str, ...]:
+        """A run's policies. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            return policy_ids(self.active.settings.collection.seats)
+        with _known_run(run_id):
+            return self._archive.policy_ids(run_id)
+
+    def latest_policy_version(self, run_id: str) -> int:
+        """Newest version whose ONNX models can be had. Raises: UnknownRunError."""
+        if self.active is not None and self.active.run_id == run_id:
+            name, *_ = self.policy_ids(run_id)
+            if self.active.policy(self.active.policy_version, name) is None:
+                raise UnknownRunError(f"run {run_id} has no policy yet")
+            return self.active.policy_version
+        with _known_run(run_id):
+            version = self._archive.exported_version(run_id)
+        if version is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return version
+
+    def policy(self, run_id: str, version: int, policy_id: str | None = None) -> bytes:
+        """ONNX bytes of a recent version of the active run, or the exported one.
+
+        Args:
+            policy_id: which of the run's policies; None: its sole one.
+
+        Raises: UnknownRunError: no such run, policy or version, or it has several policies and none is named.
+        """
+        names = self.policy_ids(run_id)
+        if policy_id is None and len(names) == 1:
+            policy_id = names[0]
+        if policy_id is None or policy_id not in names:
+            problem = "several policies" if policy_id is None else f"no policy {policy_id}"
+            raise UnknownRunError(f"run {run_id} has {problem}: name one of {', '.join(names)} by ?policy=")
+        if self.active is not None and self.active.run_id == run_id:
+            onnx = self.active.policy(version, policy_id)
+            if onnx is not None:
+                return onnx
+        with _known_run(run_id):
+            if self._archive.exported_version(run_id) == version:
+                return self._archive.exported_model(run_id, policy_id)
+        raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
+
+    def policy_document(self, run_id: str) -> bytes:
+        """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
+        with _known_run(run_id):
+            document = self._archive.exported_document(run_id)
+        if document is None:
+            raise UnknownRunError(f"run {run_id} has exported no policy")
+        return document
+
+    def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
+        """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
+
+        Raises: ProtocolError: when the worker's run is not the active one.
+        """
+        run = self.active
+        if hello.role == "host":
+            self._hosts[connection_id] = (hello, tier, identity)
+            self._checker.host_came(connection_id, tier)
+            if run is not None:
+                self._members[connection_id] = run
+                run.browsers.connected(connection_id, hello, tier, identity)
+            elif self._hub is not None:
+                self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
+                self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
+            return
+        if run is None or hello.run_id != run.run_id:
+            raise ProtocolError(
+                f"run {hello.run_id} is not active",
+                code="run",
+                close_code=close_codes.RUN,
+                fix="end this worker; the host is told of the next run",
+            )
+        self._members[connection_id] = run
+        run.browsers.connected(connection_id, hello, tier, identity)
+
+    def received(self, connection_id: int, message: FromBrowser) -> None:
+        """A message; what comes for a run that has ended is dropped.
+
+        Raises: ProtocolError: as `BrowserSide.received`.
+        """
+        if isinstance(message, GameChecked):
+            self._checker.heard(connection_id, message)
+            return
+        run = self._members.get(connection_id)
+        if run is not None and run is self.active:
+            try:
+                run.browsers.received(connection_id, message)
+            except ProtocolError:
+                # For the line that tells of it: which lease was it about?
+                if (lease_id := getattr(message, "lease_id", None)) is not None:
+                    bind(lease=int(lease_id))
+                raise
+        elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
+            log.debug("a host sent %s without a run", message.type)
+
+    def disconnected(self, connection_id: int) -> None:
+        """A socket is gone."""
+        self._checker.gone(connection_id)
+        self._hosts.pop(connection_id, None)
+        run = self._members.pop(connection_id, None)
+        if run is not None and run is self.active:
+            run.browsers.disconnected(connection_id)
+
+    @contextlib.contextmanager
+    def _claim(self) -> Generator[None]:
+        """Keep others from starting a run while this one is being made."""
+        if self.active is not None:
+            raise RunActiveError(self.active.run_id)
+        if self._starting:
+            raise RunActiveError("that is being started")
+        self._starting = True
+        try:
+            yield
+        finally:
+            self._starting = False
+
+    async def _activate(
+        self,
+        settings: RunSettings,
+        module: GameModule,
+        directory: RunDirectory,
+        *,
+        resume: bool = False,
+        initialize_from: str | None = None,
+        train: bool = True,
+        check: bool = False,
+    ) -> RunView:
+        if self._hub is None:
+            raise RuntimeError("expected attach() before a run is started")
+        # Every task of the run is started from here, or from a task that was.
+        bind(run=directory.run_id)
+        record = RunRecord(
+            directory,
+            self.events,
+            track=train,
+            log_format=self._settings.log_format,
+            log_level=self._settings.log_level,
+        )
+        run = ActiveRun(
+            settings,
+            module,
+            record,
+            hub=self._hub,
+            games=self._games,
+            start_learner=self._start_learner,
+            clock=self._clock,
+            listener=self._tell,
+            resume=resume,
+            initialize_from=initialize_from,
+            train=train,
+            check=(lambda module: self._checker.check(module, CHECK_SECONDS)) if check else None,
+        )
+        self._active = run
+        try:
+            await run.start()
+        except BaseException:
+            self._active = None
+            raise
+        if train:
+            self._audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
+            run.finished.add_done_callback(self._run_ended)
+        for connection_id, (hello, tier, identity) in list(self._hosts.items()):
+            # A host that came while the learner was being started is in already.
+            if self._members.get(connection_id) is not run:
+                self._members[connection_id] = run
+                run.browsers.connected(connection_id, hello, tier, identity)
+        return run.view()
+
+    @contextlib.asynccontextmanager
+    async def _opened(self, run_id: str) -> AsyncGenerator[ActiveRun]:
+        """A past run made active to look at its policy: nothing is trained."""
+        with self._claim():
+            directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
+            with _closing_on_error(directory):
+                if not directory.versions():
+                    raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
+                config = directory.read_config()
+                module = serve_kept_game(
+                    self._games, self._archive.directory(run_id)
+                ) or await self._games.resolve(str(config["game"]))
+                settings = RunSettings.from_mapping(config["settings"])
+                await self._activate(settings, module, directory, resume=True, train=False)
+        run = self._active
+        if run is None:
+            raise RuntimeError("expected the run just opened to be active")
+        try:
+            yield run
+        finally:
+            await run.stop()
+
+    async def _evaluate(
+        self, run: ActiveRun, episodes: int | None, deterministic: bool | None, seed: int | None
+    ) -> EvaluationView:
+        own = run.settings.evaluation
+        return await run.evaluate(
+            own.episodes if episodes is None else episodes,
+            deterministic=own.deterministic if deterministic is None else deterministic,
+            seed=own.seed if seed is None else seed,
+        )
+
+    def _run_ended(self, finished: asyncio.Future[RunResult]) -> None:
+        if not finished.cancelled() and finished.exception() is None:
+            result = finished.result()
+            self._audit.write("run_ended", run=result.run_id, state=result.state, updates=result.updates)
+
+    def _require_active(self, run_id: str) -> ActiveRun:
+        if self.active is None or self.active.run_id != run_id:
+            raise UnknownRunError(f"run {run_id} is not active")
+        return self.active
+
+    def _source(self, run_id: str) -> RunDirectory:
+        """The run that another is to start from."""
+        return self._archive.directory(find_run(self._archive.runs_dir, run_id))
+
+    def _send(self, connection_id: int, message: WireModel) -> None:
+        if self._hub is not None:
+            self._hub.send(connection_id, message)
+
+    def _tell(self, kind: Kind, body: WireModel) -> None:
+        for listener in list(self._listeners):
+            try:
+                listener(kind, body)
+            except (Exception, SystemExit):
+                # rich leaves so when nobody reads a terminal's output any more. The run is not that reader's.
+                log.exception("a listener of %s events failed: it is told nothing more", kind)
+                self._listeners.remove(listener)
+
+
+@contextlib.contextmanager
+def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Generator[None]:
+    """Give the lock back when the block fails, and leave nothing of a run that was to be new."""
+    try:
+        yield
+    except BaseException:
+        directory.close()
+        if is_new:
+            discard_unused(directory.path.parent, directory.run_id, keep_logs=False)
+        raise
+
+
+@contextlib.contextmanager
+def _known_run(run_id: str) -> Generator[None]:
+    try:
+        with damage_named(run_id):
+            yield
+    except ConfigurationError as error:
+        raise UnknownRunError(str(error)) from None

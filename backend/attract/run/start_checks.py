@@ -1,0 +1,150 @@
+"""What can be refused of a run before its folder exists and before a browser or a learner starts."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from attract.errors import ConfigurationError
+from attract.run.plan import policy_ids
+from attract.runs.directory import RunDirectory
+from attract.schema.game import GameDescription
+from attract.settings.run import PolicySettings, RunSettings
+
+ASK_FOR_CUDA = "import torch; raise SystemExit(0 if torch.cuda.is_available() else 3)"
+NO_CUDA = 3
+
+
+async def check_device(device: str) -> None:
+    """Nothing for `auto` and `cpu`; for `cuda` a child process asks torch, for a second or two.
+
+    Raises: ConfigurationError: when there is no CUDA device that torch could use.
+    """
+    if device != "cuda":
+        return
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        ASK_FOR_CUDA,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    if await child.wait() == NO_CUDA:
+        raise ConfigurationError(
+            "torch finds no CUDA device on this machine",
+            setting="device cuda",
+            fix="give auto or cpu; attract doctor says what torch was built for",
+        )
+
+
+def check_resumed(directory: RunDirectory, settings: RunSettings, given: Mapping[str, Any]) -> None:
+    """Whether an existing run can go on with these settings.
+
+    Args:
+        directory: of the run.
+        settings: its own with those given now on top.
+        given: those given now, nested.
+
+    Raises: ConfigurationError: another network or other policies, or a total that it has trained already.
+    """
+    run_id = directory.run_id
+    before = RunSettings.from_mapping(directory.read_config()["settings"])
+    if directory.marked("latest") is None:
+        return
+    _check_network(run_id, before.policy, settings.policy, "a resumed run keeps its network")
+    names, held = policy_ids(settings.collection.seats), policy_ids(before.collection.seats)
+    if sorted(names) != sorted(held):
+        raise ConfigurationError(
+            f"this run has {', '.join(names)}, the checkpoint {', '.join(held)}",
+            setting="collection.seats",
+            fix="a resumed run keeps its policies; --initialize-from starts another run from them",
+        )
+    done, total = trained_steps(directory), settings.total_steps
+    if given.get("total_steps") is not None and total is not None and total <= done:
+        raise ConfigurationError(
+            f"run {run_id} has trained {done:,} steps already, which count",
+            setting=f"total_steps {total}",
+            fix=f"give more than {done}, or leave it out to go on without an end",
+        )
+
+
+def check_source(directory: RunDirectory, settings: RunSettings) -> str:
+    """The checkpoint folder that another run can start from.
+
+    Raises: ConfigurationError: the run has no policy yet, or its policies are not those of `settings`.
+    """
+    run_id = directory.run_id
+    version = directory.marked("latest")
+    if version is None:
+        raise ConfigurationError(f"run {run_id} has no policy yet", setting="initialize_from")
+    source = RunSettings.from_mapping(directory.read_config()["settings"])
+    _check_network(run_id, source.policy, settings.policy, "take the same network, or start afresh")
+    held = policy_ids(source.collection.seats)
+    lacking = [name for name in policy_ids(settings.collection.seats) if name not in held]
+    if len(held) > 1 and lacking:
+        raise ConfigurationError(
+            f"run {run_id} has the policies {', '.join(held)}, none named {', '.join(lacking)}",
+            setting="initialize_from",
+            fix="name the seats as that run does, by --collection.seats",
+        )
+    return str((directory.checkpoints / str(version)).resolve())
+
+
+def check_same_spaces(checkpoint: Path, game: GameDescription) -> None:
+    """Whether the policy in a checkpoint's run sees and does what this game offers; bounds may differ.
+
+    Raises: ConfigurationError: when it does not, saying how they differ.
+    """
+    _, source = RunDirectory(checkpoint.parents[1], None).read_game()
+    if source is None:
+        return
+    pairs = {
+        "observations": (game.observation, source.observation),
+        "actions": (game.action, source.action),
+    }
+    for what, (own, other) in pairs.items():
+        has, had = (_outline(one.model_dump(mode="json")) for one in (own, other))
+        if has != had:
+            raise ConfigurationError(
+                f"run {checkpoint.parents[1].name} was trained with other {what}: {had}; this game has {has}",
+                setting="initialize_from",
+                fix="name a run of this game",
+            )
+
+
+def trained_steps(directory: RunDirectory) -> int:
+    """Agent steps of a run's newest version, 0 without one."""
+    version = directory.marked("latest")
+    document = directory.checkpoints / str(version) / "checkpoint.json"
+    if version is None or not document.is_file():
+        return 0
+    return int(cast("dict[str, Any]", json.loads(document.read_bytes()))["counters"]["agent_steps"])
+
+
+def _check_network(run_id: str, held: PolicySettings, wanted: PolicySettings, fix: str) -> None:
+    names = ["hidden_sizes", "activation", "shared_trunk", "recurrent"]
+    if held.recurrent != "none":
+        names.append("recurrent_size")
+    for name in names:
+        had, has = getattr(held, name), getattr(wanted, name)
+        if had != has:
+            raise ConfigurationError(
+                f"run {run_id} has {_plain(had)}, asked for is {_plain(has)}",
+                setting=f"policy.{name}",
+                fix=fix,
+            )
+
+
+def _plain(value: Any) -> str:
+    return ",".join(map(str, cast("tuple[Any, ...]", value))) if isinstance(value, tuple) else str(value)
+
+
+def _outline(space: Any) -> Any:
+    """A space without what a network does not depend on."""
+    if not isinstance(space, dict):
+        return space
+    items = cast("dict[str, Any]", space).items()
+    return {name: _outline(value) for name, value in items if name not in ("low", "high", "labels")}

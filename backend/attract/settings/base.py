@@ -1,0 +1,46 @@
+"""What all settings have in common: frozen, and strict about names and values."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from attract.settings.errors import dotted, refusal
+
+Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[int, Field(ge=1, le=2**53 - 1)]
+"""Up to what every number type of the project holds exactly."""
+ScheduleName = Literal["constant", "linear"]
+
+
+class Settings(BaseModel):
+    """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+
+    section: ClassVar[str] = ""
+    """How the section is called in YAML and on the command line, for messages."""
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """Settings from plain data (YAML, flags, environment).
+
+        Raises: ConfigurationError: for unknown names and for values that cannot work, naming each.
+        """
+        prefix = (cls.section,) if cls.section else ()
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise refusal(error, cls, data, lambda path: dotted((*prefix, *path))) from None
+
+
+def split_names(given: Any) -> Any:
+    """The names in a text with commas, alone or, as flags give it, as the one of a list."""
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list | tuple):
+        return texts
+    return tuple(
+        part.strip() if isinstance(part, str) else part
+        for one in cast("list[Any]", list(texts))
+        for part in (one.split(",") if isinstance(one, str) else (one,))
+    )

@@ -1,0 +1,145 @@
+"""Settings as they were given, in layers that know where each came from, so that a refusal can name it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from attract.errors import ConfigurationError
+from attract.settings.errors import Path, Spell, dotted, refusal
+from attract.settings.file import read_settings_file
+from attract.settings.presets import layer_settings
+from attract.settings.run import RunSettings
+from attract.settings.variables import PREFIX, given_by_variables
+
+ALIASES: dict[Path, str] = {
+    ("collection", "num_workers"): "--workers",
+    ("collection", "max_workers"): "--max-workers",
+    ("collection", "instances_per_worker"): "--instances",
+}
+"""Settings that `attract train` has a shorter flag for."""
+
+PARAMETERS_FIX = 'e.g. {"size": 10} or {"size": {"uniform": [6, 20]}}'
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Run settings that were given in one place, and how a setting is written there."""
+
+    values: Mapping[str, Any]
+    """Nested; unchecked."""
+    spell: Spell
+
+
+def from_flags(values: Mapping[str, Any]) -> Layer:
+    """What flags of settings gave, nested texts.
+
+    Raises: ConfigurationError: for parameters that are no JSON.
+    """
+    return _from_texts(values, flag)
+
+
+def from_aliases(*, workers: int | None, max_workers: int | None, instances: int | None) -> Layer:
+    """What the short flags gave."""
+    given = {"num_workers": workers, "max_workers": max_workers, "instances_per_worker": instances}
+    collection = {name: value for name, value in given.items() if value is not None}
+    return Layer({"collection": collection} if collection else {}, lambda path: ALIASES.get(path, flag(path)))
+
+
+def from_variables(environment: Mapping[str, str]) -> Layer:
+    """What `ATTRACT_*` variables gave. Raises: ConfigurationError: for parameters that are no JSON."""
+    return _from_texts(
+        given_by_variables(environment),
+        lambda path: PREFIX + "_".join(str(part).upper() for part in path if isinstance(part, str)),
+    )
+
+
+def from_values(values: Mapping[str, Any], place: str) -> Layer:
+    """Settings that stand in a file; `place` names it."""
+    return Layer(values, lambda path: f"{dotted(path)} in {place}" if path else place)
+
+
+def from_file(path: FilePath | None) -> Layer:
+    """What a YAML file gives; nothing without one.
+
+    Raises: ConfigurationError: when it cannot be read or is no mapping.
+    """
+    if path is None:
+        return Layer({}, dotted)
+    return from_values(read_settings_file(path), str(path))
+
+
+def join_layers(beneath: Layer, *layers: Layer) -> dict[str, Any]:
+    """The layers as one mapping without the first, later ones above earlier ones, as `layer_settings` does.
+
+    Args:
+        beneath: what stands below those given now: a game's own settings, or a resumed run's.
+        layers: those given now.
+
+    Raises: ConfigurationError: for what no run could have, naming each setting as it was written.
+    """
+    merged = layer_settings(beneath.values, *(layer.values for layer in layers))
+    try:
+        RunSettings.model_validate(merged)
+    except ValidationError as error:
+        whole = (beneath, *layers)
+        raise refusal(error, RunSettings, merged, lambda path: _origin(whole, path)) from None
+    return layer_settings(*(layer.values for layer in layers))
+
+
+def flag(path: Path) -> str:
+    """The flag of a setting, such as `--ppo.n-epochs`; names that a user chose stay as they are."""
+    is_own = path[:1] == ("parameters",)
+    names = (part if is_own else part.replace("_", "-") for part in path if isinstance(part, str))
+    return "--" + ".".join(names)
+
+
+def _origin(layers: Sequence[Layer], path: Path) -> str:
+    """How a setting was written where it was given; one that is missing, as where its section was."""
+    for length in range(len(path), 0, -1):
+        for layer in reversed(layers):
+            if _holds(layer.values, path[:length]):
+                return layer.spell(path)
+    return dotted(path)
+
+
+def _holds(values: Any, path: Path) -> bool:
+    for part in path:
+        if isinstance(values, Mapping) and part in values:
+            values = cast("Mapping[Any, Any]", values)[part]
+        elif not isinstance(part, int):
+            return False
+    return True
+
+
+def _from_texts(values: Mapping[str, Any], spell: Spell) -> Layer:
+    found = _with_numbers(values)
+    if isinstance(text := found.get("parameters"), str):
+        try:
+            found["parameters"] = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            where = spell(("parameters",))
+            raise ConfigurationError(f"is no JSON: {error}", setting=where, fix=PARAMETERS_FIX) from None
+    return Layer(found, spell)
+
+
+def _with_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with numbers for texts that are numbers: layers are fitted to them before they are checked."""
+    return {
+        name: _with_numbers(cast("Mapping[str, Any]", value))
+        if isinstance(value, Mapping)
+        else _number(value)
+        for name, value in values.items()
+    }
+
+
+def _number(value: Any) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(value) if isinstance(value, str) else value
+        except ValueError:
+            continue
+    return value

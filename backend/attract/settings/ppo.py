@@ -1,0 +1,129 @@
+"""PPO's hyperparameters: sizes, rates, losses, and how experience is drawn and corrected."""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from attract.settings.base import Fraction, Positive, ScheduleName, Settings
+
+
+class PpoSettings(Settings):
+    """PPO's hyperparameters, under the names of common practice."""
+
+    section: ClassVar[str] = "ppo"
+
+    horizon: Annotated[int, Field(ge=1, le=65_536)] = 32
+    """Steps per segment."""
+    rollout_steps: Positive | None = None
+    """Steps of each slot under one lease: a multiple of `horizon`; None: one segment."""
+    batch_segments: Positive | None = None
+    """How many segments close a batch; None: what one rollout of the whole fleet gives."""
+    minibatch_steps: Positive | None = None
+    """Steps per minibatch, at most; this or `num_minibatches`, never both; neither: 256 steps."""
+    num_minibatches: Positive | None = None
+    """Minibatches per epoch, in place of `minibatch_steps`."""
+    minibatch_unit: Literal["step", "segment"] | None = None
+    """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
+    for recurrent policies and with `prio_alpha`, else steps."""
+    n_epochs: Annotated[int, Field(ge=1, le=1000)] = 4
+    """Passes over each batch."""
+
+    learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
+    """Of the optimizer, Adam."""
+    learning_rate_schedule: ScheduleName = "linear"
+    """`linear`: falls over `schedule_steps` to a twentieth."""
+    gamma: Fraction = 0.99
+    """Discount per step, not per tick."""
+    gae_lambda: Fraction = 0.95
+    """How far advantages look along the rewards that came (1), or trust the value prediction (0)."""
+    clip_range: Annotated[float, Field(gt=0)] = 0.2
+    """How far an action's probability may move in one update before it is no longer pushed, as a share."""
+    clip_range_schedule: ScheduleName = "constant"
+    """`linear`: falls over `schedule_steps` to a twentieth."""
+    clip_range_vf: Annotated[float, Field(gt=0)] | None = None
+    """Clips the change of the value prediction; None: not clipped."""
+    entropy_coef: Annotated[float, Field(ge=0)] = 0.01
+    """Weight of the entropy in the loss: above 0 the policy is kept from settling early."""
+    entropy_coef_schedule: ScheduleName = "linear"
+    """`linear`: falls over `schedule_steps` to a twentieth."""
+    value_coef: Annotated[float, Field(ge=0)] = 0.5
+    """Weight of the value loss."""
+    normalize_value_loss: bool = True
+    """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
+    would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
+    max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
+    """A longer gradient is shortened to this; None: never."""
+    target_kl: Annotated[float, Field(gt=0)] | None = 0.03
+    """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
+    normalize_advantage: bool = True
+    """Per minibatch: mean 0, deviation 1."""
+    recompute_advantages: bool = False
+    """Values and advantages anew under the current weights before each epoch, instead of once."""
+    lag_correction: Literal["none", "vtrace"] | None = None
+    """What corrects experience that an earlier version played; None: V-trace in `async`, none otherwise."""
+    rho_max: Annotated[float, Field(gt=0)] = 1.0
+    """Clips V-trace's ratio in its correction."""
+    c_max: Annotated[float, Field(gt=0)] = 1.0
+    """Clips V-trace's ratio in its trace."""
+    prio_alpha: Annotated[float, Field(ge=0)] = 0.0
+    """Above 0 segments are drawn by the size of their advantages to this power."""
+    prio_beta: Fraction = 0.4
+    """How far importance weights correct for that; 1 is wholly."""
+    prio_beta_schedule: ScheduleName = "linear"
+    """`linear`: rises to 1."""
+    recurrent_start: Literal["stored", "zero"] = "stored"
+    """State a recurrent policy's segment is trained from: the one it began with, or zeros."""
+    burn_in_steps: Annotated[int, Field(ge=0)] = 0
+    """First steps of each segment that only carry a recurrent state, and are not learned from."""
+    exploration: Literal["none", "rnd"] = "none"
+    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
+    rewards: for goals that random play never finds."""
+    exploration_coef: Annotated[float, Field(ge=0)] = 0.5
+    """Factor on that bonus, whose discounted returns are about 1 at first and fade."""
+    normalize_rewards: bool = True
+    """Divide rewards by the size of the discounted returns seen so far, so that it does not matter
+    in what unit a game counts them. Reports show them as the game gave them."""
+    normalize_observations: bool = True
+    """Running mean and variance inside the ONNX graph; uint8 never is."""
+    schedule_steps: Positive | None = None
+    """Agent steps over which schedules run; None: the run's total, or 1,000,000 without one. From
+    then on rates stay as they are."""
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if self.minibatch_steps is not None and self.num_minibatches is not None:
+            raise ValueError(
+                "minibatch_steps and num_minibatches both say how a batch is cut: give exactly one of them"
+            )
+        if self.burn_in_steps >= self.horizon:
+            raise ValueError(
+                f"burn_in_steps {self.burn_in_steps} leaves nothing of a horizon of {self.horizon}; "
+                f"at most {self.horizon - 1} does"
+            )
+        if self.prio_alpha > 0 and self.minibatch_unit == "step":
+            raise ValueError("prio_alpha draws whole segments; minibatch_unit 'segment' works")
+        if self.rollout_steps is not None and self.rollout_steps % self.horizon:
+            below = self.rollout_steps // self.horizon * self.horizon
+            near = f"{below} or {below + self.horizon}" if below else f"{self.horizon}"
+            raise ValueError(
+                f"rollout_steps {self.rollout_steps} is no multiple of horizon {self.horizon}; {near} is"
+            )
+        return self
+
+    @property
+    def rollout_segments(self) -> int:
+        """Segments of each slot under one lease."""
+        return (self.rollout_steps or self.horizon) // self.horizon
+
+    def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
+        """What is shuffled, for a policy of this kind (rules S5, P3)."""
+        return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
+
+    def minibatches_for(self, num_steps: int) -> int:
+        """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
+        if self.num_minibatches is not None:
+            return min(self.num_minibatches, max(1, num_steps))
+        return max(1, -(-num_steps // (self.minibatch_steps or DEFAULT_MINIBATCH_STEPS)))
+
+
+DEFAULT_MINIBATCH_STEPS = 256

@@ -1,0 +1,99 @@
+"""Named sets of hyperparameters, and how the layers of a run's settings stand above each other."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from attract.settings.ppo import PpoSettings
+from attract.settings.run import merge_settings
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "default": {"ppo": PpoSettings().model_dump(mode="json")},
+    "classic-control": {
+        "policy": {"shared_trunk": True},
+        "ppo": {
+            "horizon": 32,
+            "minibatch_steps": 512,
+            "n_epochs": 4,
+            "learning_rate": 2.5e-3,
+            "gamma": 0.98,
+            "gae_lambda": 0.9,
+            "entropy_coef": 0.0,
+            "target_kl": 0.1,
+        },
+    },
+    "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
+    "puzzle": {"policy": {"hidden_sizes": [128, 128]}},
+    "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
+    "explore": {"ppo": {"exploration": "rnd", "horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
+    "pixels": {
+        "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
+        "collection": {"instances_per_worker": 32},
+    },
+    "memory": {
+        "policy": {"recurrent": "lstm", "shared_trunk": True},
+        "ppo": {"learning_rate": 1e-3, "num_minibatches": 8, "entropy_coef": 0.02},
+    },
+    "segments-64": {
+        "ppo": {
+            "horizon": 64,
+            "num_minibatches": 32,
+            "n_epochs": 1,
+            "gamma": 0.977,
+            "gae_lambda": 0.916,
+            "clip_range": 0.1,
+            "value_coef": 0.44,
+            "entropy_coef": 0.0021,
+            "max_grad_norm": 0.5,
+        }
+    },
+}
+
+PRESET_HELP: Mapping[str, str] = {
+    "default": "The settings' own defaults, whatever the game recommends.",
+    "classic-control": "Small vectors and short episodes, as in CartPole: solved in seconds.",
+    "reflex": "What an action is worth shows within a second or two: dodging, catching, balancing.",
+    "puzzle": "Turn by turn, with many different positions: boards, cards, tiles.",
+    "long-run": "What an action is worth shows hundreds of decisions later: building, racing, saving up.",
+    "explore": "Random play never earns anything: a far goal, a key before a door.",
+    "pixels": "The observation is a picture.",
+    "memory": "What was seen earlier matters later, and the observation no longer shows it.",
+    "segments-64": "Large batches of 64-step segments, passed over once: for very many games at once.",
+}
+"""When to take each preset, in a sentence."""
+
+
+def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings as one mapping, later layers above earlier ones; values are not checked.
+
+    A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
+    names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
+    rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
+    stays. `total_steps` given in a layer ends the schedules too, whatever a lower layer has them run over.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for part in (PRESETS.get(str(layer.get("preset")), {}), layer):
+            merged = _above(merged, part)
+    return merged
+
+
+def _above(below: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    merged = merge_settings(below, given)
+    if isinstance(given.get("parameters"), Mapping):
+        # A parameter has one distribution: the one given replaces what was below it whole.
+        merged["parameters"] |= given["parameters"]
+    ppo, chosen = merged.get("ppo"), given.get("ppo", {})
+    if not isinstance(ppo, dict) or not isinstance(chosen, Mapping):
+        return merged
+    kept, named = cast("dict[str, Any]", ppo), cast("Mapping[str, Any]", chosen)
+    if given.get("total_steps") is not None and named.get("schedule_steps") is None:
+        kept.pop("schedule_steps", None)
+    one, other = "minibatch_steps", "num_minibatches"
+    for first, second in ((one, other), (other, one)):
+        if named.get(first) is not None and named.get(second) is None:
+            kept.pop(second, None)
+    horizon, rollout = named.get("horizon"), kept.get("rollout_steps")
+    if isinstance(horizon, int) and isinstance(rollout, int) and "rollout_steps" not in named:
+        fits = horizon >= 1 and rollout % horizon == 0
+        kept["rollout_steps"] = rollout if fits else None
+    return merged

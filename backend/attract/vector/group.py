@@ -1,0 +1,252 @@
+"""One group of slots: what it sees, what its last step brought, and from whom that is still awaited."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.schema.frames import malformed
+from attract.schema.messages import EpisodeResult, Observe, StepOutcome, Tensor
+from attract.schema.tensor import to_flags, to_numpy
+from attract.vector.batch import StepBatch
+from attract.vector.layout import VectorLayout
+from attract.vector.parts import Part, StepRequest
+
+NO_COLUMNS: Final = np.zeros(0, np.int64)
+OUTCOME: Final = ("reward", "terminated", "truncated", "valid", "executed_ticks")
+
+
+@dataclass(eq=False)
+class GroupMember:
+    """A part with its columns in its group."""
+
+    part: Part
+    columns: slice
+    ordered_at: float | None = None
+    """When it was asked for what has not come yet; None: nothing is awaited."""
+    is_lost: bool = False
+    has_told: bool = False
+    """Whether it was heard of before: from then on its steps are counted through."""
+
+
+class Group:
+    """Owned by a `VectorCore`; its arrays have one entry per slot, parts side by side."""
+
+    def __init__(self, layout: VectorLayout, index: int, first_row: int, parts: Sequence[Part]) -> None:
+        self.index = index
+        self.seats: list[GroupMember] = []
+        self._layout = layout
+        slot_ids: list[NDArray[np.int64]] = []
+        at = 0
+        for part in parts:
+            ids = part.instance_ids[:, None] * layout.num_agents + np.arange(layout.num_agents)
+            slot_ids.append(ids.reshape(-1))
+            self.seats.append(GroupMember(part, slice(at, at + ids.size)))
+            at += ids.size
+        self.slot_id = np.concatenate(slot_ids)
+        self.slots = slice(first_row, first_row + at)
+        self._numbers: dict[str, NDArray[Any]] = {
+            "slot_step": np.zeros(at, np.int64),
+            "active": np.zeros(at, np.bool_),
+            "episode": np.zeros(at, np.int64),
+            "episode_step": np.zeros(at, np.int64),
+            "reward": np.zeros(at, np.float32),
+            "terminated": np.zeros(at, np.bool_),
+            "truncated": np.zeros(at, np.bool_),
+            "valid": np.zeros(at, np.bool_),
+            "executed_ticks": np.zeros(at, np.uint16),
+        }
+        if layout.mask_size:
+            self._numbers["action_mask"] = np.ones((at, layout.mask_size), np.bool_)
+        self._observation = {
+            key: np.zeros((at, *shape), dtype) for key, (dtype, shape) in layout.observations.items()
+        }
+        self._num_outcomes = 0
+        self._finals: list[tuple[NDArray[np.int64], Mapping[str, NDArray[Any]]]] = []
+        self._episodes: list[EpisodeResult] = []
+        self._step_seconds = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is awaited."""
+        return all(seat.ordered_at is None for seat in self.seats)
+
+    def seats_of(self, worker_id: int) -> Iterator[GroupMember]:
+        """The worker's seats, one at most."""
+        return (seat for seat in self.seats if seat.part.worker_id == worker_id)
+
+    def order(self, actions: NDArray[Any] | None, now: float) -> list[StepRequest]:
+        """Ask every part but the lost ones, whose step brings nothing."""
+        self._finals.clear()
+        self._episodes.clear()
+        self._step_seconds = 0.0
+        orders: list[StepRequest] = []
+        for seat in self.seats:
+            if seat.is_lost:
+                self._invalidate(seat)
+                continue
+            seat.ordered_at = now
+            own = None if actions is None else actions[seat.columns]
+            orders.append(StepRequest(seat.part.worker_id, self.index, own))
+        return orders
+
+    def lose(self, seat: GroupMember) -> None:
+        """What is awaited of a seat comes back invalid, and so does every later step."""
+        seat.is_lost = True
+        self._numbers["active"][seat.columns] = False
+        if seat.ordered_at is not None:
+            seat.ordered_at = None
+            self._invalidate(seat)
+
+    def take(self, seat: GroupMember, message: Observe) -> None:
+        """Check a part's answer, then copy it to its columns.
+
+        Raises: ProtocolError: naming what does not fit the game; nothing has changed then.
+        """
+        layout, columns = self._layout, seat.columns
+        num_slots, num_games = columns.stop - columns.start, len(seat.part.instance_ids)
+        new: dict[str, NDArray[Any]] = {"active": to_flags(message.active, "observe.active", (num_slots,))}
+        for name in ("episode", "episode_step"):
+            per_game = to_numpy(getattr(message, name), f"observe.{name}", "int32", (num_games,))
+            new[name] = np.repeat(per_game, layout.num_agents)
+        if layout.mask_size:
+            if message.action_mask is None:
+                raise malformed("observe.action_mask: missing", fix="this game has an action mask")
+            shape = (num_slots, layout.mask_size)
+            new["action_mask"] = to_flags(message.action_mask, "observe.action_mask", shape)
+        observation = self._observations(message.observation, "observation", num_slots)
+        outcome = message.outcome
+        if outcome is not None:
+            self._check_step(seat, message.step)
+            new |= _outcome(outcome, num_slots, layout.ticks_per_step)
+            if outcome.episodes:
+                # Told in the block of whoever has that instance: no worker speaks for another's games.
+                _check_episodes(outcome.episodes, seat.part.instance_ids, layout.num_agents)
+            column, finals = self._finals_of(outcome, new["truncated"])
+            if len(column):
+                self._finals.append((column + columns.start, finals))
+            self._episodes += outcome.episodes
+            self._step_seconds = max(self._step_seconds, outcome.step_seconds)
+        for name, values in new.items():
+            self._numbers[name][columns] = values
+        for key, values in observation.items():
+            self._observation[key][columns] = values
+        self._numbers["slot_step"][columns] = message.step
+        seat.ordered_at = None
+        seat.has_told = True
+
+    def deliver(self, *, counted: bool) -> StepBatch:
+        """What has come, as views; `counted` unless it is the answer to a mere look."""
+        self._num_outcomes += counted
+        columns = [column for column, _ in self._finals]
+        final_observation = {
+            key: np.concatenate([finals[key] for _, finals in self._finals])
+            if columns
+            else np.zeros((0, *shape), dtype)
+            for key, (dtype, shape) in self._layout.observations.items()
+        }
+        numbers = self._numbers
+        return StepBatch(
+            group=self.index,
+            slots=self.slots,
+            slot_id=self.slot_id,
+            num_outcomes=self._num_outcomes,
+            slot_step=numbers["slot_step"],
+            observation=self._observation,
+            action_mask=numbers.get("action_mask"),
+            active=numbers["active"],
+            episode=numbers["episode"],
+            episode_step=numbers["episode_step"],
+            reward=numbers["reward"],
+            terminated=numbers["terminated"],
+            truncated=numbers["truncated"],
+            valid=numbers["valid"],
+            executed_ticks=numbers["executed_ticks"],
+            final_column=np.concatenate(columns) if columns else NO_COLUMNS,
+            final_observation=final_observation,
+            episodes=tuple(self._episodes),
+            step_seconds=self._step_seconds,
+        )
+
+    def _invalidate(self, seat: GroupMember) -> None:
+        """The step brought nothing; what was seen last stays."""
+        for name in OUTCOME:
+            self._numbers[name][seat.columns] = 0
+
+    def _check_step(self, seat: GroupMember, step: int) -> None:
+        before = int(self._numbers["slot_step"][seat.columns.start])
+        if seat.has_told and step != before + 1:
+            raise malformed(
+                f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)"
+            )
+
+    def _finals_of(
+        self, outcome: StepOutcome, truncated: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], Mapping[str, NDArray[Any]]]:
+        expected = np.flatnonzero(truncated)
+        if outcome.final_column is None:
+            if len(expected):
+                raise malformed("observe.final_column: missing", fix="rule E2: one for each truncated step")
+            return NO_COLUMNS, {}
+        column = to_numpy(outcome.final_column, "observe.final_column", "int32", (None,))
+        if not np.array_equal(np.sort(column), expected):
+            raise malformed(
+                f"observe.final_column: {column[:8].tolist()}",
+                fix="rule E2: the truncated columns, once each",
+            )
+        return column.astype(np.int64), self._observations(
+            outcome.final_observation, "final_observation", len(column)
+        )
+
+    def _observations(self, tensors: dict[str, Tensor], name: str, rows: int) -> dict[str, NDArray[Any]]:
+        wanted = self._layout.observations
+        if set(tensors) != set(wanted):
+            raise malformed(f"observe.{name}: keys {sorted(tensors)[:8]}", fix=f"keys are {list(wanted)}")
+        return {
+            key: to_numpy(tensors[key], f"observe.{name}.{key}", np.dtype(dtype), (rows, *shape))
+            for key, (dtype, shape) in wanted.items()
+        }
+
+
+def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[str, NDArray[Any]]:
+    shape = (num_slots,)
+    arrays: dict[str, NDArray[Any]] = {
+        "reward": to_numpy(outcome.reward, "observe.reward", "float32", shape),
+        "executed_ticks": to_numpy(outcome.executed_ticks, "observe.executed_ticks", "uint16", shape),
+    }
+    for name in ("terminated", "truncated", "valid"):
+        arrays[name] = to_flags(getattr(outcome, name), f"observe.{name}", shape)
+    if bool((arrays["terminated"] & arrays["truncated"]).any()):
+        raise malformed("observe.truncated: set beside terminated", fix="rule E1: terminated wins")
+    ticks, valid = arrays["executed_ticks"], arrays["valid"]
+    if int(ticks.max()) > ticks_per_step or bool((valid & (ticks == 0)).any()):
+        raise malformed(
+            f"observe.executed_ticks: {int(ticks.min())} to {int(ticks.max())}",
+            fix=f"rule T2: a valid step executes 1 to {ticks_per_step} ticks",
+        )
+    if np.count_nonzero(valid) < num_slots:
+        ended = arrays["terminated"] | arrays["truncated"]
+        if bool((~valid & (ended | (arrays["reward"] != 0))).any()):
+            raise malformed(
+                "observe.reward, observe.terminated, observe.truncated: of an invalid step",
+                fix="rule E9: an invalid step has no reward and ends nothing",
+            )
+    return arrays
+
+
+def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
+    left = set(instance_ids.tolist())
+    for one in told:
+        if one.instance_id not in left:
+            raise malformed(
+                f"observe.episodes.instance_id: {one.instance_id}",
+                fix="one episode of each of the group's own instances ends in a step at most",
+            )
+        left.remove(one.instance_id)
+        if len(one.returns) != num_agents:
+            raise malformed(
+                f"observe.episodes.returns: {len(one.returns)} entries",
+                fix=f"a return for each of {num_agents}",
+            )

@@ -1,0 +1,57 @@
+"""Flags: every option of `attract train` has a text and a group, and mistakes are one line."""
+
+import re
+
+import pytest
+from rich.console import Console
+
+from attract import cli
+from attract.commands.flags import GROUPS, OTHER
+from attract.settings.run import RunSettings
+
+RULE_ID = re.compile(r"\b[TESPCID]\d{1,2}\b")
+
+
+def test_every_option_has_a_text_for_a_user_and_a_group() -> None:
+    arguments = cli.app["train"].assemble_argument_collection(parse_docstring=True)
+    shown = [one for one in arguments if one.show]
+    assert len(shown) > 60
+    for argument in shown:
+        assert argument.parameter.help, f"{argument.name} has no text"
+        assert not RULE_ID.search(argument.parameter.help), f"{argument.name} names a rule by its id"
+        assert "rule" not in argument.parameter.help.lower(), argument.name
+        groups = [group.name for group in argument.parameter.group]
+        assert groups and OTHER.name not in groups and "Parameters" not in groups, (
+            f"{argument.name}: {groups}"
+        )
+
+
+def test_every_setting_has_its_group() -> None:
+    assert set(GROUPS) == set(RunSettings.model_fields)
+
+
+MISTAKES = [
+    ("train cartpole --workers abc", "--workers: must be a whole number (got 'abc')"),
+    ("serve --port x", "--port: must be a whole number (got 'x')"),
+    ("results --scale x", "--scale: must be a number (got 'x')"),
+    ("bench --device gpu", "--device: must be cpu or cuda (got 'gpu')"),
+    ("export x", "--out is missing; attract export --help shows all"),
+    ("train cartpole --ppo.gama 1", "Did you mean --ppo.gamma?"),
+    (
+        "train cartpole --policy.hidden-sizes 64 32",
+        "one text with commas, such as --policy.hidden-sizes 64,64",
+    ),
+    ("evall x", 'Did you mean "eval"?'),
+    ("eval x --episodes 0", "--episodes"),
+]
+
+
+@pytest.mark.parametrize(("words", "expected"), MISTAKES)
+def test_a_mistake_is_one_line_and_exits_2(words: str, expected: str) -> None:
+    console = Console(width=60, soft_wrap=True, highlight=False)
+    with console.capture() as told, pytest.raises(SystemExit) as ended:
+        cli.app(words.split(), error_console=console)
+    assert ended.value.code == 2
+    assert told.get().startswith("error: ")
+    assert expected in told.get()
+    assert len(told.get().splitlines()) == 1

@@ -1,0 +1,159 @@
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from attract.errors import ConfigurationError, GameError
+from attract.games.library import GameLibrary
+from attract.schema.game_messages import MethodSource
+
+GAME = """import { defineGame, box, discrete } from "attract";
+const reason: string = "boom";
+export default defineGame({
+  id: "Boom-v1", tickSeconds: 0.1, secondsPerStep: 0.1,
+  observation: box({ shape: [1] }), action: discrete(2),
+  create: () => ({ start: () => [0], update: () => { throw new Error(reason); } }),
+});
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / "games").mkdir(parents=True)
+    (project / "games" / "boom.ts").write_text(GAME)
+    return project
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    """A built web side with one bundled game; esbuild and SDK are the repository's."""
+    games = tmp_path / "web" / "games"
+    games.mkdir(parents=True)
+    (games / "pong.js").write_text("export default 1;\n//# sourceMappingURL=pong.js.map\n")
+    (games / "pong.js.map").write_text('{"version": 3, "sources": ["pong.ts"], "mappings": "AAAA"}')
+    (games / "games.json").write_text('[{"name": "pong", "title": "Pong!", "id": "Pong-v1"}]')
+    return tmp_path / "web"
+
+
+async def test_a_bundled_game_is_served_by_the_hash_of_exactly_what_is_served(project: Path, web: Path):
+    library = GameLibrary(project, web)
+    module = await library.resolve("pong")
+    assert module.code == b"export default 1;\n"
+    assert module.reference.sha256 == hashlib.sha256(module.code).hexdigest()
+    assert module.reference.url == f"games/{module.reference.sha256}.js"
+    assert module.source_map is not None
+    assert library.by_hash(module.reference.sha256) is module
+
+
+async def test_a_typescript_module_of_the_project_is_bundled_with_the_sdk(project: Path, web: Path):
+    library = GameLibrary(project, web)
+    module = await library.resolve("games/boom.ts")
+    code = module.code.decode()
+    assert "Boom-v1" in code
+    assert 'from "attract"' not in code
+    assert module.reference.sha256 == hashlib.sha256(module.code).hexdigest()
+    lines = code.splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if "throw new Error(reason)" in text)
+    column = lines[line - 1].index("new Error") + 1
+    sha256 = module.reference.sha256
+    stack = f"Error: boom\n    at update (http://127.0.0.1:1/games/{sha256}.js:{line}:{column})"
+    # `new Error` stands in line 6, column 60 of the source above.
+    assert GAME.splitlines()[5].index("new Error") + 1 == 60
+    assert library.own_stack(sha256, stack, None) == "    at update (games/boom.ts:6:60)"
+    begin = code.index("update: () => {") + len("update: ")
+    method = MethodSource(name="update", text=code[begin : code.index("}", begin) + 1])
+    place = GAME.splitlines()[5].index("() => { throw") + 1
+    assert (
+        library.own_stack(sha256, "    at ours.js:1:1", method) == f"    at update (games/boom.ts:6:{place})"
+    )
+    assert library.own_stack(sha256, None, None) is None
+
+
+async def test_a_path_may_hold_an_equals_sign(project: Path, web: Path):
+    (project / "games" / "speed=2").mkdir()
+    (project / "games" / "speed=2" / "boom=1.ts").write_text(GAME)
+    module = await GameLibrary(project, web).resolve("games/speed=2/boom=1.ts")
+    assert b"Boom-v1" in module.code
+    assert module.source_map is not None
+
+
+async def test_the_same_source_gives_the_same_hash(project: Path, web: Path):
+    first = await GameLibrary(project, web).resolve("games/boom.ts")
+    second = await GameLibrary(project, web).resolve(str(project / "games" / "boom.ts"))
+    assert first.reference.sha256 == second.reference.sha256
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.ts", "games/../../secret.ts", "/etc/hostname.ts", "link.ts", "folder/secret.ts"],
+)
+async def test_nothing_outside_the_project_directory_is_bundled(project: Path, web: Path, path: str):
+    (project.parent / "secret.ts").write_text("export default 1;")
+    (project / "link.ts").symlink_to(project.parent / "secret.ts")
+    (project / "folder").symlink_to(project.parent)
+    with pytest.raises(ConfigurationError, match="outside the served project directory"):
+        await GameLibrary(project, web).resolve(path)
+
+
+async def test_a_game_may_not_import_what_is_outside_the_project(project: Path, web: Path):
+    (project.parent / "secret.json").write_text('{"key": 1}')
+    (project / "thief.ts").write_text('import secret from "../secret.json"; export default secret;')
+    library = GameLibrary(project, web)
+    with pytest.raises(ConfigurationError, match=r"secret\.json, outside"):
+        await library.resolve("thief.ts")
+
+
+async def test_a_module_that_cannot_be_bundled_says_where_and_why(project: Path, web: Path):
+    (project / "bad.ts").write_text("export default defineGame({ id: \n")
+    with pytest.raises(GameError, match=r"bad\.ts:2:0"):
+        await GameLibrary(project, web).resolve("bad.ts")
+
+
+async def test_an_unknown_name_suggests_the_nearest(project: Path, web: Path):
+    with pytest.raises(ConfigurationError, match="did you mean 'pong'"):
+        await GameLibrary(project, web).resolve("pogn")
+
+
+@pytest.mark.parametrize("name", ["../web/games/pong", "./pong", "pong.js"])
+async def test_a_bundled_name_is_a_name_and_no_path(project: Path, web: Path, name: str):
+    with pytest.raises(ConfigurationError):
+        await GameLibrary(project, web).resolve(name)
+
+
+async def test_entries_list_bundled_games_and_the_projects_own_even_broken_ones(project: Path, web: Path):
+    (project / "bad.ts").write_text("export default defineGame({ id: \n")
+    (project / "plain.ts").write_text("export const x = 1;")
+    (project / "node_modules").mkdir()
+    (project / "node_modules" / "dep.ts").write_text(GAME)
+    entries = {entry.name: entry for entry in await GameLibrary(project, web).entries()}
+    assert set(entries) == {"pong", "bad.ts", "games/boom.ts"}
+    assert (entries["pong"].title, entries["pong"].bundled) == ("Pong!", True)
+    assert entries["games/boom.ts"].reference is not None
+    assert entries["bad.ts"].reference is None
+    assert "bad.ts:2" in (entries["bad.ts"].error or "")
+
+
+async def test_a_module_kept_by_a_run_is_served_again(project: Path, web: Path):
+    library = GameLibrary(project, web)
+    module = library.keep("old", b"export default 2;\n", json.dumps({"version": 3}).encode())
+    assert library.by_hash(module.reference.sha256) is module
+    frame = f"    at games/{module.reference.sha256}.js:1:1"
+    assert library.own_stack(module.reference.sha256, frame, None) == frame
+
+
+async def test_what_cannot_be_bundled_says_what_a_game_can_do_about_it(project: Path, web: Path):
+    (project / "bad.ts").write_text(
+        'import a from "@scope/nowhere/deep";\nimport b from "fs";\nimport c from "./gone";\n'
+        "export default a + b + c;"
+    )
+    with pytest.raises(GameError) as caught:
+        await GameLibrary(project, web).resolve("bad.ts")
+    text = caught.value.text
+    assert "bad.ts:1:14:" in text
+    assert "npm install @scope/nowhere" in text
+    assert "what is built into Node is not there" in text
+    assert 'Could not resolve "./gone"' in text
+    assert "external" not in text
+    assert "--platform" not in text

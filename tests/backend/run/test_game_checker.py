@@ -1,0 +1,117 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from attract.errors import AttractError
+from attract.games.library import GameLibrary, GameModule
+from attract.run.game_checker import GameChecker
+from attract.schema.base import WireModel
+from attract.schema.game_messages import CheckGame, GameChecked, GameFinding
+
+GAME = """import { defineGame, box, discrete } from "attract";
+export default defineGame({
+  id: "Dice-v1", tickSeconds: 1, observation: box({ shape: [1] }), action: discrete(2),
+  create: () => ({ start: () => [Math.random()], update: () => ({ reward: 0 }) }),
+});
+"""
+
+
+class World:
+    """A checker whose messages are remembered, and a module it can check."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "dice.ts").write_text(GAME)
+        self.sent: list[tuple[int, WireModel]] = []
+        self._asked = asyncio.Event()
+        self.games = GameLibrary(folder)
+        self.checker = GameChecker(self.games, self._send)
+
+    def _send(self, connection_id: int, message: WireModel) -> None:
+        self.sent.append((connection_id, message))
+        self._asked.set()
+
+    async def module(self) -> GameModule:
+        return await self.games.resolve("dice.ts")
+
+    async def order(self) -> CheckGame:
+        """The order that is sent, which is waited for."""
+        await self._asked.wait()
+        message = self.sent[0][1]
+        assert isinstance(message, CheckGame)
+        return message
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def checked(check_id: int, *findings: GameFinding) -> GameChecked:
+    return GameChecked(
+        check_id=check_id, findings=list(findings), description=None, play=None, unplayable=False, seconds=0.5
+    )
+
+
+def at(module: GameModule, needle: str) -> str:
+    """A frame of the bundle where `needle` stands."""
+    for number, text in enumerate(module.code.decode().splitlines(), 1):
+        if needle in text:
+            return f"    at Dice.start (http://h/{module.reference.url}:{number}:{text.index(needle) + 1})"
+    raise AssertionError(needle)
+
+
+async def test_findings_come_back_in_the_author_s_places_each_once_errors_first(world: World) -> None:
+    module = await world.module()
+    world.checker.host_came(7, "local")
+    task = asyncio.create_task(world.checker.check(module, 0.5))
+    order = await world.order()
+    assert world.sent[0][0] == 7
+    assert (order.game, order.budget_seconds) == (module.reference, 0.5)
+    call = GameFinding(id="random", severity="error", text="calls", fix="f", stack=at(module, "Math.random"))
+    dull = GameFinding(id="constant-reward", severity="warning", text="0", fix="f")
+    elsewhere = call.model_copy(update={"stack": f"    at noise (node_modules.js:1:1)\n{call.stack}"})
+    world.checker.heard(7, checked(order.check_id, dull, call, elsewhere))
+    view = await task
+    assert [(one.id, one.file, one.line) for one in view.findings] == [
+        ("random", view.findings[0].file, 4),
+        ("constant-reward", None, None),
+    ]
+    assert (view.findings[0].file or "").endswith("dice.ts")
+    assert GAME.splitlines()[3].index("Math.random") + 1 == view.findings[0].column
+
+
+async def test_an_answer_of_another_or_to_nothing_is_dropped(world: World) -> None:
+    world.checker.host_came(7, "local")
+    task = asyncio.create_task(world.checker.check(await world.module(), 0.5))
+    order = await world.order()
+    world.checker.heard(8, checked(order.check_id))
+    world.checker.heard(7, checked(order.check_id + 1))
+    assert not task.done()
+    world.checker.heard(7, checked(order.check_id))
+    assert (await task).findings == []
+    world.checker.heard(7, checked(order.check_id))
+
+
+async def test_a_host_that_goes_away_ends_its_check(world: World) -> None:
+    world.checker.host_came(7, "local")
+    task = asyncio.create_task(world.checker.check(await world.module(), 0.5))
+    await world.order()
+    world.checker.gone(7)
+    with pytest.raises(AttractError, match="went away"):
+        await task
+
+
+async def test_only_a_page_of_this_machine_is_asked_and_it_is_waited_for(world: World) -> None:
+    module = await world.module()
+    world.checker.host_came(3, "invited")
+    with pytest.raises(AttractError, match=r"no browser came within 0\.01 s"):
+        await world.checker.check(module, 0.5, 0.01)
+    task = asyncio.create_task(world.checker.check(module, 0.5))
+    await asyncio.sleep(0)
+    assert world.sent == []
+    world.checker.host_came(4, "local")
+    order = await world.order()
+    assert world.sent[0][0] == 4
+    world.checker.heard(4, checked(order.check_id))
+    await task

@@ -1,0 +1,75 @@
+"""What a run leaves behind, when nobody waits for it and when it ends."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from attract.run.events import EventHub
+from attract.run.record import COPY_SECONDS, RunRecord
+from attract.runs.directory import RunDirectory
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import RunView
+from event_files import drawn_by_marks, drawn_by_steps, read_scalars
+
+VIEW = RunView(
+    run_id="r",
+    game="g",
+    state="running",
+    created="",
+    seed=1,
+    policy_version=1,
+    agent_steps=0,
+    collected_steps=0,
+    updates=0,
+    episodes=0,
+    elapsed_seconds=0.0,
+    steps_per_second=0.0,
+    episode_return_mean=None,
+    goal=None,
+    total_steps=None,
+)
+
+
+def row(update: int) -> UpdateRow:
+    """The row of an update; its one metric is its number."""
+    return UpdateRow(update, 100 * update, 100 * update, 1.0, update, "c", "", {"train/loss": float(update)})
+
+
+def scalars(path: Path) -> list[tuple[str, int, float]]:
+    (events,) = path.glob("events.out.tfevents.*")
+    return read_scalars(events)
+
+
+async def test_rows_are_copied_for_other_tools_a_moment_after_their_version_is_out(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    record = RunRecord(directory, EventHub())
+    await record.commit_update(row(1), VIEW)
+    assert directory.marked("latest") == 1
+    assert not list(directory.path.glob("events.out.tfevents.*")) or not scalars(directory.path)
+    await asyncio.sleep(4 * COPY_SECONDS)
+    await record.commit_update(row(2), VIEW)
+    await record.close()
+    assert scalars(directory.path) == [("train/loss", 100, 1.0), ("train/loss", 200, 2.0)]
+
+
+async def test_a_run_that_ends_at_once_has_copied_all_its_rows_in_order(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    record = RunRecord(directory, EventHub())
+    for update in (1, 2, 3):
+        await record.commit_update(row(update), VIEW)
+    await record.close()
+    assert [step for _, step, _ in scalars(directory.path)] == [100, 200, 300]
+
+
+async def test_what_is_done_anew_stands_once_in_the_copies(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    record = RunRecord(directory, EventHub())
+    await record.rewind(0)
+    for update in (1, 2, 3):
+        await record.commit_update(row(update), VIEW)
+    # The third was not copied yet when its learner died, and it is made again, of more steps.
+    await record.rewind(2)
+    await record.commit_update(replace(row(3), agent_steps=350), VIEW)
+    await record.close()
+    for drawn in (drawn_by_marks, drawn_by_steps):
+        assert drawn(directory.path, "train/loss") == [(100, 1.0), (200, 2.0), (350, 3.0)]

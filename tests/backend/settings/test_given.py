@@ -1,0 +1,103 @@
+"""Layers of settings: what wins, and that a refusal names each setting where and as it was written."""
+
+from pathlib import Path
+
+import pytest
+
+from attract.errors import ConfigurationError
+from attract.settings.given import (
+    Layer,
+    from_aliases,
+    from_file,
+    from_flags,
+    from_values,
+    from_variables,
+    join_layers,
+)
+
+NOTHING = from_values({}, "nothing")
+
+
+def refused(*layers: Layer, beneath: Layer = NOTHING) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        join_layers(beneath, *layers)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_later_layers_win_and_what_lies_beneath_is_left_to_the_run() -> None:
+    beneath = from_values({"ppo": {"gamma": 0.5, "horizon": 8}}, "game.train.yaml")
+    file = from_values({"seed": 1, "ppo": {"gamma": 0.6, "n_epochs": 2}}, "a.yaml")
+    variables = from_variables({"ATTRACT_PPO_GAMMA": "0.7", "ATTRACT_SEED": "3"})
+    flags = from_flags({"ppo": {"gamma": "0.8"}})
+    aliases = from_aliases(workers=4, instances=None, max_workers=None)
+    assert join_layers(beneath, file, variables, flags, aliases) == {
+        "seed": 3,
+        "ppo": {"gamma": 0.8, "n_epochs": 2},
+        "collection": {"num_workers": 4},
+    }
+
+
+def test_the_same_mistake_is_named_as_it_was_written() -> None:
+    rest = "must be a number from 0 to 1 (got 1.5)"
+    given = {"ppo": {"gamma": 1.5}}
+    assert refused(from_flags({"ppo": {"gamma": "1.5"}})) == f"--ppo.gamma: {rest}"
+    assert refused(from_variables({"ATTRACT_PPO_GAMMA": "1.5"})) == f"ATTRACT_PPO_GAMMA: {rest}"
+    assert refused(from_values(given, "a.yaml")) == f"ppo.gamma in a.yaml: {rest}"
+    assert refused(beneath=from_values(given, "x.train.yaml")) == f"ppo.gamma in x.train.yaml: {rest}"
+    fine = from_values({"ppo": {"gamma": 0.5}}, "a.yaml")
+    assert refused(fine, from_flags({"ppo": {"gamma": "1.5"}})) == f"--ppo.gamma: {rest}"
+    assert refused(from_aliases(workers=0, instances=None, max_workers=None)).startswith("--workers: ")
+    assert refused(from_aliases(workers=None, instances=0, max_workers=None)).startswith("--instances: ")
+
+
+def test_settings_from_two_places_that_do_not_fit_are_each_named_where_they_stand() -> None:
+    file, flags = from_values({"ppo": {"burn_in_steps": 8}}, "a.yaml"), from_flags({"ppo": {"horizon": "4"}})
+    text = refused(from_values({"policy": {"recurrent": "gru"}}, "b.yaml"), file, flags)
+    assert text.startswith("ppo.burn_in_steps in a.yaml and --ppo.horizon: ")
+
+
+def test_what_only_fits_together_is_judged_together() -> None:
+    # Alone, each of these would be refused.
+    file = from_values({"policy": {"recurrent": "lstm"}, "federated": {"rank": 0, "world_size": 2}}, "a.yaml")
+    flags = from_flags({"ppo": {"burn_in_steps": "4"}, "federated": {"rendezvous": "10.0.0.1:9000"}})
+    given = join_layers(NOTHING, file, flags)
+    assert given["ppo"] == {"burn_in_steps": 4}
+    assert given["federated"] == {"rank": 0, "world_size": 2, "rendezvous": "10.0.0.1:9000"}
+
+
+def test_a_flag_takes_the_place_of_what_excludes_it_in_a_lower_layer() -> None:
+    file, flags = from_values({"ppo": {"minibatch_steps": 64}}, "a.yaml"), {"ppo": {"num_minibatches": "4"}}
+    assert join_layers(NOTHING, file, from_flags(flags))["ppo"] == {"num_minibatches": 4}
+    both = from_flags({"ppo": {"minibatch_steps": "64", "num_minibatches": "4"}})
+    assert refused(both).startswith("--ppo.minibatch-steps and --ppo.num-minibatches: ")
+
+
+def test_parameters_are_one_text_of_json() -> None:
+    given = join_layers(NOTHING, from_flags({"parameters": '{"my_size": {"uniform": [1, 2]}}'}))
+    assert given == {"parameters": {"my_size": {"uniform": [1, 2]}}}
+    with pytest.raises(ConfigurationError, match=r"^--parameters: is no JSON: .*\n  e\.g\. "):
+        from_flags({"parameters": '{"x'})
+    with pytest.raises(ConfigurationError, match=r"^ATTRACT_PARAMETERS: is no JSON"):
+        from_variables({"ATTRACT_PARAMETERS": "x"})
+    text = refused(from_flags({"parameters": '{"my_size": {"uniform": [3, 1]}}'}))
+    assert text.startswith("--parameters.my_size.uniform: ")
+
+
+def test_lists_are_texts_with_commas() -> None:
+    flags = from_flags({"policy": {"hidden_sizes": ["64, 32"]}, "collection": {"seats": ["scout,keeper"]}})
+    join_layers(NOTHING, flags)
+    assert refused(from_flags({"policy": {"hidden_sizes": ["64,x"]}})).startswith("--policy.hidden-sizes: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("- 1\n", "must be a mapping"), ("a: [", "is no YAML"), (None, "cannot be read: No such file")],
+)
+def test_a_file_that_is_none_is_named(tmp_path: Path, text: str | None, expected: str) -> None:
+    path = tmp_path / "own.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ConfigurationError, match=expected) as caught:
+        from_file(path)
+    assert str(path) in str(caught.value)

@@ -1,0 +1,147 @@
+import pytest
+from pydantic import ValidationError
+
+from attract.errors import ConfigurationError
+from attract.settings.run import CollectionSettings, PolicySettings, PpoSettings, RunSettings, ServerSettings
+
+
+def refusal(kind, data):
+    with pytest.raises(ConfigurationError) as caught:
+        kind.from_mapping(data)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one():
+    text = refusal(PpoSettings, {"lerning_rate": 1e-3})
+    assert "ppo.lerning_rate" in text and "did you mean 'learning_rate'?" in text
+
+
+def test_an_unknown_name_like_no_other_gets_the_list():
+    text = refusal(PolicySettings, {"zzzz": 1})
+    assert "valid names: activation, cnn, hidden_sizes" in text
+
+
+def test_names_are_checked_in_nested_sections_too():
+    assert "did you mean 'hidden_sizes'?" in refusal(RunSettings, {"policy": {"hiden_sizes": [8]}})
+
+
+def test_a_value_that_cannot_be_names_its_setting_and_what_was_given():
+    text = refusal(RunSettings, {"ppo": {"gamma": 1.5, "n_epochs": 0}})
+    assert "ppo.gamma" in text and "1.5" in text and "ppo.n_epochs" in text
+
+
+def test_not_a_number_is_refused():
+    assert "ppo.learning_rate" in refusal(PpoSettings, {"learning_rate": float("nan")})
+
+
+def test_S5_both_ways_to_cut_minibatches_are_refused():
+    assert "exactly one" in refusal(PpoSettings, {"minibatch_steps": 512, "num_minibatches": 4})
+
+
+def test_S5_minibatches_follow_from_the_one_that_was_given():
+    by_steps, by_number = PpoSettings(minibatch_steps=100), PpoSettings(num_minibatches=7)
+    # 1,001 steps in parts of at most 100: 11
+    assert [by_steps.minibatches_for(n) for n in (1, 100, 101, 1001)] == [1, 1, 2, 11]
+    assert [by_number.minibatches_for(n) for n in (1, 6, 1001)] == [1, 6, 7]
+
+
+def test_S5_a_rollout_is_a_multiple_of_the_horizon():
+    assert "64 or 96" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 80})
+    assert "32 is" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 16})
+    assert PpoSettings(horizon=32, rollout_steps=96).rollout_steps == 96
+
+
+def test_S5_a_rollout_is_one_segment_unless_given():
+    assert PpoSettings(horizon=64).rollout_segments == 1
+    assert PpoSettings(horizon=32, rollout_steps=96).rollout_segments == 3
+
+
+def test_S5_P3_whole_segments_are_shuffled_where_they_must_stay_whole():
+    plain = PpoSettings()
+    assert plain.unit_for(is_recurrent=False) == "step"
+    assert plain.unit_for(is_recurrent=True) == "segment"
+    assert PpoSettings(prio_alpha=0.5).unit_for(is_recurrent=False) == "segment"
+    assert PpoSettings(minibatch_unit="segment").unit_for(is_recurrent=False) == "segment"
+    assert "'segment' works" in refusal(PpoSettings, {"prio_alpha": 0.5, "minibatch_unit": "step"})
+    recurrent = {"policy": {"recurrent": "gru"}, "ppo": {"minibatch_unit": "step"}}
+    assert "'segment' works" in refusal(RunSettings, recurrent)
+
+
+def test_S3_a_burn_in_leaves_something_to_learn_from_and_needs_a_state():
+    assert "at most 31" in refusal(PpoSettings, {"horizon": 32, "burn_in_steps": 32})
+    assert "carries no state" in refusal(RunSettings, {"ppo": {"burn_in_steps": 4}})
+    recurrent = RunSettings.from_mapping({"policy": {"recurrent": "lstm"}, "ppo": {"burn_in_steps": 4}})
+    assert recurrent.ppo.burn_in_steps == 4
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"policy": {"hidden_sizes": [1_000_000_000]}},
+        {"policy": {"hidden_sizes": [8] * 33}},
+        {"policy": {"recurrent": "lstm", "recurrent_size": 10**9}},
+        {"learner_threads": 1_000_000},
+        {"ppo": {"n_epochs": 10**12}},
+        {"ppo": {"horizon": 10**9}},
+        {"total_steps": 10**300},
+    ],
+)
+def test_hostile_settings_that_no_machine_could_carry_out_are_refused(given: dict[str, object]):
+    assert "at most" in refusal(RunSettings, given) or "from" in refusal(RunSettings, given)
+
+
+NETWORK = [{}, {"host": "127.0.0.9"}, {"host": "::1"}, {"host": "localhost"}]
+ALLOWED = [{"lan": True}, {"tls_cert": "a", "tls_key": "b"}, {"behind_proxy": "10.0.0.5, 10.1.0.0/16"}]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.9", "box.local"])
+def test_hostile_14_the_network_is_let_in_by_lan_tls_or_a_proxy_and_not_by_an_address(host: str):
+    text = refusal(ServerSettings, {"host": host})
+    assert "--lan" in text and "--tls-cert" in text and "--behind-proxy" in text
+    for allowed in ALLOWED:
+        assert ServerSettings.from_mapping({"host": host, **allowed}).host == host
+
+
+def test_hostile_14_loopback_needs_no_word():
+    assert [ServerSettings.from_mapping(given).lan for given in NETWORK] == [False] * 4
+
+
+@pytest.mark.parametrize("proxy", ["*", "0.0.0.0/0", "::/0", "proxy.local", "10.0.0.5/99"])
+def test_hostile_12_a_proxy_is_an_address(proxy: str):
+    assert "behind_proxy" in refusal(ServerSettings, {"behind_proxy": proxy})
+
+
+def test_a_certificate_needs_its_key():
+    assert "give both" in refusal(ServerSettings, {"tls_cert": "a"})
+
+
+def test_settings_do_not_change():
+    with pytest.raises(ValidationError, match="frozen"):
+        PpoSettings().gamma = 0.5
+
+
+def test_settings_survive_being_written_down():
+    settings = RunSettings.from_mapping(
+        {"seed": 7, "ppo": {"num_minibatches": 3}, "policy": {"hidden_sizes": [8]}}
+    )
+    assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
+
+
+def test_a_lag_that_the_schedule_does_not_have_is_refused():
+    assert "`async` it works" in refusal(CollectionSettings, {"max_policy_lag": 2})
+    assert "`sync` has no lag" in refusal(CollectionSettings, {"schedule": "async", "max_policy_lag": 0})
+
+
+@pytest.mark.parametrize(
+    "given", [["scout", "keeper", "keeper"], "scout, keeper,keeper", ["scout,keeper,keeper"]]
+)
+def test_seats_are_a_list_of_names_or_names_with_commas(given: object):
+    settings = RunSettings.from_mapping({"collection": {"seats": given}})
+    assert settings.collection.seats == ("scout", "keeper", "keeper")
+    assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
+
+
+@pytest.mark.parametrize("given", ["a/b", "../x", "", "a,,b", [1], {"a": 1}])
+def test_a_seat_that_names_no_file_is_refused(given: object):
+    assert "collection.seats" in refusal(RunSettings, {"collection": {"seats": given}})

@@ -1,0 +1,86 @@
+"""The words of the tree: those of docs/words.md, and none of those that were given up."""
+
+import re
+import subprocess
+
+from check_rules import ROOT
+
+WORDS = (ROOT / "docs" / "words.md").read_text().lower()
+RETIRED = {
+    r"hearing|hear_worker|hear_host|heard_at": "message_handlers, handle_worker_message, last_seen",
+    r"wishes|_?carry_out(?=\()": "effects, apply_effects",
+    r"LookAgain": "WakeAfter",
+    r"apprais(e|al)\w*": "evaluate_batch, BatchEvaluation",
+    r"lockstep\.py|Lockstep|PolicyTrainer": "policy_group, PolicyGroup, PolicyUpdater",
+    r"shared_names|part_of(?=\()": "tensor_namespaces, strip_prefix",
+    r"phase_spread|EpisodePhases": "episode_desynchronisation",
+    r"UpdateRates|rates_at": "ScheduledHyperparameters",
+    r"trust_all": "verify",
+    r"FleetGate": "StartBarrier",
+    r"run_course|RunCourse|[A-Z]?\w*Director": "training_callbacks, CurriculumController",
+    r"run_news|RunNews": "notifications",
+    r"sittings?": "session",
+    r"is_deaf": "is_closed",
+    r"farewell\w*|last_words|ears": "shutdown message, last_error, listener store",
+    r"patiently": "retry_while_full",
+    r"ServedVoid": "CancelLease",
+    r"[Rr]ivals?|RIVALS?": "baseline",
+    r"SHAKE": "WEIGHT_NOISE",
+    r"Cabinet": "GamePanel",
+    r"CheckOrder|ResultsOrder|EvaluateOrder|TrainOrder|BenchOrder|FleetOrder|ThreadOrder": "...Options",
+}
+HISTORY = ("CHANGELOG.md", "docs/decisions/", "tests/contract/test_words.py", "package-lock.json")
+"""What says how things were called, and this list."""
+ABBREVIATIONS = {"api", "asgi", "cli", "lstm", "onnx", "philox", "ppo", "sb3", "http", "node", "in", "to"}
+GLUE = {
+    "init",
+    "main",
+    "base",
+    "common",
+    "kept",
+    "played",
+    "ready",
+    "whole",
+    "bare",
+    "built",
+    "plain",
+    "quiet",
+}
+
+
+def test_no_retired_word_has_come_back():
+    files = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    retired = re.compile("|".join(rf"(?<![A-Za-z])(?:{word})(?![A-Za-z])" for word in RETIRED))
+    found: list[str] = []
+    for name in files:
+        path = ROOT / name
+        if name.startswith(HISTORY) or path.suffix in {".png", ".bin", ".gz"} or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{name}: {match[0]}" for match in retired.finditer(text)]
+        found += [f"{name}: {match[0]}" for match in retired.finditer(path.name)]
+    assert not found, f"{found}; the words instead: {RETIRED}"
+
+
+def test_every_noun_that_a_module_is_named_after_is_in_the_list_of_words():
+    package = ROOT / "backend" / "attract"
+    names = {
+        part for path in package.rglob("*.py") for part in path.relative_to(package).with_suffix("").parts
+    }
+    nouns = {noun for name in names for noun in name.split("_") if noun} - ABBREVIATIONS - GLUE
+    unknown = sorted(noun for noun in nouns if not _stems(noun) & _known())
+    assert not unknown, f"docs/words.md does not say what these mean: {unknown}"
+
+
+def _known() -> set[str]:
+    return {stem for word in re.findall(r"[a-z]+", WORDS) for stem in _stems(word)}
+
+
+def _stems(word: str) -> set[str]:
+    """The word without the endings of plurals and verbs."""
+    return {
+        word,
+        *(word.removesuffix(end) for end in ("s", "es", "ing", "ed", "er", "r", "e") if word.endswith(end)),
+    } | ({word[:-3] + "y"} if word.endswith("ies") else set())

@@ -1,0 +1,94 @@
+/** The game on its screen: the newest policy plays, or you do. */
+
+import type { RunView } from "@attract/schema";
+import { Button } from "@mantine/core";
+import { useMemo } from "react";
+import type { Stage } from "../routes.ts";
+import { isOver } from "../state/run-state.ts";
+import { seatsOf } from "../state/seats.ts";
+import { Play } from "./play.tsx";
+import { Watch } from "./watch.tsx";
+
+interface GamePanelProps {
+  run: RunView;
+  /** The newest announced policy version; null before the first. */
+  version: number | null;
+  /** Whether anyone plays for the run. */
+  hasWorkers: boolean;
+  stage: Stage;
+  onStage: (stage: Stage) => void;
+}
+
+export function GamePanel({ run, version, hasWorkers, stage, onStage }: GamePanelProps) {
+  // The settings are a new object with every event, the names are not.
+  const names = JSON.stringify(seatsOf(run));
+  const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
+  const drawn = JSON.stringify(run.parameters);
+  const parameters = useMemo<RunView["parameters"]>(() => JSON.parse(drawn), [drawn]);
+  const told = JSON.stringify(run.game_reference);
+  const reference = useMemo<RunView["game_reference"]>(() => JSON.parse(told), [told]);
+
+  return (
+    <section className="cabinet" aria-label="The game">
+      <div className="cabinet-tabs">
+        <Button.Group>
+          <StageButton stage="watch" current={stage} onStage={onStage} text="Watch the policy" />
+          <StageButton stage="play" current={stage} onStage={onStage} text="Play yourself" />
+        </Button.Group>
+      </div>
+      {reference === null ? (
+        <Empty text="Loading the game" />
+      ) : stage === "watch" ? (
+        <Watch
+          key="watch"
+          runId={run.run_id}
+          reference={reference}
+          seats={seats}
+          version={version}
+          parameters={parameters}
+          waitingFor={isOver(run.state) ? "nothing" : hasWorkers ? "learner" : "workers"}
+        />
+      ) : (
+        <Play key="play" reference={reference} parameters={parameters} />
+      )}
+    </section>
+  );
+}
+
+function StageButton({
+  stage,
+  current,
+  onStage,
+  text,
+}: {
+  stage: Stage;
+  current: Stage;
+  onStage: (stage: Stage) => void;
+  text: string;
+}) {
+  const isOn = stage === current;
+  return (
+    <Button
+      size="xs"
+      variant={isOn ? "filled" : "outline"}
+      color={isOn ? "coin" : "dark.2"}
+      aria-pressed={isOn}
+      onClick={() => onStage(stage)}
+    >
+      {text}
+    </Button>
+  );
+}
+
+function Empty({ text }: { text: string }) {
+  return (
+    <>
+      <div className="screen">
+        <div className="over">
+          <strong>{text}</strong>
+        </div>
+      </div>
+      <div className="hud" />
+    </>
+  );
+}

@@ -1,0 +1,257 @@
+/** The worker's side of the protocol as a state machine: no socket, no clock, no game. */
+
+import type {
+  Act,
+  BlockAck,
+  EvaluationResult,
+  GameFailed,
+  Lease,
+  Policy,
+  RolloutClose,
+  ToBrowser,
+  WelcomeWorker,
+} from "@attract/schema";
+import type { BlockFrame } from "../rollout/block-writer.ts";
+import { Outbox } from "./outbox.ts";
+import { type ConnectEffect, type SendEffect, ServerLink } from "./server-link.ts";
+
+/** Finished segments that may wait for a server that is away; then the games wait too. */
+export const MAX_SEGMENTS_AWAY = 2;
+/** Bytes that may be unacknowledged before the games wait. */
+export const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+/** More than can be between the server and the worker at any time. */
+const MAX_LEASE_IDS = 16;
+
+/** What the shell must do, in order. */
+export type Effect =
+  | SendEffect
+  | { kind: "send_frame"; bytes: Uint8Array<ArrayBuffer> }
+  | ConnectEffect
+  /** Make games and recorder anew: this is not (or no longer) a seat the worker knows. */
+  | { kind: "take_seat"; welcome: WelcomeWorker }
+  | { kind: "create_policy"; policy: Policy }
+  | { kind: "play"; lease: Lease }
+  | { kind: "void"; leaseId: number }
+  /** Central inference: step a group of the games, or say what they see. */
+  | { kind: "act"; act: Act }
+  /** The page is of another build than the server. */
+  | { kind: "reload"; reason: string }
+  /** Nothing more to do; `error` is null when that is as it should be. */
+  | { kind: "end"; error: string | null };
+
+type Closing = RolloutClose | EvaluationResult;
+
+/** Owned by the shell of one rollout worker; every method returns what to do next. */
+export class WorkerConnection {
+  readonly #link: ServerLink;
+  readonly #runId: string;
+  readonly #outbox = new Outbox();
+  readonly #policies = new Set<string>();
+  #welcome: WelcomeWorker | null = null;
+  #current: Lease | null = null;
+  /** The server sends one ahead; more would be kept too. */
+  #queued: Lease[] = [];
+  /** Ids of the newest leases: one that is sent again after a reconnect must not be played twice. */
+  #leaseIds: number[] = [];
+  /** The close of the newest finished lease, which may have been lost with its socket. */
+  #lastClosing: Closing | null = null;
+
+  /** @param runId of the run that whoever holds the socket greets for. @param random uniform in [0, 1) */
+  constructor(runId: string, random: () => number) {
+    this.#runId = runId;
+    this.#link = new ServerLink(null, random);
+  }
+
+  get isSeated(): boolean {
+    return this.#link.isWelcome;
+  }
+
+  /** The lease being played. */
+  get current(): Lease | null {
+    return this.#current;
+  }
+
+  /** Whether the games may go on. */
+  mayPlayOn(): boolean {
+    if (this.#link.isEnded) return true;
+    if (!this.isSeated) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
+    return this.#outbox.bytes <= MAX_WAITING_BYTES;
+  }
+
+  /** Policy versions in use by the current or the queued lease, as `policyKey` writes them. */
+  neededPolicies(): Set<string> {
+    const keys = new Set<string>();
+    for (const lease of [this.#current, ...this.#queued]) {
+      for (const seat of lease?.seats ?? []) keys.add(policyKey(seat.policy_id, seat.policy_version));
+    }
+    return keys;
+  }
+
+  opened(): Effect[] {
+    return this.#link.opened();
+  }
+
+  closed(code: number, reason: string): Effect[] {
+    const closed = this.#link.closed(code, reason);
+    if (closed === null) return [];
+    switch (closed.next) {
+      case "reconnect":
+        return [this.#link.reconnect()];
+      case "reload":
+        this.#link.end();
+        return [{ kind: "reload", reason: closed.why }];
+      case "run_over":
+        return this.#end(null);
+      case "give_up":
+        return this.#end(closed.why);
+    }
+  }
+
+  received(message: ToBrowser): Effect[] {
+    if (message.type === "refused") {
+      this.#link.refused(message);
+      return [];
+    }
+    if (message.type === "welcome_host" || message.type === "assignment" || message.type === "check_game") {
+      return [];
+    }
+    if (message.run_id !== this.#runId) return [];
+    switch (message.type) {
+      case "welcome_worker":
+        return this.#seat(message);
+      case "policy":
+        return this.#policy(message);
+      case "lease":
+        return this.#lease(message);
+      case "act":
+        return [{ kind: "act", act: message }];
+      case "block_ack":
+        return this.#acknowledged(message);
+      case "lease_void":
+        return this.#void(message.lease_id);
+      case "run_ended":
+        return this.#end(null);
+    }
+  }
+
+  /** A session of `policy` is there, or could not be made. */
+  policyReady(policy: Policy, createMs: number, error: string | null): Effect[] {
+    if (error === null) this.#policies.add(policyKey(policy.policy_id, policy.policy_version));
+    return this.#policyAck(policy, createMs, error);
+  }
+
+  policyReleased(key: string): void {
+    this.#policies.delete(key);
+  }
+
+  blockFinished(frame: BlockFrame): Effect[] {
+    if (this.#current?.lease_id !== frame.leaseId) return [];
+    this.#outbox.add(frame);
+    return this.isSeated ? [{ kind: "send_frame", bytes: frame.bytes }] : [];
+  }
+
+  /** The lease was played to its end, or given up (`closing` null). Starts the queued one. */
+  leaseFinished(closing: Closing | null): Effect[] {
+    const effects: Effect[] = [];
+    if (closing !== null) {
+      this.#lastClosing = closing;
+      if (this.isSeated) effects.push({ kind: "send", message: closing });
+    }
+    this.#current = this.#queued.shift() ?? null;
+    if (this.#current !== null) effects.push({ kind: "play", lease: this.#current });
+    return effects;
+  }
+
+  gameFailed(report: GameFailed): Effect[] {
+    return this.#link.report(report);
+  }
+
+  /** Tells the server that the lease is being played, so that it does not lapse (rule C3). */
+  progress(steps: number): Effect[] {
+    if (!this.isSeated || this.#current === null) return [];
+    const { run_id, lease_id } = this.#current;
+    return [{ kind: "send", message: { type: "progress", run_id, lease_id, steps } }];
+  }
+
+  #seat(welcome: WelcomeWorker): Effect[] {
+    const kept = this.#link.welcomed();
+    const effects: Effect[] = [];
+    const isSame = this.#welcome !== null && isSameSeat(this.#welcome, welcome);
+    this.#welcome = welcome;
+    if (!isSame) {
+      if (this.#current !== null) effects.push({ kind: "void", leaseId: this.#current.lease_id });
+      this.#queued = [];
+      this.#leaseIds = [];
+      this.#lastClosing = null;
+      this.#outbox.clear();
+      effects.push({ kind: "take_seat", welcome });
+    }
+    effects.push(...kept);
+    for (const { bytes } of this.#outbox.resend()) effects.push({ kind: "send_frame", bytes });
+    if (this.#lastClosing !== null) effects.push({ kind: "send", message: this.#lastClosing });
+    return effects;
+  }
+
+  #policy(policy: Policy): Effect[] {
+    const isHere = this.#policies.has(policyKey(policy.policy_id, policy.policy_version));
+    return isHere ? this.#policyAck(policy, 0, null) : [{ kind: "create_policy", policy }];
+  }
+
+  #policyAck(policy: Policy, createMs: number, error: string | null): Effect[] {
+    if (!this.isSeated) return [];
+    const { run_id, policy_id, policy_version } = policy;
+    const message = {
+      type: "policy_ack" as const,
+      run_id,
+      policy_id,
+      policy_version,
+      create_ms: createMs,
+      error,
+    };
+    return [{ kind: "send", message }];
+  }
+
+  #lease(lease: Lease): Effect[] {
+    if (this.#leaseIds.includes(lease.lease_id)) return [];
+    this.#leaseIds = [...this.#leaseIds.slice(1 - MAX_LEASE_IDS), lease.lease_id];
+    if (this.#current === null) {
+      this.#current = lease;
+      return [{ kind: "play", lease }];
+    }
+    this.#queued.push(lease);
+    return [];
+  }
+
+  #acknowledged(ack: BlockAck): Effect[] {
+    const wasSentOnce = this.#outbox.acknowledge(ack.lease_id, ack.block_index);
+    // A refusal is of the lease (C1): it is spent or lapsed. A block that was sent twice may be refused for that alone.
+    return !ack.accepted && wasSentOnce === true ? this.#void(ack.lease_id) : [];
+  }
+
+  #void(leaseId: number): Effect[] {
+    this.#outbox.drop(leaseId);
+    if (this.#lastClosing?.lease_id === leaseId) this.#lastClosing = null;
+    this.#queued = this.#queued.filter((lease) => lease.lease_id !== leaseId);
+    return this.#current?.lease_id === leaseId ? [{ kind: "void", leaseId }] : [];
+  }
+
+  #end(error: string | null): Effect[] {
+    this.#link.end();
+    return [{ kind: "end", error }];
+  }
+}
+
+export function policyKey(policyId: string, policyVersion: number): string {
+  return `${policyId}@${policyVersion}`;
+}
+
+function isSameSeat(a: WelcomeWorker, b: WelcomeWorker): boolean {
+  return (
+    a.horizon === b.horizon &&
+    a.seed.low === b.seed.low &&
+    a.seed.high === b.seed.high &&
+    a.game.sha256 === b.game.sha256 &&
+    a.instance_ids.length === b.instance_ids.length &&
+    a.instance_ids.every((id, i) => id === b.instance_ids[i])
+  );
+}

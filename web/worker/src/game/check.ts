@@ -1,0 +1,91 @@
+/** A thread of the sandbox that checks its game and says what it found. */
+
+import type { CheckGame, GameChecked } from "@attract/schema";
+import { checkGame } from "attract/check";
+import { ForbiddenCalls } from "attract/forbidden-globals";
+import { type CheckNews, failedCheck } from "../host/game-checker.ts";
+import { NOWHERE, reportOf } from "./failures.ts";
+import type { GameModule } from "./game-module.ts";
+import { loadGame } from "./load-game.ts";
+
+type Post = (news: CheckNews) => void;
+
+/** Of a finding's texts and of how many there may be: the wire's limits. */
+const MOST_CHARACTERS = 5_000;
+const MOST_FINDINGS = 200;
+
+async function check(order: CheckGame, module: GameModule, post: Post): Promise<GameChecked> {
+  const { game } = order;
+  const now = performance.now.bind(performance);
+  const began = now();
+  // A game that is played some ten thousand steps may have as much to say.
+  for (const level of ["debug", "log", "info", "warn", "error"] as const) console[level] = () => undefined;
+  const calls = new ForbiddenCalls(game.url);
+  // Before the module is loaded: what it calls at its top counts too.
+  calls.watch();
+  let definition: Awaited<ReturnType<typeof loadGame>>;
+  try {
+    definition = await loadGame(module);
+  } catch (error) {
+    calls.restore();
+    const report = reportOf(error, NOWHERE, "load");
+    return failedCheck(order, { id: "load", text: report.text, fix: "mend the module", stack: report.stack });
+  }
+  const report = checkGame(definition, {
+    now,
+    budgetMilliseconds: order.budget_seconds * 1000,
+    module: { name: game.url, text: module.text },
+    calls,
+    onPhase: (phase) => post({ type: "phase", phase }),
+  });
+  calls.restore();
+  const { play } = report;
+  return {
+    type: "game_checked",
+    check_id: order.check_id,
+    findings: report.findings.slice(0, MOST_FINDINGS).map((finding) => ({
+      ...finding,
+      text: clip(finding.text),
+      stack: finding.stack === null ? null : clip(finding.stack),
+    })),
+    description: report.description as GameChecked["description"],
+    play: play === null ? null : playOf(play),
+    unplayable: report.isUnplayable,
+    seconds: (now() - began) / 1000,
+  };
+}
+
+function playOf(play: NonNullable<ReturnType<typeof checkGame>["play"]>): NonNullable<GameChecked["play"]> {
+  return {
+    steps: play.steps,
+    episodes: play.episodes,
+    return_mean: play.episodes === 0 ? null : play.returnMean,
+    length_mean: play.episodes === 0 ? null : play.lengthMean,
+    microseconds_per_tick: play.microsecondsPerTick,
+    create_milliseconds: play.createMilliseconds,
+  };
+}
+
+function clip(text: string): string {
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
+}
+
+async function answer(order: CheckGame, module: GameModule, post: Post): Promise<void> {
+  try {
+    post({ type: "checked", answer: await check(order, module, post) });
+  } catch (error) {
+    const text = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
+    post({
+      type: "checked",
+      answer: { ...failedCheck(order, { id: "load", text, fix: "report it" }), unplayable: false },
+    });
+  }
+}
+
+/** Does the check that is ordered through `port`. */
+export function serveCheck(port: MessagePort, module: GameModule): void {
+  port.onmessage = (event: MessageEvent<CheckGame>) =>
+    void answer(event.data, module, (news) => port.postMessage(news));
+  // What a game leaves behind, such as a promise nobody waits for, is no fault of the check.
+  addEventListener("unhandledrejection", (event) => event.preventDefault());
+}

@@ -1,0 +1,116 @@
+/** The frames that games run in: each an origin of its own that nothing else has, with no way out but one port. */
+
+/// <reference lib="dom" />
+import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
+import type { SandboxOpener, ThreadRole } from "../game/game-thread.ts";
+import scriptUrl from "../game/game-worker.ts?worker&url";
+
+/** A frame that has not answered for so long has not been loaded. */
+const LOAD_MS = 20_000;
+/** On the screen, so that the browser gives its process no less time than the page's; and nothing to be seen. */
+const STYLE =
+  "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
+
+/** What the frame is told, once; with it come the thread's port and the port for news of it. */
+export interface FrameOrder {
+  role: ThreadRole;
+  /** Of the thread. */
+  script: Blob;
+  /** The inference engine's WebAssembly, for a thread that begins with it. */
+  engine: Blob | null;
+}
+
+interface Opened {
+  frame: HTMLIFrameElement;
+  role: ThreadRole;
+  ports: [MessagePort, MessagePort];
+  timer: ReturnType<typeof setTimeout>;
+}
+
+/** Owned by the page; see `sandbox.html` for the frame's own few lines, and the server for what its policy forbids. */
+export class SandboxFrames implements SandboxOpener {
+  readonly #url: string;
+  readonly #opened = new Map<number, Opened>();
+
+  /** @param base of the page. */
+  constructor(base: URL) {
+    this.#url = new URL("sandbox.html", base).href;
+    addEventListener("message", this.#onMessage);
+  }
+
+  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort]): void {
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.setAttribute("style", STYLE);
+    frame.setAttribute("aria-hidden", "true");
+    frame.tabIndex = -1;
+    frame.title = "A game at work";
+    frame.src = this.#url;
+    const timer = setTimeout(() => this.#fail(id, `${this.#url} did not load`), LOAD_MS);
+    this.#opened.set(id, { frame, role, ports, timer });
+    document.body.append(frame);
+  }
+
+  /** Ends the thread, whatever it does. */
+  close(id: number): void {
+    const opened = this.#opened.get(id);
+    if (opened === undefined) return;
+    this.#opened.delete(id);
+    clearTimeout(opened.timer);
+    opened.frame.remove();
+  }
+
+  /** Ends all threads; nothing can be opened any more. */
+  end(): void {
+    removeEventListener("message", this.#onMessage);
+    for (const id of [...this.#opened.keys()]) this.close(id);
+  }
+
+  readonly #onMessage = (event: MessageEvent): void => {
+    if (event.data !== "ready") return;
+    for (const [id, opened] of this.#opened) {
+      if (opened.frame.contentWindow !== event.source) continue;
+      clearTimeout(opened.timer);
+      void this.#start(id, opened);
+    }
+  };
+
+  async #start(id: number, { frame, role, ports }: Opened): Promise<void> {
+    try {
+      const [script, engine] = await Promise.all([
+        fetchOnce(scriptUrl, "text/javascript"),
+        role === "rollout" ? fetchEngine() : null,
+      ]);
+      // An opaque origin has no name to send to; the frame is ours, and what is sent is no secret.
+      frame.contentWindow?.postMessage({ role, script, engine } satisfies FrameOrder, "*", ports);
+    } catch (error) {
+      this.#fail(id, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #fail(id: number, text: string): void {
+    this.#opened.get(id)?.ports[1].postMessage(`the sandbox of the game could not be made: ${text}`);
+  }
+}
+
+/** The inference engine's WebAssembly. Raises Error when the server does not give it. */
+export function fetchEngine(): Promise<Blob> {
+  return fetchOnce(wasmUrl, "application/wasm");
+}
+
+const fetched = new Map<string, Promise<Blob>>();
+
+function fetchOnce(url: string, type: string): Promise<Blob> {
+  const known = fetched.get(url);
+  if (known !== undefined) return known;
+  const blob = fetchBlob(new URL(url, import.meta.url), type);
+  fetched.set(url, blob);
+  blob.catch(() => fetched.delete(url));
+  return blob;
+}
+
+async function fetchBlob(url: URL, type: string): Promise<Blob> {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${answer.status} at ${url}`);
+  return new Blob([await answer.blob()], { type });
+}

@@ -1,0 +1,55 @@
+/** What a supervisor reports of workers that can no longer speak for themselves. */
+
+import type { GameFailed } from "@attract/schema";
+import { type FailureReport, NOWHERE, UNKNOWN_STEP } from "../game/failures.ts";
+import type { Vitals } from "./vitals.ts";
+
+/** What is known of a worker from outside. */
+export interface Watched {
+  vitals: Vitals;
+  instanceIds: readonly number[];
+  /** Whose turn began last, where the worker says so. */
+  turn: number | null;
+  seed: GameFailed["seed"];
+}
+
+/** What the supervisor knows of a worker whose game does not come back. */
+export function hangReport(running: Watched, silenceSeconds: number): FailureReport {
+  const { instanceIds, turn, seed, vitals } = running;
+  const only = instanceIds.length === 1 ? instanceIds[0] : turn;
+  const slots = only === null ? `one of the slots ${ranges(instanceIds)}` : `slot ${only}`;
+  const text =
+    `the worker was silent for ${silenceSeconds} s after step ${vitals.steps} of lease ${vitals.leaseId}: ` +
+    `the game does not return from create(), start() or update() in ${slots}, or has used up the memory; a hang leaves no stack`;
+  return {
+    kind: "hang",
+    name: "Hang",
+    text,
+    stack: null,
+    ...UNKNOWN_STEP,
+    ...NOWHERE,
+    lease_id: vitals.leaseId,
+    slot_id: only,
+    instance_id: only,
+    seed,
+  };
+}
+
+/** "3 to 6, 9": the ids in runs. */
+export function ranges(ids: readonly number[]): string {
+  const sorted = [...ids].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let from = 0; from < sorted.length; ) {
+    let to = from;
+    while (to + 1 < sorted.length && sorted[to + 1] === sorted[to] + 1) to++;
+    parts.push(from === to ? `${sorted[from]}` : `${sorted[from]} to ${sorted[to]}`);
+    from = to + 1;
+  }
+  return parts.join(", ");
+}
+
+/** A worker whose script failed to load or threw outside of everything that catches. */
+export function scriptFailure(text: string | undefined, kind: "load" | "crash"): FailureReport {
+  const message = text === undefined || text === "" ? "the worker's script could not be loaded" : text;
+  return { kind, name: "Error", text: message, stack: null, ...UNKNOWN_STEP, ...NOWHERE };
+}

@@ -1,0 +1,41 @@
+/** What rollout loop and evaluation need of a policy, and the uniformly random one. */
+
+import type { ObservationBatch } from "../rollout/observation-batch.ts";
+
+/** One version of a policy. `run` fills `outputs`, `values` and `states`; they hold until the next `run`. */
+export interface Policy {
+  readonly policyId: string;
+  readonly policyVersion: number;
+  /** A script that draws uniformly over what is allowed; its outputs are not looked at. */
+  readonly isRandom: boolean;
+  /** At least [rows, size] float32 each, row-major, as the action sampler's `outputNames` order them. */
+  readonly outputs: readonly Float32Array[];
+  /** At least [rows] float32: V(observation). */
+  readonly values: Float32Array;
+  /** At least [rows, stateSize] float32: the recurrent state after these observations. Empty without one. */
+  readonly states: Float32Array;
+  /** Decides on the first `rows` rows of `batch`, whose states it does not change. */
+  run(batch: ObservationBatch, rows: number): Promise<void>;
+}
+
+/** Every allowed action equally likely, every value 0: the controller of the uncounted warm-up (rule P7). */
+export class RandomPolicy implements Policy {
+  readonly policyId: string;
+  readonly policyVersion: number;
+  readonly isRandom = true;
+  readonly outputs: readonly Float32Array[] = [];
+  readonly values: Float32Array;
+  readonly states: Float32Array;
+  readonly #done = Promise.resolve();
+
+  constructor(policyId: string, policyVersion: number, rows: number, stateSize = 0) {
+    this.policyId = policyId;
+    this.policyVersion = policyVersion;
+    this.values = new Float32Array(rows);
+    this.states = new Float32Array(rows * stateSize);
+  }
+
+  run(): Promise<void> {
+    return this.#done;
+  }
+}

@@ -1,0 +1,451 @@
+/** One rollout worker: its protocol state, its policies and its games. It knows no secret: the game runs in the same thread. */
+
+import {
+  decodeToBrowser,
+  type EvaluationResult,
+  encodeForSend,
+  type Lease,
+  type Policy as PolicyMessage,
+  ProtocolError,
+  type RolloutClose,
+  type WelcomeWorker,
+} from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import { type Effect, policyKey, WorkerConnection } from "../connection/connection.ts";
+import type { ServerSocket, SocketHandlers } from "../connection/socket.ts";
+import { ConsoleRelay } from "../game/console-relay.ts";
+import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "../game/failures.ts";
+import type { GameModule } from "../game/game-module.ts";
+import { loadGame } from "../game/load-game.ts";
+import type { RolloutToSupervisor } from "../host/worker-messages.ts";
+import { type Policy, RandomPolicy } from "../policy/policy.ts";
+import { createPolicySession, type PolicySession } from "../policy/policy-session.ts";
+import { ServedGames } from "../stepping/served-games.ts";
+import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
+import { replay } from "./replay.ts";
+import { RolloutLoop } from "./rollout-loop.ts";
+import { Yielder } from "./yielding.ts";
+
+const HEARTBEAT_MS = 250;
+/** How often a worker that waits for the server looks again. */
+const GATE_MS = 4;
+/** Versions of one policy whose sessions are kept. */
+const MAX_SESSIONS = 2;
+/** How long a careful worker is careful: each turn costs it about 10 microseconds. */
+const CAREFUL_MS = 60_000;
+
+export interface RolloutWorkerOptions {
+  runId: string;
+  workerIndex: number;
+  module: GameModule;
+  /** Say before each game's turn whose it is, for the first minute. */
+  careful: boolean;
+  /** The socket, held by whoever knows the token, who greets on it too. */
+  openSocket(handlers: SocketHandlers): ServerSocket;
+  /** Tells the supervisor. */
+  post(message: RolloutToSupervisor): void;
+}
+
+/** Owned by the worker's entry; lives as long as the thread. */
+export class RolloutWorker {
+  readonly #options: RolloutWorkerOptions;
+  readonly #connection: WorkerConnection;
+  readonly #socket: ServerSocket;
+  readonly #yielder = new Yielder();
+  /** In the order of their arrival. */
+  readonly #sessions = new Map<string, PolicySession>();
+  readonly #voided = new Set<number>();
+  /** Of the first worker alone; there once the game is being loaded. */
+  #console: ConsoleRelay | null = null;
+  #isCareful: boolean;
+  #isConsoleHeard = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #welcome: WelcomeWorker | null = null;
+  #definition: GameDefinition | null = null;
+  #loop: RolloutLoop | null = null;
+  #served: ServedGames | null = null;
+  /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
+  #policyWork: Promise<void> = Promise.resolve();
+  #playing: Promise<void> = Promise.resolve();
+  #started = 0;
+  #steps = 0;
+  #agentSteps = 0;
+  #lastProgress = 0;
+  #isOver = false;
+
+  constructor(options: RolloutWorkerOptions) {
+    this.#options = options;
+    this.#isCareful = options.careful;
+    this.#connection = new WorkerConnection(options.runId, Math.random);
+    this.#socket = options.openSocket({
+      opened: () => this.#perform(this.#connection.opened()),
+      received: (bytes) => this.#received(bytes),
+      closed: (code, reason) => this.#perform(this.#connection.closed(code, reason)),
+    });
+  }
+
+  start(): void {
+    this.#started = performance.now();
+    this.#socket.connect(0);
+    this.#timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
+  }
+
+  /** Says goodbye: its leases lapse at once. */
+  stop(): void {
+    if (this.#connection.isSeated) this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
+    this.#end(null);
+  }
+
+  /** Ends the worker with the report of something that is no game's fault. */
+  crash(error: unknown): void {
+    if (this.#isOver) return;
+    this.#shutDown();
+    const leaseId = this.#connection.current?.lease_id ?? null;
+    this.#options.post({
+      type: "crashed",
+      report: reportOf(error, { ...NOWHERE, lease_id: leaseId }, "crash"),
+    });
+  }
+
+  #received(bytes: Uint8Array): void {
+    try {
+      const message = decodeToBrowser(bytes);
+      // Before it is its turn: the first group may be ahead, under the next lease (rule I2).
+      if (message.type === "lease" && message.group_sizes.length > 0) this.#served?.open(message);
+      if (message.type === "lease_void") this.#served?.close(message.lease_id);
+      this.#perform(this.#connection.received(message));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      this.#end(`the server sent what the protocol does not allow: ${error.message}`);
+    }
+  }
+
+  #perform(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      switch (effect.kind) {
+        case "send":
+          this.#socket.send(encodeForSend(effect.message));
+          break;
+        case "send_frame":
+          this.#socket.send(effect.bytes);
+          break;
+        case "connect":
+          this.#socket.connect(effect.delayMs);
+          break;
+        case "take_seat":
+          this.#takeSeat(effect.welcome);
+          break;
+        case "create_policy":
+          this.#policyWork = this.#policyWork.then(() => this.#createPolicy(effect.policy));
+          break;
+        case "play":
+          this.#playing = this.#playing
+            .then(() => this.#play(effect.lease))
+            .catch((error) => this.#broke(error));
+          break;
+        case "void":
+          this.#voided.add(effect.leaseId);
+          this.#loop?.voidLease(effect.leaseId);
+          break;
+        case "act":
+          this.#served?.act(effect.act);
+          break;
+        case "reload":
+          this.#shutDown();
+          this.#options.post({ type: "reload", reason: effect.reason });
+          break;
+        case "end":
+          this.#end(effect.error);
+          break;
+      }
+    }
+  }
+
+  /** Loads the game and makes what the seat needs, once what is being played has stopped. */
+  #takeSeat(welcome: WelcomeWorker): void {
+    const { instance_ids: instanceIds, seed } = welcome;
+    this.#options.post({ type: "seated", instanceIds, seed });
+    this.#welcome = welcome;
+    if (this.#options.workerIndex === 0) this.#hearConsole(welcome);
+    const game = this.#loadGame(welcome);
+    this.#served = this.#servedGames(game, welcome);
+    this.#playing = this.#playing
+      .then(async () => {
+        this.#definition = await game;
+        this.#loop = new RolloutLoop({
+          definition: this.#definition,
+          seat: welcome,
+          yieldTurn: () => this.#yieldTurn(),
+          now: () => performance.now(),
+          emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
+          failed: (report) => this.#gameFailed(report),
+          gate: () => this.#gate(),
+          announce: this.#announce(),
+        });
+      })
+      .catch((error) => {
+        this.#gameFailed(reportOf(error, NOWHERE, "load"));
+        this.#end(`the game could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
+      });
+  }
+
+  #loadGame(welcome: WelcomeWorker): Promise<GameDefinition> {
+    const { module } = this.#options;
+    if (module.reference.sha256 === welcome.game.sha256) return loadGame(module);
+    return Promise.reject(new Error("the run's game is another one by now"));
+  }
+
+  /** Before the game is loaded: what it writes is handed on, the first copy's lines alone. */
+  #hearConsole(welcome: WelcomeWorker): void {
+    if (this.#console === null) {
+      this.#console = new ConsoleRelay({
+        module: welcome.game.url,
+        now: () => performance.now(),
+        send: (line) => {
+          if (!this.#connection.isSeated) return;
+          const message = { type: "game_log" as const, run_id: this.#options.runId, ...line };
+          this.#perform([{ kind: "send", message }]);
+        },
+        heard: () => {
+          // From now on it must be known whose lines they are; until a game writes, nobody asks.
+          this.#isConsoleHeard = true;
+          this.#announceAnew();
+        },
+      });
+      this.#console.install();
+    }
+    this.#console.first = welcome.instance_ids[0];
+  }
+
+  #servedGames(game: Promise<GameDefinition>, seat: WelcomeWorker): ServedGames {
+    const loading = game.then((definition) => ({
+      definition,
+      seat,
+      now: () => performance.now(),
+      failed: (report: FailureReport) => this.#gameFailed(report),
+      announce: this.#announce(),
+    }));
+    return new ServedGames(loading, {
+      send: (message) => this.#perform([{ kind: "send", message }]),
+      broke: (error) => this.#broke(error),
+    });
+  }
+
+  #announce(): ((instanceId: number) => void) | null {
+    if (!this.#isCareful && !this.#isConsoleHeard) return null;
+    return (instanceId) => {
+      if (this.#isCareful) this.#options.post({ type: "turn", instanceId });
+      if (this.#console !== null) this.#console.turn = instanceId;
+    };
+  }
+
+  #announceAnew(): void {
+    const announce = this.#announce();
+    if (this.#loop !== null) this.#loop.announce = announce;
+    if (this.#served !== null) this.#served.announce = announce;
+  }
+
+  async #createPolicy(message: PolicyMessage): Promise<void> {
+    const { policy_id: policyId, policy_version: policyVersion, onnx } = message;
+    const started = performance.now();
+    const welcome = this.#welcome;
+    if (welcome === null || this.#isOver) return;
+    let failure: string | null = null;
+    try {
+      const { description, instance_ids: instanceIds, state_size: stateSize } = welcome;
+      const session = await createPolicySession(onnx, description, {
+        policyId,
+        policyVersion,
+        stateSize,
+        maxBatch: instanceIds.length * description.num_agents,
+      });
+      this.#sessions.set(policyKey(policyId, policyVersion), session);
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error);
+    }
+    this.#perform(this.#connection.policyReady(message, performance.now() - started, failure));
+    await this.#releaseOldSessions();
+  }
+
+  /** Of each policy the newest versions stay, and whatever a lease at hand needs. */
+  async #releaseOldSessions(): Promise<void> {
+    const needed = this.#connection.neededPolicies();
+    const numKept = new Map<string, number>();
+    // The newest of a policy is never given up: it is acknowledged, and the lease that names it may be on its way.
+    for (const [key, session] of [...this.#sessions].reverse()) {
+      const kept = numKept.get(session.policyId) ?? 0;
+      if (kept < MAX_SESSIONS || needed.has(key)) {
+        numKept.set(session.policyId, kept + 1);
+        continue;
+      }
+      this.#sessions.delete(key);
+      this.#connection.policyReleased(key);
+      await session.release();
+    }
+  }
+
+  async #play(lease: Lease): Promise<void> {
+    if (this.#isOver) return;
+    this.#steps = 0;
+    // Those of the lease before would be taken for steps of this one, and none after them for progress (rule C3).
+    if (this.#loop !== null) this.#loop.leaseSteps = 0;
+    // Before the first tick: if that never returns, the supervisor must know which lease it was.
+    this.#beat(lease.lease_id);
+    await this.#policyWork;
+    const closing = this.#voided.has(lease.lease_id) ? null : await this.#playLease(lease);
+    if (this.#isOver) return;
+    this.#voided.delete(lease.lease_id);
+    this.#perform(this.#connection.leaseFinished(closing));
+    // What only this lease needed goes before the next one's first step.
+    this.#policyWork = this.#policyWork.then(() => this.#releaseOldSessions());
+    if (this.#connection.current === null) this.#beat(null);
+  }
+
+  async #playLease(lease: Lease): Promise<RolloutClose | EvaluationResult | null> {
+    if (lease.group_sizes.length > 0) {
+      await this.#served!.ended(lease.lease_id);
+      return null;
+    }
+    if (lease.purpose === "replay") return this.#replay(lease);
+    const policies = this.#policiesOf(lease);
+    if (lease.purpose === "train" || lease.purpose === "warmup") return this.#loop!.play(lease, ...policies);
+    return this.#muted(() =>
+      evaluate(lease, policies, {
+        definition: this.#definition!,
+        stateSize: this.#welcome!.state_size,
+        yieldTurn: () => this.#yieldTurn(),
+        now: () => performance.now(),
+        failed: (report) => this.#gameFailed(report),
+        isVoid: () => this.#voided.has(lease.lease_id),
+        progressed: (steps) => {
+          this.#steps = steps;
+        },
+      }),
+    );
+  }
+
+  async #replay(lease: Lease): Promise<RolloutClose | null> {
+    return this.#muted(() =>
+      replay(lease, {
+        definition: this.#definition!,
+        seat: this.#welcome!,
+        yieldTurn: () => this.#yieldTurn(),
+        now: () => performance.now(),
+        emit: (frame) => this.#perform(this.#connection.blockFinished(frame)),
+        isVoid: () => this.#isOver || this.#voided.has(lease.lease_id),
+        progressed: (steps) => {
+          this.#steps = steps;
+        },
+      }),
+    );
+  }
+
+  /** Plays games that are not those of training: what they write to the console is not handed on. */
+  #muted<T>(play: () => Promise<T>): Promise<T> {
+    const relay = this.#console;
+    if (relay !== null) relay.isMuted = true;
+    return play().finally(() => {
+      if (relay !== null) relay.isMuted = false;
+    });
+  }
+
+  /** One per seat, the same object where seats share one. Raises Error for a policy that was never sent or could not be made. */
+  #policiesOf(lease: Lease): Policy[] {
+    const { description, instance_ids: instanceIds, state_size: stateSize } = this.#welcome!;
+    const rows = Math.max(instanceIds.length, MAX_EVALUATION_GAMES) * description.num_agents;
+    const scripts = new Map<string, Policy>();
+    return lease.seats.map(({ policy_id: policyId, policy_version: policyVersion, script }) => {
+      const key = policyKey(policyId, policyVersion);
+      if (script === "random") {
+        const policy = scripts.get(key) ?? new RandomPolicy(policyId, policyVersion, rows, stateSize);
+        scripts.set(key, policy);
+        return policy;
+      }
+      const session = this.#sessions.get(key);
+      if (session === undefined) throw new Error(`lease ${lease.lease_id} needs ${key}, which is not here`);
+      return session;
+    });
+  }
+
+  async #yieldTurn(): Promise<void> {
+    await this.#yielder.yield();
+    await this.#policyWork;
+  }
+
+  /** Waits while the server is behind or away; a lease that was voided meanwhile waits no longer. */
+  #gate(): Promise<void> | null {
+    if (this.#mayPlayOn()) return null;
+    return (async () => {
+      while (!this.#mayPlayOn()) await new Promise((resolve) => setTimeout(resolve, GATE_MS));
+    })();
+  }
+
+  #mayPlayOn(): boolean {
+    const leaseId = this.#connection.current?.lease_id;
+    const isVoid = leaseId === undefined || this.#voided.has(leaseId);
+    return isVoid || this.#isOver || this.#connection.mayPlayOn();
+  }
+
+  #tick(): void {
+    const lease = this.#connection.current;
+    this.#beat(lease?.lease_id ?? null);
+    const now = performance.now();
+    if (this.#isCareful && now - this.#started > CAREFUL_MS) {
+      this.#isCareful = false;
+      this.#announceAnew();
+    }
+    const everyMs = (this.#welcome?.progress_seconds ?? 2) * 1000;
+    if (lease === null || now - this.#lastProgress < everyMs) return;
+    this.#lastProgress = now;
+    this.#perform(this.#connection.progress(this.#stepsOf(lease)));
+  }
+
+  #beat(leaseId: number | null): void {
+    const lease = this.#connection.current;
+    const steps = lease === null ? 0 : this.#stepsOf(lease);
+    this.#agentSteps = (this.#loop?.agentSteps ?? 0) + (this.#served?.agentSteps ?? 0);
+    this.#options.post({ type: "heartbeat", leaseId, steps, agentSteps: this.#agentSteps });
+  }
+
+  #stepsOf(lease: Lease): number {
+    if (lease.group_sizes.length > 0) return this.#served?.stepsOf(lease.lease_id) ?? 0;
+    const isRollout = lease.purpose === "train" || lease.purpose === "warmup";
+    return isRollout ? (this.#loop?.leaseSteps ?? 0) : this.#steps;
+  }
+
+  #gameFailed(report: FailureReport): void {
+    const { runId, workerIndex } = this.#options;
+    this.#perform(
+      this.#connection.gameFailed({
+        type: "game_failed",
+        run_id: runId,
+        worker_index: workerIndex,
+        ...report,
+      }),
+    );
+  }
+
+  #broke(error: unknown): void {
+    if (this.#isOver) return;
+    if (error instanceof FatalGameError) {
+      // The supervisor tells the server, which knows when too many workers have ended like this.
+      this.#shutDown();
+      this.#options.post({ type: "crashed", report: error.report });
+    } else this.crash(error);
+  }
+
+  #end(error: string | null): void {
+    if (this.#isOver) return;
+    this.#shutDown();
+    this.#options.post({ type: "ended", error });
+  }
+
+  #shutDown(): void {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    const leaseId = this.#connection.current?.lease_id;
+    if (leaseId !== undefined) this.#loop?.voidLease(leaseId);
+    this.#socket.close();
+    this.#yielder.close();
+  }
+}

@@ -1,0 +1,204 @@
+/** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures. */
+
+import type { GameDescription } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import { drawActions } from "attract/cost";
+import { ticksPerStep } from "attract/define-game";
+import { describe } from "attract/description";
+import type { Instance } from "attract/instance";
+import { createKeyboard } from "attract/page/keyboard";
+import { beside, type Controller, createPlayer, type Player } from "attract/page/play";
+import { ParameterSampler } from "attract/parameters";
+import { RandomPlayer } from "attract/random-play";
+import type { GameModule } from "../game/game-module.ts";
+import { loadGame } from "../game/load-game.ts";
+import { PolicyActor } from "../policy/policy-actor.ts";
+import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
+import { KeyRelay } from "./key-relay.ts";
+import type { PageToStage, StageToPage } from "./stage-messages.ts";
+import { StageScreen } from "./stage-screen.ts";
+
+type Open = Extract<PageToStage, { type: "open" }>;
+type Frame = Extract<PageToStage, { type: "frame" }>;
+type NewPolicy = Extract<PageToStage, { type: "policy" }>;
+
+/** Owned by the thread. */
+class Stage {
+  readonly #post: (message: StageToPage, transfer?: Transferable[]) => void;
+  readonly #description: GameDescription;
+  readonly #player: Player;
+  readonly #screen = new StageScreen();
+  readonly #keys = new KeyRelay();
+  readonly #stepTicks: number;
+  #sampler: ParameterSampler;
+  #sessions: PolicySession[] = [];
+  #actor: PolicyActor | null = null;
+  /** What the player does with the next frame. */
+  #onFrame: ((now: number) => void) | null = null;
+  /** The game has not moved, but is to be drawn. */
+  #isStale = true;
+
+  constructor(
+    definition: GameDefinition,
+    open: Open,
+    post: (message: StageToPage, t?: Transferable[]) => void,
+  ) {
+    this.#post = post;
+    this.#description = describe(definition) as never;
+    const { tickSeconds, secondsPerStep = tickSeconds } = definition;
+    this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
+    this.#sampler = new ParameterSampler(open.parameters);
+    const isWatched = open.player === "policy";
+    this.#player = createPlayer({
+      definition,
+      canvas: this.#screen.canvas,
+      controller: this.#controller(definition, open),
+      seed: open.seed,
+      parameters: (episode) => this.#sampler.sample(open.seed, 0, episode, 0),
+      // Chance plays on by itself; else the page says when the next episode begins.
+      onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
+      onError: (error) => this.#failed(error, true),
+      onDrawError: isWatched ? (error) => this.#failed(error, false) : undefined,
+      requestFrame: (callback) => {
+        this.#onFrame = callback;
+        return 1;
+      },
+      cancelFrame: () => {
+        this.#onFrame = null;
+      },
+    });
+    post({ type: "opened", description: this.#description });
+  }
+
+  heard(message: PageToStage): void {
+    switch (message.type) {
+      case "frame":
+        this.#frame(message);
+        break;
+      case "start":
+        this.#player.start();
+        break;
+      case "stop":
+        this.#player.stop();
+        break;
+      case "speed":
+        this.#player.speed = message.speed;
+        break;
+      case "parameters":
+        this.#sampler = new ParameterSampler(message.parameters);
+        break;
+      case "press":
+        this.#keys.press(message.code);
+        break;
+      case "release":
+        this.#keys.release(message.code);
+        break;
+      case "release_all":
+        this.#keys.releaseAll();
+        break;
+      case "policy":
+        void this.#setPolicy(message);
+        break;
+    }
+  }
+
+  #controller(definition: GameDefinition, { player, seed }: Open): Controller {
+    if (player === "policy") {
+      return {
+        choose: (instance, begins) => {
+          if (this.#actor === null) throw new Error("expected a policy before the game begins");
+          return this.#actor.act(instance, begins);
+        },
+      };
+    }
+    const chance = new RandomPlayer(definition.action, seed);
+    const others: Controller = { choose: (instance) => drawActions(instance, chance) };
+    if (player === "chance") return others;
+    const keyboard = createKeyboard(this.#description as never, this.#keys);
+    return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others);
+  }
+
+  #frame({ now, width, height, pixelRatio }: Frame): void {
+    if (this.#screen.resize(width, height, pixelRatio)) this.#isStale = true;
+    const onFrame = this.#onFrame;
+    if (onFrame !== null) {
+      this.#onFrame = null;
+      onFrame(now);
+    } else if (this.#isStale) this.#drawStill();
+    const { instance } = this.#player;
+    const bitmap = this.#screen.take();
+    const score = instance.episodeReturns[0];
+    const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
+    this.#post({ type: "picture", bitmap, score, steps }, bitmap === null ? [] : [bitmap]);
+  }
+
+  /** A game that does not move, such as before its start. */
+  #drawStill(): void {
+    const { canvas } = this.#screen;
+    if (canvas.width === 0 || canvas.height === 0) return;
+    this.#isStale = false;
+    const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    try {
+      this.#player.instance.game.draw?.(context, canvas.width, canvas.height);
+    } catch (error) {
+      this.#failed(error, false);
+    }
+  }
+
+  #episodeEnded(instance: Instance): void {
+    this.#player.stop();
+    this.#keys.releaseAll();
+    this.#isStale = true;
+    const { endReason: reason, episodeReturns } = instance;
+    this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[0] });
+  }
+
+  /** All sessions are there before the first of them is exchanged: agents of two versions never play together. */
+  async #setPolicy({ version, models, seats, engine }: NewPolicy): Promise<void> {
+    const made: PolicySession[] = [];
+    try {
+      if (this.#actor === null) setInferenceEngine(await engine.arrayBuffer());
+      const options = { maxBatch: this.#description.num_agents, policyVersion: version };
+      for (const model of models) made.push(await createPolicySession(model, this.#description, options));
+      const seated = seats.map((index) => made[index]);
+      if (this.#actor === null) this.#actor = new PolicyActor(seated, this.#description);
+      else this.#actor.sessions = seated;
+    } catch (error) {
+      for (const session of made) await session.release();
+      this.#post({ type: "policy_ready", version, error: textOf(error) });
+      return;
+    }
+    const old = this.#sessions;
+    this.#sessions = made;
+    this.#post({ type: "policy_ready", version, error: null });
+    for (const session of old) await session.release();
+  }
+
+  #failed(error: unknown, isOver: boolean): void {
+    this.#post({ type: "failed", text: textOf(error), isOver });
+  }
+}
+
+/** Shows the game as `port` asks. */
+export function serveStage(port: MessagePort, module: GameModule): void {
+  const post = (message: StageToPage, transfer: Transferable[] = []): void =>
+    port.postMessage(message, transfer);
+  // Messages are dealt with in their order, the first of them once the game is loaded.
+  let stage: Promise<Stage | null> | null = null;
+  port.onmessage = (event: MessageEvent<PageToStage>) => {
+    const message = event.data;
+    if (message.type === "open") {
+      stage = loadGame(module)
+        .then((definition) => new Stage(definition, message, post))
+        .catch((error: unknown) => {
+          post({ type: "failed", text: textOf(error), isOver: true });
+          return null;
+        });
+    } else void stage?.then((opened) => opened?.heard(message));
+  };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
