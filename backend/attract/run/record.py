@@ -14,7 +14,6 @@ from typing import Any
 
 from attract import __version__
 from attract.errors import AttractError, CheckpointError, ConfigurationError
-from attract.plain_text import plain
 from attract.run.disk_watch import DiskWatch
 from attract.run.events import EventHub, Kind
 from attract.run.plan import policy_ids
@@ -25,6 +24,7 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunState, RunView
 from attract.schema.base import WireModel

@@ -20,6 +20,7 @@ from attract.run.plan import policy_ids
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
 from attract.run.record import RunArchive, RunRecord, damage_named
+from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of
 from attract.run.start_checks import check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
@@ -276,11 +277,7 @@ class RunService:
             run_id = find_run(self._archive.runs_dir, run_id)
         if self.active_run_id == run_id:
             raise RunActiveError(run_id)
-        directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
-        try:
-            newest = directory.roll_back(version)
-        finally:
-            directory.close()
+        _, newest = roll_back(self._archive.runs_dir, run_id, version)
         self._audit.write("rolled_back", run=run_id, version=newest)
         return self.view(run_id)
 
