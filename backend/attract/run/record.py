@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.errors import AttractError, CheckpointError, ConfigurationError
+from attract.errors import AttractError, CheckpointError, ConfigurationError, DamagedRunError
 from attract.run.disk_watch import DiskWatch
 from attract.run.events import EventHub, Kind
 from attract.run.plan import policy_ids
@@ -39,14 +39,10 @@ COPY_SECONDS = 0.1
 log = logging.getLogger(__name__)
 
 
-class DamagedRunError(AttractError):
-    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
-
-    def __init__(self, run_id: str, error: Exception) -> None:
-        self.run_id = run_id
-        reason = plain(str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS)
-        self.reason = f"{type(error).__name__}: {reason}"
-        super().__init__(f"run {run_id} is damaged: {self.reason}")
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: " + plain(
+        str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS
+    )
 
 
 @contextlib.contextmanager
@@ -60,12 +56,12 @@ def damage_named(run_id: str) -> Generator[None]:
     except ConfigurationError as error:
         # Its own settings file, not what somebody asks for.
         if error.setting is not None and Path(error.setting).name == "config.yaml":
-            raise DamagedRunError(run_id, error) from None
+            raise DamagedRunError(run_id, _reason(error)) from None
         raise
     except AttractError:
         raise
     except Exception as error:
-        raise DamagedRunError(run_id, error) from None
+        raise DamagedRunError(run_id, _reason(error)) from None
 
 
 class RunRecord:

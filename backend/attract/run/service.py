@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from attract.errors import AttractError, ConfigurationError, ProtocolError
+from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
@@ -53,20 +53,6 @@ from attract.settings.run import RunSettings, ServerSettings
 CHECK_SECONDS = 0.7
 """Of a browser's time before a training, while the learner is being started."""
 log = logging.getLogger(__name__)
-
-
-class RunActiveError(AttractError):
-    """A gateway has at most one active run."""
-
-    def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
-        super().__init__(f"run {run_id} is active; stop it before another is started")
-
-
-class UnknownRunError(AttractError):
-    """There is no such run, or it has no such thing."""
-
-    exit_code: ClassVar[int] = 2
 
 
 class RunService:

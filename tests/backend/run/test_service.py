@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.run.active import ActiveRun
 from attract.run.progress import RunResult
-from attract.run.service import RunActiveError, UnknownRunError
 from attract.runs.directory import is_locked
 from attract.runs.metrics import MetricsStore
 from attract.schema import learner as ipc
