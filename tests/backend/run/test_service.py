@@ -46,6 +46,7 @@ def kinds(world: GatewayWorld, kind: str) -> list[Any]:
     return [body for name, body in world.events if name == kind]
 
 
+@pytest.mark.alone  # Two workers that are equally fast get equal leases.
 async def test_a_run_trains_to_its_step_count_saves_exports_and_ends(tmp_path: Path):
     async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
         view = await world.start(total_steps=320)
