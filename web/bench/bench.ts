@@ -3,7 +3,7 @@
 import type { Lease } from "@attract/schema";
 import { definitionOf } from "@attract/worker/game/load-game";
 import { createPolicySession, type PolicySession } from "@attract/worker/policy/policy-session";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { RolloutLoop } from "@attract/worker/rollout/rollout-loop";
 import { Yielder } from "@attract/worker/rollout/yielding";
 import type { GameDefinition } from "attract/contract";

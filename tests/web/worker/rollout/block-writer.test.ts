@@ -1,9 +1,9 @@
 /** Blocks against the frame's limit. */
 
 import { type Block, decodeFromBrowser, encodeMessage, int32View } from "@attract/schema";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createSampler } from "@attract/worker/policy/sampler";
 import { type BlockFrame, BlockWriter } from "@attract/worker/rollout/block-writer";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { SegmentRecorder } from "@attract/worker/rollout/recorder";
 import { box, dict, discrete } from "attract/spaces";
 import { describe, expect, test } from "vitest";

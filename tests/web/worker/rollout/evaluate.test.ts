@@ -1,9 +1,9 @@
 /** Evaluation on fresh games with streams of their own. */
 
 import type { FailureReport } from "@attract/worker/game/failures";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { RandomPolicy } from "@attract/worker/policy/policy";
 import { type EvaluationOptions, evaluate, MAX_EVALUATION_GAMES } from "@attract/worker/rollout/evaluate";
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { defineGame } from "attract/define-game";
 import { ActionRandom } from "attract/random";
 import { box, discrete } from "attract/spaces";

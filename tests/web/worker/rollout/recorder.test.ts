@@ -1,7 +1,7 @@
 /** One segment in memory: what its steps, finals and episodes say of it, and nothing of the segment before. */
 
 import type { EpisodeResult } from "@attract/schema";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { type Outcome, SegmentRecorder } from "@attract/worker/rollout/recorder";
 import { box } from "attract/spaces";
 import { expect, test } from "vitest";

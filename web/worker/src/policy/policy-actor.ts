@@ -4,9 +4,10 @@ import type { Action, BoxView } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { createSequentialRandom, STREAM } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
-import { ObservationBatch } from "../rollout/observation-batch.ts";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import type { PolicyGame, PolicySession } from "./policy-session.ts";
-import { type ActionSampler, createSampler } from "./sampler.ts";
+import { createSampler } from "./sampler.ts";
 
 export { createPolicySession } from "./policy-session.ts";
 

@@ -3,9 +3,10 @@
 import type { GameDescription } from "@attract/schema";
 import { observationEntries } from "attract/observation";
 import * as ort from "onnxruntime-web/wasm";
-import { ObservationBatch } from "../rollout/observation-batch.ts";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import type { Policy } from "./policy.ts";
-import { type ActionSampler, createSampler } from "./sampler.ts";
+import { createSampler } from "./sampler.ts";
 
 // One thread needs no cross-origin isolation.
 ort.env.wasm.numThreads = 1;

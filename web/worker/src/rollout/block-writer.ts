@@ -9,8 +9,8 @@ import {
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
+import { copyRow, entryKey, type ObservationBatch } from "../game/observation-batch.ts";
 import { columnBytes, episodeColumns, nameBytes, numColumnNames, resultBytes } from "./episode-columns.ts";
-import { copyRow, entryKey, type ObservationBatch } from "./observation-batch.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
 /** What a block says of the lease it belongs to. */

@@ -5,9 +5,9 @@ import type { GameDefinition } from "attract/contract";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { ParameterSampler } from "attract/parameters";
+import { episodeResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport, isGameError, reportOf } from "../game/failures.ts";
 import type { Policy } from "../policy/policy.ts";
-import { episodeResult } from "./episode-result.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 

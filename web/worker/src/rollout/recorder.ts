@@ -5,9 +5,9 @@ import type { BoxView } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
-import type { ActionSampler } from "../policy/sampler.ts";
+import type { BatchSizes, ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
 import { FinalObservationStore } from "./final-observations.ts";
-import type { BatchSizes, ObservationBatch } from "./observation-batch.ts";
 
 /** What a game instance tells of its last step. */
 export type Outcome = Pick<Instance, "rewards" | "terminated" | "valid" | "executedTicks">;

@@ -5,10 +5,11 @@ import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { ActionRandom } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
 import type { Policy } from "../policy/policy.ts";
-import { type ActionSampler, createSampler } from "../policy/sampler.ts";
+import { createSampler } from "../policy/sampler.ts";
 import { type ControllerGroup, Controllers } from "./controllers.ts";
-import { ObservationBatch } from "./observation-batch.ts";
 
 /**
  * Of one rollout loop or evaluation. Slots are instance-major: slot = instance * numAgents + agent. Allocates nothing per step.

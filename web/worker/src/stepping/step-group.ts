@@ -17,9 +17,9 @@ import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import type { ParameterSampler } from "attract/parameters";
 import { actionMaskSize } from "attract/spaces";
-import { cutStep } from "../rollout/desync.ts";
-import { episodeResult } from "../rollout/episode-result.ts";
-import { entryKey, ObservationBatch } from "../rollout/observation-batch.ts";
+import { cutStep } from "../game/desync.ts";
+import { episodeResult } from "../game/episode-result.ts";
+import { entryKey, ObservationBatch } from "../game/observation-batch.ts";
 import { GameActions } from "./game-actions.ts";
 
 /** What a group tells its owner. */
