@@ -139,7 +139,8 @@ export abstract class InstanceBase implements Instance {
     };
     const { game, out } = this;
     const { tickSeconds } = this.checked;
-    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call.
+    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call. A game's own
+    // annotation says which actions it takes, and its space that it gets those: hence `never`.
     this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
     const ranges = Object.entries(definition.parameters ?? {});

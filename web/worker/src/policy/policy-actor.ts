@@ -30,15 +30,15 @@ export class PolicyActor {
    * @throws Error for another number of sessions.
    */
   constructor(sessions: readonly PolicySession[], game: PolicyGame & { num_agents: number }, seed = 0) {
-    const maskSize = game.action_mask ? actionMaskSize(game.action as never) : 0;
+    const maskSize = game.action_mask ? actionMaskSize(game.action) : 0;
     if (sessions.length !== 1 && sessions.length !== game.num_agents) {
       throw new Error(`expected a policy for each of the ${game.num_agents} agents, got ${sessions.length}`);
     }
     const { stateSize } = sessions[0];
     this.sessions = sessions;
     this.#numAgents = game.num_agents;
-    this.#sampler = createSampler(game.action as never, game.num_agents);
-    this.#batch = new ObservationBatch(game.observation as never, game.num_agents, { maskSize, stateSize });
+    this.#sampler = createSampler(game.action, game.num_agents);
+    this.#batch = new ObservationBatch(game.observation, game.num_agents, { maskSize, stateSize });
     this.#random.reset(seed, 0, 0, 0);
   }
 

@@ -193,7 +193,7 @@ export class BlockWriter {
       for (let part = 0; part < numParts; part++) {
         let source = (row * numSlots + columns[part]) * size;
         if (width >= WIDE) {
-          scratch.set(array.subarray(source, source + width) as never, target);
+          scratch.set(array.subarray(source, source + width), target);
           target += width;
         } else {
           for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];
