@@ -22,6 +22,6 @@ test("P6: a box comes in the game's units, clipped for the game alone", () => {
   const sampler = createSampler(box({ shape: [1], low: 10, high: 20 }), 2);
   for (let slot = 0; slot < 2; slot++) sampler.give([0, 3], slot, slot);
   const given = new GameActions(sampler, 2).of(0) as readonly ArrayLike<number>[];
-  expect(given.map(([value]) => value)).toEqual([15, 20]);
+  expect(given.map((action) => action[0])).toEqual([15, 20]);
   expect([...sampler.actions]).toEqual([0, 3]);
 });
