@@ -7,7 +7,17 @@ from typing import Any, get_args
 import pytest
 
 from attract.schema import PROTOCOL_VERSION, close_codes, learner, messages
-from check_rules import ROOT, mirror_problems, rule_problems, rules, rules_with_tests
+from check_rules import (
+    MOST_CASTS,
+    ROOT,
+    UNTESTED,
+    cast_problems,
+    mirror_problems,
+    rule_problems,
+    rules,
+    rules_with_tests,
+    untested_problems,
+)
 
 PROTOCOL = (ROOT / "shared_schema" / "PROTOCOL.md").read_text()
 
@@ -33,10 +43,46 @@ def repository(tmp_path: Path) -> Path:
 def test_this_repositorys_rules_are_tested_and_its_tests_mirrored():
     assert len(rules(ROOT)) == 45, "the rules of docs/rules.md, each on a line of its own"
     assert rule_problems(ROOT) + mirror_problems(ROOT) == []
+    assert untested_problems(ROOT) + cast_problems(ROOT) == []
 
 
 def test_a_complete_repository_has_no_problems(repository: Path):
     assert rule_problems(repository) + mirror_problems(repository) == []
+    assert untested_problems(repository) + cast_problems(repository) == []
+
+
+def test_a_module_of_the_worker_without_a_test_needs_a_reason(repository: Path):
+    (repository / "web/worker/src/policy/sampler.ts").write_text("")
+    [problem] = untested_problems(repository)
+    assert problem.startswith("web/worker/src/policy/sampler.ts has no test of its name")
+    exceptions = repository / UNTESTED
+    exceptions.parent.mkdir(parents=True)
+    exceptions.write_text('"web/worker/src/policy/sampler.ts" = " "\n')
+    assert len(untested_problems(repository)) == 1
+    exceptions.write_text('"web/worker/src/policy/sampler.ts" = "types alone"\n')
+    assert untested_problems(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "says"), [("session.ts", "has a test of its name"), ("gone.ts", "is not there")]
+)
+def test_a_reason_that_no_module_needs_is_a_problem(repository: Path, module: str, says: str):
+    (repository / UNTESTED).parent.mkdir(parents=True)
+    (repository / UNTESTED).write_text(f'"web/worker/src/policy/{module}" = "types alone"\n')
+    [problem] = untested_problems(repository)
+    assert problem.endswith(says)
+
+
+def test_a_cast_to_never_says_why_and_is_one_of_few(repository: Path):
+    module = repository / "web/worker/src/policy/session.ts"
+    module.write_text("/** Nobody was as never heard. */\n// Because.\nf(x as never);\n")
+    assert cast_problems(repository) == []
+    module.write_text("const y = 1;\nf(x as never);\n")
+    [problem] = cast_problems(repository)
+    assert problem.startswith("web/worker/src/policy/session.ts:2 casts to never")
+    module.write_text("// Because.\nf(x as never);\n" * (MOST_CASTS + 1))
+    [problem] = cast_problems(repository)
+    assert problem.startswith(f"{MOST_CASTS + 1} casts to never")
 
 
 def test_a_built_rule_without_a_test_is_a_problem(repository: Path):
