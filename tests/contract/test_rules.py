@@ -7,7 +7,15 @@ from typing import Any, get_args
 import pytest
 
 from attract.schema import PROTOCOL_VERSION, close_codes, learner, messages
-from check_rules import ROOT, mirror_problems, rule_problems, rules, rules_with_tests
+from check_rules import (
+    EXCEPTIONS,
+    ROOT,
+    mirror_problems,
+    rule_problems,
+    rules,
+    rules_with_tests,
+    untested_problems,
+)
 
 PROTOCOL = (ROOT / "shared_schema" / "PROTOCOL.md").read_text()
 
@@ -32,11 +40,66 @@ def repository(tmp_path: Path) -> Path:
 
 def test_this_repositorys_rules_are_tested_and_its_tests_mirrored():
     assert len(rules(ROOT)) == 45, "the rules of docs/rules.md, each on a line of its own"
-    assert rule_problems(ROOT) + mirror_problems(ROOT) == []
+    assert rule_problems(ROOT) + mirror_problems(ROOT) + untested_problems(ROOT) == []
+
+
+def test_few_modules_are_without_tests():
+    listed = re.findall(r"\w+\.py(?=\")", (ROOT / EXCEPTIONS).read_text())
+    assert len(listed) < 40, "modules, each of which waits for tests of its own"
 
 
 def test_a_complete_repository_has_no_problems(repository: Path):
-    assert rule_problems(repository) + mirror_problems(repository) == []
+    assert rule_problems(repository) + mirror_problems(repository) + untested_problems(repository) == []
+
+
+def write_exception(repository: Path, text: str) -> None:
+    (repository / EXCEPTIONS).write_text(f"[[exception]]\n{text}\n")
+
+
+def test_a_module_without_tests_is_a_problem_unless_it_is_excepted_with_a_reason(repository: Path):
+    (repository / "backend/attract/algorithm/__init__.py").write_text("")
+    (repository / "backend/attract/algorithm/losses.py").write_text("")
+    [problem] = untested_problems(repository)
+    assert problem == (
+        "backend/attract/algorithm/losses.py has no tests: write tests/backend/algorithm/test_losses.py, "
+        "or say why not in tests/untested_modules.toml"
+    )
+    write_exception(repository, 'modules = ["algorithm/losses.py"]\nreason = "Protocols."')
+    assert untested_problems(repository) == []
+    write_exception(repository, 'modules = ["algorithm/losses.py"]\nreason = " "')
+    [problem] = untested_problems(repository)
+    assert "needs `modules` and a `reason`" in problem
+    (repository / EXCEPTIONS).unlink()
+    folder = repository / "tests/backend/algorithm/losses"
+    folder.mkdir()
+    assert len(untested_problems(repository)) == 1, "a folder without tests in it"
+    (folder / "test_clipping.py").write_text("")
+    assert untested_problems(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('modules = ["algorithm/gone.py"]\nreason = "R."', "algorithm/gone.py is gone"),
+        ('modules = ["algorithm/advantages.py"]\nreason = "R."', "advantages.py has tests of its own"),
+        ('modules = []\nreason = "R."', "needs `modules` and a `reason`"),
+    ],
+)
+def test_an_exception_that_is_not_true_is_a_problem(repository: Path, entry: str, said: str):
+    write_exception(repository, entry)
+    [problem] = untested_problems(repository)
+    assert said in problem
+
+
+def test_an_exception_names_tests_that_are_there_and_each_module_once(repository: Path):
+    (repository / "backend/attract/algorithm/losses.py").write_text("")
+    entry = 'modules = ["algorithm/losses.py"]\nreason = "R."\nshown_by = ["tests/end_to_end/test_all.py"]'
+    write_exception(repository, entry)
+    [problem] = untested_problems(repository)
+    assert "tests/end_to_end/test_all.py is to show algorithm/losses.py, and is not there" in problem
+    write_exception(repository, 'modules = ["algorithm/losses.py", "algorithm/losses.py"]\nreason = "R."')
+    [problem] = untested_problems(repository)
+    assert "stands in two entries" in problem
 
 
 def test_a_built_rule_without_a_test_is_a_problem(repository: Path):

@@ -1,9 +1,15 @@
-"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source."""
+"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source.
+
+Both ways: every test file names a module, and every Python module has its tests or stands, with a reason, in
+`tests/untested_modules.toml`.
+"""
 
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE = re.compile(r"^- \*\*([TESPCID]\d+)\*\* \((built|planned)\)", re.MULTILINE)
@@ -17,10 +23,13 @@ UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
 WHOLE_PACKAGE = ("simulation",)
 """Modules that drive a package as a whole, beside those that test its modules one by one."""
 
+EXCEPTIONS = "tests/untested_modules.toml"
+"""Python modules without tests of their own, each with the reason."""
+
 
 def main(root: Path = ROOT) -> int:
     """Prints every problem; the exit code."""
-    problems = [*rule_problems(root), *mirror_problems(root)]
+    problems = [*rule_problems(root), *mirror_problems(root), *untested_problems(root)]
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
@@ -93,6 +102,59 @@ def mirror_problems(root: Path) -> list[str]:
                 f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
             )
     return problems
+
+
+def untested_problems(root: Path) -> list[str]:
+    """Python modules that have no tests of their own and are not excepted, and exceptions that are not true.
+
+    A module's tests are `test_<module>.py` where it stands, or a folder of its name. An entry of
+    `tests/untested_modules.toml` excepts `modules` for one `reason`; `shown_by` names the tests that run them.
+    """
+    source, tests = root / "backend" / "attract", root / "tests" / "backend"
+    untested = {
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if path.name != "__init__.py" and not _has_tests(tests, path.relative_to(source))
+    }
+    problems: list[str] = []
+    excepted: set[str] = set()
+    for entry in _exceptions(root):
+        modules = entry.get("modules", [])
+        if not modules or not str(entry.get("reason", "")).strip():
+            problems.append(f"{EXCEPTIONS}: an entry needs `modules` and a `reason`, it has {entry}")
+        for module in modules:
+            if not (source / module).is_file():
+                problems.append(f"{EXCEPTIONS}: {module} is gone: take it out")
+            elif module not in untested:
+                problems.append(f"{EXCEPTIONS}: {module} has tests of its own: take it out")
+            elif module in excepted:
+                problems.append(f"{EXCEPTIONS}: {module} stands in two entries: leave one")
+            excepted.add(module)
+        problems += [
+            f"{EXCEPTIONS}: {test} is to show {', '.join(modules)}, and is not there"
+            for test in entry.get("shown_by", [])
+            if not (root / test).exists()
+        ]
+    problems += [
+        f"backend/attract/{module} has no tests: write tests/backend/{_test_of(Path(module))}, "
+        f"or say why not in {EXCEPTIONS}"
+        for module in sorted(untested - excepted)
+    ]
+    return problems
+
+
+def _exceptions(root: Path) -> list[dict[str, Any]]:
+    path = root / EXCEPTIONS
+    return tomllib.loads(path.read_text()).get("exception", []) if path.is_file() else []
+
+
+def _has_tests(tests: Path, module: Path) -> bool:
+    folder = tests / module.with_suffix("")
+    return (tests / _test_of(module)).is_file() or any(folder.glob("test_*.py"))
+
+
+def _test_of(module: Path) -> Path:
+    return module.with_name(f"test_{module.name}")
 
 
 def _python_ids(path: Path) -> set[str]:
