@@ -33,7 +33,7 @@ from attract.schema.inference import (
     ServeLeases,
 )
 from attract.schema.messages import Act, Block, Lease, RolloutClose, Seat, Seed
-from attract.schema.tensor import from_numpy, to_numpy
+from attract.schema.tensor import to_numpy
 from attract.settings.run import PolicySettings
 from fake_worker import counting_description
 from step_server import FakeStepServer
@@ -137,7 +137,7 @@ def onnx() -> bytes:
     return OnnxPatcher(policy).patched(policy.state_dict())
 
 
-def test_a_lease_is_played_and_a_wrong_observe_refused_through_rings_and_socket_which_leaves_a_timeline(process: Process):
+def test_a_lease_is_played_through_rings_and_socket_and_what_cannot_be_is_refused(process: Process):
     process.begin()
     process.send(InferPolicy(policy_version=1, onnx=onnx()))
     ready = process.receive()
@@ -164,21 +164,20 @@ def test_a_lease_is_played_and_a_wrong_observe_refused_through_rings_and_socket_
     assert [(block.segment_index, block.block_index) for block in blocks] == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # Two looks, then 4 steps of 2 segments of 2 groups.
     assert acts == 2 + 16
-    # Of the next lease the first look has a step too many: it is refused by name, and the process goes on.
+    # Of the next lease the first act is answered by a mere look: that is refused by name, and makes no block.
     process.send(ServeLeases(leases=[lease(4)]))
     said = process.receive()
     assert isinstance(said, ForwardedFrame)
     act = decode_to_browser(process.payload(said))
     assert isinstance(act, Act)
-    ids = np.arange(2 * act.group, 2 * act.group + 2)
-    wrong = worker.answer(ids, act.group, None, lease_id=4)
-    wrong = wrong.model_copy(update={"episode": from_numpy(np.zeros(3, np.int32))})
+    assert act.action is not None
+    wrong = worker.answer(np.arange(2 * act.group, 2 * act.group + 2), act.group, None, lease_id=4)
     process.send(Observed(worker_id=0, frame=Frame(data=encode(wrong))))
     while not isinstance(said := process.receive(), ObserveRefused):
         assert isinstance(said, ForwardedFrame)
         assert said.to_worker, "no block of what was refused"
     assert said.worker_id == 0
-    assert said.reason.startswith("observe.episode")
+    assert said.reason == "observe.outcome: missing"
     process.send(EndInference())
     assert process.process.wait(30) == 0
     tracks = {

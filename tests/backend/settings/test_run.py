@@ -35,28 +35,6 @@ def test_not_a_number_is_refused():
     assert "ppo.learning_rate" in refusal(PpoSettings, {"learning_rate": float("nan")})
 
 
-def test_S5_both_ways_to_cut_minibatches_are_refused():
-    assert "exactly one" in refusal(PpoSettings, {"minibatch_steps": 512, "num_minibatches": 4})
-
-
-def test_S5_minibatches_follow_from_the_one_that_was_given():
-    by_steps, by_number = PpoSettings(minibatch_steps=100), PpoSettings(num_minibatches=7)
-    # 1,001 steps in parts of at most 100: 11
-    assert [by_steps.minibatches_for(n) for n in (1, 100, 101, 1001)] == [1, 1, 2, 11]
-    assert [by_number.minibatches_for(n) for n in (1, 6, 1001)] == [1, 6, 7]
-
-
-def test_S5_a_rollout_is_a_multiple_of_the_horizon():
-    assert "64 or 96" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 80})
-    assert "32 is" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 16})
-    assert PpoSettings(horizon=32, rollout_steps=96).rollout_steps == 96
-
-
-def test_S5_a_rollout_is_one_segment_unless_given():
-    assert PpoSettings(horizon=64).rollout_segments == 1
-    assert PpoSettings(horizon=32, rollout_steps=96).rollout_segments == 3
-
-
 def test_S5_P3_whole_segments_are_shuffled_where_they_must_stay_whole():
     plain = PpoSettings()
     assert plain.unit_for(is_recurrent=False) == "step"
