@@ -9,7 +9,7 @@ from attract.collection.core import CollectionCore
 from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
-from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
+from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
 Kind = TypeVar("Kind")
@@ -29,6 +29,21 @@ def small_config(**changes: Any) -> CollectionConfig:
         desync_episodes=False,
     )
     return replace(config, **changes)
+
+
+def game_failure(kind: str, worker_index: int | None = None) -> GameFailed:
+    """A game failed: what its host or worker says."""
+    return GameFailed.model_validate(
+        {
+            "run_id": "run-1",
+            "kind": kind,
+            "name": "TypeError",
+            "text": "x is undefined",
+            "stack": None if kind == "hang" else "at tick",
+            "worker_index": worker_index,
+            "seed": {"low": 1, "high": 2},
+        }
+    )
 
 
 @dataclass

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attract.schema.game_messages import CheckGame, GameChecked, GameFailed, GameFinding, GameLog, MethodSource
+from attract.schema.game_messages import (
+    CheckGame,
+    GameChecked,
+    GameFailed,
+    GameFinding,
+    GameLog,
+    MethodSource,
+)
 from fake_worker import counting_game
 
 FAILED: dict[str, Any] = {"run_id": "run-1", "kind": "throw", "name": "Error", "text": "x", "stack": None}
@@ -19,7 +26,13 @@ def test_a_failure_may_know_no_more_than_its_kind_and_text():
 
 @pytest.mark.parametrize(
     "change",
-    [{"kind": "melted"}, {"text": "x" * 20_001}, {"slot_id": -1}, {"tick": -1}, {"seed": {"low": -1, "high": 0}}],
+    [
+        {"kind": "melted"},
+        {"text": "x" * 20_001},
+        {"slot_id": -1},
+        {"tick": -1},
+        {"seed": {"low": -1, "high": 0}},
+    ],
 )
 def test_hostile_06_a_failure_out_of_its_limits_is_refused(change: dict[str, Any]):
     with pytest.raises(ValidationError):

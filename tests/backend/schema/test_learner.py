@@ -6,7 +6,14 @@ from pydantic import ValidationError
 from attract.schema.frames import decode_from_learner, encode
 from attract.schema.learner import FROM_LEARNER, TO_LEARNER, Counters, Published, Ready, Shutdown, Train
 
-TRAIN = {"type": "train", "batch_id": 1, "rows": [2, 3], "verify_rows": [3], "verify": "sample", "counters": {}}
+TRAIN = {
+    "type": "train",
+    "batch_id": 1,
+    "rows": [2, 3],
+    "verify_rows": [3],
+    "verify": "sample",
+    "counters": {},
+}
 
 
 def test_T4_counters_begin_at_nothing_and_never_fall_below():
