@@ -108,7 +108,7 @@ def untested_problems(root: Path) -> list[str]:
     """Python modules that have no tests of their own and are not excepted, and exceptions that are not true.
 
     A module's tests are `test_<module>.py` where it stands, or a folder of its name. An entry of
-    `tests/untested_modules.toml` excepts `modules` for one `reason`; `shown_by` names the tests that run them.
+    `tests/untested_modules.toml` excepts `modules` for one `reason`; `shown_by` are the tests that run them.
     """
     source, tests = root / "backend" / "attract", root / "tests" / "backend"
     untested = {

@@ -47,7 +47,7 @@ def known(beginning: Beginning | None) -> tuple[int, str | None, list[int]]:
 def test_C10_a_segment_begins_with_the_actions_of_its_episode_so_far() -> None:
     history = History()
     assert known(history.take(0, EASY, actions(0), None, -1)) == (0, "easy", [])
-    # The first episode ends with the sixth action; what follows belongs to the next, under the lease's lesson.
+    # The first episode ends with the sixth action; what follows is the next's, under the lease's lesson.
     assert known(history.take(4, HARD, actions(4), ended(0, 1), -1)) == (0, "easy", [0, 1, 2, 3])
     assert known(history.take(8, HARD, actions(8), None, -1)) == (1, "hard", [6, 7])
     assert known(history.take(12, HARD, actions(12), None, -1)) == (1, "hard", [6, 7, 8, 9, 10, 11])

@@ -255,7 +255,7 @@ def test_an_observe_that_is_refused_makes_no_block_and_the_others_play_on():
     assert true.outcome is not None
     reward = from_numpy(np.full(3, 9.0, np.float32))
     wrong = true.model_copy(update={"outcome": true.outcome.model_copy(update={"reward": reward})})
-    with pytest.raises(ProtocolError, match="observe.reward"):
+    with pytest.raises(ProtocolError, match=r"observe\.reward"):
         world.collector.observe(1, wrong)
     # As the process does: nobody waits for it; what it had begun comes to nothing.
     world.collector.gone(1)

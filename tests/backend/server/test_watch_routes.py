@@ -24,7 +24,7 @@ def numbers() -> ServerNumbers:
 
 
 def app(runs_dir: Path, *, is_starting: bool = False) -> FastAPI:
-    one = FastAPI()
+    one = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     readiness = Readiness(runs_dir, lambda: None, lambda: is_starting, lambda: 0.0)
     add_watch_routes(one, readiness, Exposition(numbers, lambda: None))
     return one
