@@ -1,6 +1,7 @@
 """Every built rule has a test with its id, tests mirror the source, and the protocol text is complete."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -44,8 +45,8 @@ def test_this_repositorys_rules_are_tested_and_its_tests_mirrored():
 
 
 def test_few_modules_are_without_tests():
-    listed = re.findall(r"\w+\.py(?=\")", (ROOT / EXCEPTIONS).read_text())
-    assert len(listed) < 40, "modules, each of which waits for tests of its own"
+    entries = tomllib.loads((ROOT / EXCEPTIONS).read_text())["exception"]
+    assert sum(len(one["modules"]) for one in entries) < 25, "write tests rather than excuses"
 
 
 def test_a_complete_repository_has_no_problems(repository: Path):

@@ -25,11 +25,3 @@ async def test_a_chromium_that_is_not_there_ends_the_host_by_name(tmp_path: Path
     with pytest.raises(ConfigurationError, match="no-chromium"):
         await host.run(asyncio.Event())
     assert told == []
-
-
-async def test_a_host_that_is_stopped_already_starts_nothing(tmp_path: Path):
-    stop = asyncio.Event()
-    stop.set()
-    host = HeadlessHost("http://127.0.0.1:1/", lambda _kind, _detail: None, chromium_path="/no/such/chromium")
-    await host.run(stop)
-    assert host.restarts_in_a_row == 0

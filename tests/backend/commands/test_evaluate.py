@@ -17,7 +17,7 @@ def options(run_id: str) -> EvaluateOptions:
 
 async def test_a_run_that_is_not_there_is_refused(tmp_path: Path):
     for run_id in ("run-1", "latest"):
-        with pytest.raises(ConfigurationError, match="no run"):
+        with pytest.raises(ConfigurationError, match="there is no"):
             await evaluate_run(options(run_id), ServerSettings(runs_dir=tmp_path))
 
 

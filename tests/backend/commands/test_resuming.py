@@ -26,7 +26,7 @@ def a_run(runs_dir: Path, run_id: str = "run-1", *, steps: int | None = None, **
         (folder / DOCUMENT_FILE).write_text(json.dumps(sealed(3, counters)))
         directory.mark("latest", 3)
         store = MetricsStore(directory.metrics_path)
-        store.keep("view", json.loads(whole(run_id, steps, **view).model_dump_json()))
+        store.put_fact("view", json.loads(whole(run_id, steps, **view).model_dump_json()))
         store.close()
     directory.close()
 
