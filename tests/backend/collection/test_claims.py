@@ -128,6 +128,6 @@ def test_a_step_in_which_a_game_failed_ends_an_episode_that_nobody_tells_of() ->
     assert still_open.tolist() == [9, 2]
 
 
-def test_S2_two_episodes_cannot_end_in_one_step() -> None:
+def test_two_episodes_cannot_end_in_one_step() -> None:
     with pytest.raises(ProtocolError, match="two episodes end in one step"):
         ends(claim([0], told((10, 1, "cut"), (10, 1, "terminated"))), [10])

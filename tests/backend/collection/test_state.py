@@ -41,7 +41,7 @@ def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
     described = state.require_described()
     rows = described.acceptance.rows
     # Two workers of three games: one segment each.
-    assert (rows.reserved, state.book.promised.__len__()) == (6, 2)
+    assert (rows.reserved, len(state.book.promised)) == (6, 2)
     worker = state.fleet.by_id(0)
     state.lapse(worker.leases[0], "tired", 1.0)
     assert (rows.reserved, rows.num_free, state.book.num_lapsed) == (3, rows.capacity, 1)
@@ -65,7 +65,7 @@ def test_the_lease_behind_comes_to_the_front_when_the_first_ends() -> None:
     assert state.deadline(worker) is None
 
 
-def test_C1_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> None:
+def test_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> None:
     driven = DrivenCore.started(schedule="overlap")
     state = driven.core._state
     worker = state.fleet.by_id(0)
@@ -81,7 +81,7 @@ def test_C1_who_has_room_for_a_lease_is_remembered_and_who_has_none_is_not() -> 
 # --- policies ---
 
 
-def test_E9_the_policies_of_a_version_are_sent_one_after_the_other() -> None:
+def test_the_policies_of_a_version_are_sent_one_after_the_other() -> None:
     driven = DrivenCore.started(schedule="sync")
     state = driven.core._state
     worker = state.fleet.by_id(0)

@@ -1,4 +1,4 @@
-"""What a baseline is told and what it says."""
+"""What a baseline is told and what it says, and that each really trains."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""What is read of a training, and that the baselines really train."""
+"""What is read of a training."""
 
 import pytest
 

@@ -39,7 +39,7 @@ def value_of(model: Path) -> Any:
     return session.run(["value"], inputs)[0].tolist()
 
 
-def test_C9_a_sole_policy_is_policy_onnx_with_its_document(tmp_path: Path):
+def test_a_sole_policy_is_policy_onnx_with_its_document(tmp_path: Path):
     export(tmp_path / "out", {"main": state(1)}, ["main"])
     assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["policy.json", "policy.onnx"]
     document = json.loads((tmp_path / "out" / "policy.json").read_text())
@@ -47,7 +47,7 @@ def test_C9_a_sole_policy_is_policy_onnx_with_its_document(tmp_path: Path):
     assert "policy_id" not in document
 
 
-def test_E9_several_policies_have_files_of_their_own_and_one_document_says_who_plays_whom(tmp_path: Path):
+def test_several_policies_have_files_of_their_own_and_one_document_says_who_plays_whom(tmp_path: Path):
     export(tmp_path, {"scout": state(1), "keeper": state(2)}, ["scout", "keeper", "keeper"])
     names = sorted(one.name for one in tmp_path.iterdir())
     assert names == ["keeper.onnx", "policy.json", "scout.onnx"]

@@ -19,7 +19,7 @@ def test_S4_a_state_is_zeroed_after_either_end_and_after_a_step_without_the_agen
     ]
 
 
-def test_C2_a_batch_lags_when_one_of_its_segments_does():
+def test_a_batch_lags_when_one_of_its_segments_does():
     batch = make_batch(slots=3)
     assert not batch.has_lag
     assert not dataclasses.replace(batch, policy_lag=torch.tensor([0, 0, 0])).has_lag
