@@ -1,10 +1,15 @@
-"""Checks that every built rule has a test with its id, and that tests and source mirror each other."""
+"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source.
+
+Both ways: every test file names a module, and every module of Python and of the worker has tests or stands,
+with a reason, in a list of exceptions.
+"""
 
 import ast
 import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE = re.compile(r"^- \*\*([TESPCID]\d+)\*\* \((built|planned)\)", re.MULTILINE)
@@ -24,6 +29,9 @@ MOST_CASTS = 3
 WHOLE_PACKAGE = ("simulation",)
 """Modules that drive a package as a whole, beside those that test its modules one by one."""
 
+EXCEPTIONS = "tests/untested_modules.toml"
+"""Python modules without tests of their own, each with the reason."""
+
 
 def main(root: Path = ROOT) -> int:
     """Prints every problem; the exit code."""
@@ -31,6 +39,7 @@ def main(root: Path = ROOT) -> int:
         *rule_problems(root),
         *mirror_problems(root),
         *untested_problems(root),
+        *untested_web_problems(root),
         *cast_problems(root),
     ]
     for problem in problems:
@@ -108,6 +117,59 @@ def mirror_problems(root: Path) -> list[str]:
 
 
 def untested_problems(root: Path) -> list[str]:
+    """Python modules that have no tests of their own and are not excepted, and exceptions that are not true.
+
+    A module's tests are `test_<module>.py` where it stands, or a folder of its name. An entry of
+    `tests/untested_modules.toml` excepts `modules` for one `reason`; `shown_by` are the tests that run them.
+    """
+    source, tests = root / "backend" / "attract", root / "tests" / "backend"
+    untested = {
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if path.name != "__init__.py" and not _has_tests(tests, path.relative_to(source))
+    }
+    problems: list[str] = []
+    excepted: set[str] = set()
+    for entry in _exceptions(root):
+        modules = entry.get("modules", [])
+        if not modules or not str(entry.get("reason", "")).strip():
+            problems.append(f"{EXCEPTIONS}: an entry needs `modules` and a `reason`, it has {entry}")
+        for module in modules:
+            if not (source / module).is_file():
+                problems.append(f"{EXCEPTIONS}: {module} is gone: take it out")
+            elif module not in untested:
+                problems.append(f"{EXCEPTIONS}: {module} has tests of its own: take it out")
+            elif module in excepted:
+                problems.append(f"{EXCEPTIONS}: {module} stands in two entries: leave one")
+            excepted.add(module)
+        problems += [
+            f"{EXCEPTIONS}: {test} is to show {', '.join(modules)}, and is not there"
+            for test in entry.get("shown_by", [])
+            if not (root / test).exists()
+        ]
+    problems += [
+        f"backend/attract/{module} has no tests: write tests/backend/{_test_of(Path(module))}, "
+        f"or say why not in {EXCEPTIONS}"
+        for module in sorted(untested - excepted)
+    ]
+    return problems
+
+
+def _exceptions(root: Path) -> list[dict[str, Any]]:
+    path = root / EXCEPTIONS
+    return tomllib.loads(path.read_text()).get("exception", []) if path.is_file() else []
+
+
+def _has_tests(tests: Path, module: Path) -> bool:
+    folder = tests / module.with_suffix("")
+    return (tests / _test_of(module)).is_file() or any(folder.glob("test_*.py"))
+
+
+def _test_of(module: Path) -> Path:
+    return module.with_name(f"test_{module.name}")
+
+
+def untested_web_problems(root: Path) -> list[str]:
     """Source modules without a test of their name that give no reason, and reasons that no module needs."""
     reasons: dict[str, str] = {}
     if (root / UNTESTED).is_file():

@@ -9,7 +9,7 @@ from attract.collection.core import CollectionCore
 from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
-from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
+from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from attract.settings.collection import CollectionSettings
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
@@ -38,6 +38,21 @@ def changed(config: CollectionConfig, **changes: Any) -> CollectionConfig:
         changes |= {"inference": "server" if num_groups else "worker", "async_factor": max(1, num_groups)}
     collection = {name: changes.pop(name) for name in CollectionSettings.model_fields & changes.keys()}
     return replace(config.with_settings(**collection), **changes)
+
+
+def game_failure(kind: str, worker_index: int | None = None) -> GameFailed:
+    """A game failed: what its host or worker says."""
+    return GameFailed.model_validate(
+        {
+            "run_id": "run-1",
+            "kind": kind,
+            "name": "TypeError",
+            "text": "x is undefined",
+            "stack": None if kind == "hang" else "at tick",
+            "worker_index": worker_index,
+            "seed": {"low": 1, "high": 2},
+        }
+    )
 
 
 @dataclass
