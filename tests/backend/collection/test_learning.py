@@ -105,7 +105,7 @@ def test_P7_without_warm_up_steps_the_learner_is_told_so() -> None:
     assert driven.wanted(effects.StartWarmup) == [effects.StartWarmup(())]
 
 
-def test_P8_a_dropped_update_frees_its_rows_counts_nothing_and_three_pause() -> None:
+def test_P8_a_dropped_update_frees_its_rows_and_counts_nothing() -> None:
     driven = DrivenCore.started(schedule="sync")
     for consecutive in (1, 2, 3):
         driven.play(10)
