@@ -191,7 +191,7 @@ class ActiveRun:
             counters=collection.counters,
             policy_version=self._progress.policy_version,
             episode_return_mean=self._progress.goal.return_mean,
-            updates_dropped=core.updates.num_dropped,
+            updates_dropped=core.num_dropped,
             is_described=self._progress.description is not None,
             learner_is_alive=self._learner.is_alive,
             learner_is_ready=core.learner_is_ready,

@@ -55,7 +55,7 @@ class EffectRunner:
 
     def do(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
         """Give the run core an input, and apply what follows. Raises: what the core says of the input."""
-        self._core.sockets_refused = self._num_refused()
+        self._core.sockets_refused(self._num_refused())
         self._queue.extend(call(self._core, self._clock()))
         self._drain_unless_applying()
 

@@ -4,7 +4,7 @@ import logging
 
 from attract.collection.effects import Note
 from attract.run.background import WorkInOrder
-from attract.run.core import Recovered
+from attract.run.core_state import Recovered
 from attract.run.effect_runner import EffectRunner
 from attract.run.notifications import Notifications
 from attract.run.progress import RunProgress

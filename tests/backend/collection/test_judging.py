@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection.effects import Unconfirmed
+from attract.collection.effects import Note, Unconfirmed
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import LeaseVoid
 from driven_core import DrivenCore

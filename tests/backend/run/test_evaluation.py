@@ -67,9 +67,8 @@ def test_evaluations_take_turns() -> None:
 
 
 def test_an_evaluation_has_the_names_of_its_mode() -> None:
-    values = evaluation_metrics(
-        view(4.0, deterministic=False).model_copy(update={"agent_return_means": [3, 5]})
-    )
+    found = view(4.0, deterministic=False).model_copy(update={"agent_return_means": [3, 5]})
+    values = evaluation_metrics(found)
     assert values == {
         "eval_sampled/mean_reward": 4.0,
         "eval_sampled/std_reward": 0.5,
