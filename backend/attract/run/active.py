@@ -220,7 +220,7 @@ class ActiveRun:
 
     async def let_in(self, identity: str) -> None:
         """Let an identity that was left out play again. Raises: KeyError: it is not left out."""
-        self.runner.do(lambda core, now: core.let_in(identity, now))
+        self.runner.ask(lambda core, now: core.let_in(identity, now))
         await self._notices.idle.wait()
 
     async def pause(self) -> None:
@@ -251,7 +251,7 @@ class ActiveRun:
         await self._until_ended(self.runner.ready.wait())
         number = next(self._request_ids)
         request = EvaluationRequest("asked", episodes, deterministic, seed, request_id=number)
-        self.runner.do(lambda core, now: core.evaluate(request, now))
+        self.runner.ask(lambda core, now: core.evaluate(request, now))
         view = await self._until_ended(self._outputs.ask(number))
         await self._notices.idle.wait()
         return view

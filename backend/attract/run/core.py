@@ -247,7 +247,6 @@ class RunCore:
         """A fault of our own, perhaps in the middle of a decision: what is left of that is given up."""
         self._state.pending.clear()
         self._state.due.clear()
-        self._state.is_absorbing = False
         self._state.fail(error, now)
         return self._done(now)
 

@@ -121,14 +121,16 @@ class CoreState:
         if self.is_absorbing:
             return
         self.is_absorbing = True
-        while self.pending:
-            effect = self.pending.popleft()
-            handle = self.handlers.get(type(effect))
-            if handle is None:
-                self.out.append(effect)
-            else:
-                handle(self, effect, now)
-        self.is_absorbing = False
+        try:
+            while self.pending:
+                effect = self.pending.popleft()
+                handle = self.handlers.get(type(effect))
+                if handle is None:
+                    self.out.append(effect)
+                else:
+                    handle(self, effect, now)
+        finally:
+            self.is_absorbing = False
 
     def changed(self) -> None:
         """The run stands otherwise than before: everyone is told."""

@@ -54,7 +54,14 @@ class EffectRunner:
         return self._core.collection
 
     def do(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
-        """Give the run core an input, and apply what follows. Raises: what the core says of the input."""
+        """Give the run core an input, and apply what follows; a fault in that ends the run."""
+        try:
+            self.ask(call)
+        except Exception as error:
+            self.broke(error)
+
+    def ask(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
+        """As `do`, for who can be refused. Raises: what the core says of the input."""
         self._core.sockets_refused(self._num_refused())
         self._queue.extend(call(self._core, self._clock()))
         self._drain_unless_applying()
