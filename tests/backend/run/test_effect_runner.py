@@ -11,7 +11,7 @@ from run_simulation import RunSimulation
 
 
 def runner_of(apply: Any) -> EffectRunner:
-    """A runner of a fresh run, with the game known, whose effects go to `apply`."""
+    """A runner of a fresh run, whose effects go to `apply`."""
     simulation = RunSimulation(small_config())
     runner = EffectRunner(simulation.run_core, lambda: 1.0, lambda: 0)
     runner.connect(apply)
