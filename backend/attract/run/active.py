@@ -346,8 +346,9 @@ class ActiveRun:
             if self.browsers.store is not None:
                 self.browsers.store.close(unlink=True)
         finally:
-            version, folder = self._core.export
-            self.finished.set_result(self._progress.result(version, folder, self._clock()))
+            core, now = self._core, self._clock()
+            version, folder = core.export
+            self.finished.set_result(self._progress.result(version, folder, now))
 
     async def _keep_time(self) -> None:
         next_fleet_event = 0.0
