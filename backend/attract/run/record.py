@@ -15,7 +15,8 @@ from typing import Any
 from attract import __version__
 from attract.errors import AttractError, CheckpointError, ConfigurationError, DamagedRunError
 from attract.run.disk_watch import DiskWatch
-from attract.run.events import EventHub, Kind
+from attract.run.effects import Kind
+from attract.run.events import EventHub
 from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import read_document
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids

@@ -11,7 +11,8 @@ from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun
-from attract.run.events import EventHub, Kind
+from attract.run.effects import Kind
+from attract.run.events import EventHub
 from attract.run.game_checker import GameChecker
 from attract.run.health import RunHealth
 from attract.run.index import RunIndex
