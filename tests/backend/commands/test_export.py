@@ -10,9 +10,13 @@ from attract.runs.directory import RunDirectory
 from attract.settings.run import ServerSettings
 
 
-@pytest.mark.parametrize("run_id", ["run-1", "latest"])
-async def test_a_run_that_is_not_there_is_refused_and_nothing_is_written(tmp_path: Path, run_id: str):
-    with pytest.raises(ConfigurationError, match="there is no"):
+@pytest.mark.parametrize(
+    ("run_id", "says"), [("run-1", "there is no run run-1"), ("latest", "there is no latest run")]
+)
+async def test_a_run_that_is_not_there_is_refused_and_nothing_is_written(
+    tmp_path: Path, run_id: str, says: str
+):
+    with pytest.raises(ConfigurationError, match=says):
         await export_run(run_id, tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"))
     assert not (tmp_path / "out").exists()
 

@@ -19,7 +19,7 @@ def test_the_last_line_is_read_and_what_is_given_is_on_stdin():
     assert json_of(program(code), '{"a": 1}') == {"a": 1}
 
 
-def test_a_failure_is_told_with_its_exit_code_and_last_words():
+def test_a_failure_is_told_with_its_exit_code_and_what_it_said_last():
     code = "import sys; print('{}'); print('no games', file=sys.stderr); sys.exit(3)"
     with pytest.raises(AttractError, match=r"ended with 3:\nno games"):
         json_of(program(code))
