@@ -4,7 +4,7 @@ import json
 import random
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from attract.run.progress import RunProgress
 from attract.schema.learner import Counters, Dropped, Published, Ready, Train, Trained, Warmup
 from attract.schema.messages import Lease
 from attract.settings.run import RunSettings
+from driven_core import changed
 from fake_worker import counting_description, counting_game
 from fleet_simulation import Faults, Peer, Simulation, small_config
 
@@ -382,7 +383,7 @@ def eventful_run(seed: int) -> RunSimulation:
         settings["callbacks"] = {"evaluation": {"every_steps": 32, "episodes": 2}}
     has_goal = settings["until_return"] is not None
     simulation = RunSimulation(
-        replace(
+        changed(
             small_config(),
             num_workers=draw.choice([1, 2]),
             instances_per_worker=8 if has_goal else 2,

@@ -10,6 +10,7 @@ from attract.curriculum.controller import CurriculumController
 from attract.run.events import EventHub
 from attract.run.game_log import GameLogKeeper
 from attract.run.game_reports import GameReports
+from attract.run.life import Phase
 from attract.run.notifications import SHOWN_NOTES, Notifications
 from attract.run.progress import RunProgress
 from attract.run.record import RunRecord
@@ -31,7 +32,7 @@ class World:
         self.heard: list[tuple[str, WireModel]] = []
         settings = RunSettings()
         controller = CurriculumController(settings)
-        self.progress = RunProgress("run-1", "now", settings, counting_game(), lambda: 0.0, controller)
+        self.progress = RunProgress("run-1", "now", settings, counting_game(), controller, 0.0)
         self.one = Notifications(
             self.progress,
             self.record,
@@ -39,6 +40,7 @@ class World:
             GameLogKeeper(lambda: 0.0),
             lambda: FLEET,
             lambda kind, body: self.heard.append((kind, body)),
+            lambda: 0.0,
             keep=keep,
         )
 
@@ -61,7 +63,7 @@ def report(**changes: Any) -> GameReport:
 
 
 async def test_a_view_has_the_fleet_and_the_reports_as_they_stand(world: World):
-    world.progress.state = "running"
+    world.progress.life.phase = Phase.TRAINING
     world.one.report(report())
     view = world.one.view()
     assert (view.run_id, view.state, view.steps_per_second) == ("run-1", "running", 7.0)
@@ -69,8 +71,8 @@ async def test_a_view_has_the_fleet_and_the_reports_as_they_stand(world: World):
 
 
 async def test_a_change_is_kept_and_told(world: World):
-    world.progress.state = "running"
-    await world.one.changed()
+    world.progress.life.phase = Phase.TRAINING
+    await world.one.changed(world.one.view())
     assert world.heard == [("status", world.one.view())]
 
 
