@@ -31,7 +31,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
     "memory": {
         "policy": {"recurrent": "lstm", "shared_trunk": True},
-        "ppo": {"learning_rate": 1e-3, "gae_lambda": 0.95, "num_minibatches": 8, "entropy_coef": 0.02},
+        "ppo": {"learning_rate": 1e-3, "num_minibatches": 8, "entropy_coef": 0.02},
     },
     "segments-64": {
         "ppo": {

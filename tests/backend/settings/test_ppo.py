@@ -38,12 +38,6 @@ def test_S5_minibatches_have_256_steps_where_neither_is_given():
     assert [PpoSettings().minibatches_for(n) for n in (0, 256, 257, 2048)] == [1, 1, 2, 8]
 
 
-def test_lambda_follows_the_actions_unless_it_is_given():
-    assert PpoSettings().lambda_for(is_continuous=False) == 0.9
-    assert PpoSettings().lambda_for(is_continuous=True) == 0.95
-    assert PpoSettings(gae_lambda=0.0).lambda_for(is_continuous=True) == 0.0
-
-
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

@@ -81,7 +81,7 @@ class Estimator:
             batch.valid,
             self._next_segment,
             gamma=settings.gamma,
-            gae_lambda=settings.lambda_for(is_continuous=batch.actions.is_floating_point()),
+            gae_lambda=settings.gae_lambda,
         )
         return Estimates(advantages, advantages + values, values)
 
@@ -98,7 +98,7 @@ class Estimator:
             batch.valid,
             self._next_segment,
             gamma=settings.gamma,
-            gae_lambda=settings.lambda_for(is_continuous=batch.actions.is_floating_point()),
+            gae_lambda=settings.gae_lambda,
             rho_max=settings.rho_max,
             c_max=settings.c_max,
         )
