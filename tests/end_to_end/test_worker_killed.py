@@ -88,9 +88,9 @@ class Keys:
         self.accepted: Counter[Key] = Counter()
         self.trained: Counter[Key] = Counter()
         self._run = run
-        self._commit = run._core.commit_block
+        self._commit = run.runner.collection.commit_block
         self._tell = run._learner.tell
-        run._core.commit_block = self._committed
+        run.runner.collection.commit_block = self._committed
         run._learner.tell = self._told
 
     def _committed(self, connection_id: int, block: Any, verdict: Any, now: float) -> Any:

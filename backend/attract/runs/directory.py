@@ -30,6 +30,8 @@ KEPT_VERSIONS = 20
 KEPT_EVERY = 100
 MAX_KEPT = 100
 """Versions that are kept for their number; where there are more, they are kept twice as far apart."""
+PRUNED = ".pruned"
+"""Ending of a checkpoint's folder that is being removed."""
 
 Mark = Literal["latest", "best"]
 
@@ -358,7 +360,11 @@ class RunDirectory:
             every *= 2
         for version in versions[:-KEPT_VERSIONS]:
             if version % every and version not in marked:
-                shutil.rmtree(self.checkpoints / str(version))
+                # Out of sight first: a kill must not leave half a version among the others.
+                folder = self.checkpoints / str(version)
+                folder.rename(folder.with_name(f"{version}{PRUNED}"))
+        for folder in self.checkpoints.glob(f"*{PRUNED}"):
+            shutil.rmtree(folder)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -1,4 +1,5 @@
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -310,4 +311,26 @@ def test_C10_a_run_rolled_back_has_no_later_version_and_streams_that_never_were(
     # Version 6 was pruned: the next older one. Of 2 and all before it nothing is left but what is newer.
     assert directory.roll_back(6) == 4
     assert directory.roll_back(2) == 4
+    directory.close()
+
+
+def test_a_kill_while_a_version_is_pruned_leaves_no_half_of_it_among_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    directory = RunDirectory.create(tmp_path, "a")
+    for version in range(1, 23):
+        (directory.checkpoints / str(version)).mkdir()
+
+    def killed(_folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        directory.prune()
+    monkeypatch.undo()
+    assert directory.versions() == list(range(3, 23))
+    directory.prune()
+    assert sorted(path.name for path in directory.checkpoints.iterdir()) == sorted(
+        str(version) for version in range(3, 23)
+    )
     directory.close()
