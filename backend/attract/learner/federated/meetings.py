@@ -3,7 +3,7 @@
 Trainer 0 keeps a board (`Board`). At a meeting every trainer posts its share there; the first of those who
 are there and live averages them and posts the result, which all of them read. Whichever result is named
 first counts, so nobody can leave with another. Why no collective does this:
-docs/decisions/2026-11-22-federated-survivors.md.
+docs/decisions/0025-federated-survivors.md.
 """
 
 import hashlib
