@@ -20,6 +20,7 @@ from attract.learner.checkpoints.state_tensors import (
 )
 from attract.learner.federated.averaging import FederatedStatistics
 from attract.learner.ppo.novelty import RandomNetworkDistillation
+from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.reward_scale import SlotReturns
 from attract.learner.ppo.update import create_optimizer
 from attract.learner.verification import Tolerance
@@ -48,8 +49,8 @@ class PolicyState:
     """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version. Under
     `RETURNS` those of discounted returns, where rewards are scaled by them (rule P11)."""
     slot_returns: SlotReturns = field(default_factory=SlotReturns)
-    reward_range: tuple[float, float] | None = None
-    """Smallest and largest reward of a single step that was learned from; None before there was one."""
+    rewards: RewardHistory | None = None
+    """None before there was one."""
     tolerance: Tolerance = field(default_factory=Tolerance)
     novelty: RandomNetworkDistillation | None = None
     """What pays for the unseen, where that is asked for."""
@@ -141,7 +142,7 @@ class PolicyState:
             "random_state": {
                 "shuffle": base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
             },
-            "reward_range": self.reward_range,
+            "rewards": None if self.rewards is None else self.rewards.to_document(),
             "verification": {
                 "num_checks": self.tolerance.num_checks,
                 "largest_difference": self.tolerance.largest_difference,
@@ -157,8 +158,8 @@ class PolicyState:
         state = bytearray(base64.b64decode(checkpoint.document["random_state"]["shuffle"]))
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         self.tolerance = Tolerance(**checkpoint.document["verification"])
-        known = checkpoint.document.get("reward_range")
-        self.reward_range = None if known is None else (float(known[0]), float(known[1]))
+        known = checkpoint.document.get("rewards")
+        self.rewards = None if known is None else RewardHistory.restore(known)
         slots, novelty = within(checkpoint.policy, _SLOTS), within(checkpoint.policy, _NOVELTY)
         if slots:
             self.slot_returns.restore(slots)

@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian
@@ -13,6 +12,7 @@ from attract.experience.batch import Batch
 from attract.learner.policies.policy_state import RETURNS, PolicyState
 from attract.learner.ppo.novelty import SeenNovelty
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
+from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.reward_scale import SeenReturns, scaled
 from attract.learner.ppo.update import ppo_update
 from attract.learner.ppo.update_batch import UpdateBatch
@@ -46,7 +46,7 @@ class PolicyUpdater:
         """Workers of which a segment was refused."""
         self._seen: SeenReturns | None = None
         self._novelty: SeenNovelty | None = None
-        self._reward_range: tuple[float, float] | None = None
+        self._rewards: RewardHistory | None = None
 
     def remember(self, policy_version: int, state: Mapping[str, Tensor]) -> None:
         """Keep the state dict that plays as that version."""
@@ -92,10 +92,8 @@ class PolicyUpdater:
         Raises: NonFiniteUpdateError: the update was undone (rule P8).
         """
         update_batch, details = UpdateBatch.of(batch, policy_version), dict[str, float]()
-        low, high = self._reward_range = self._range_with(batch)
-        if low == high and not isinstance(self._distribution, DiagonalGaussian):
-            rates = replace(rates, entropy_coef=max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF))
-            details["train/entropy_coef"] = rates.entropy_coef
+        rates = self._rates_with(rates, batch)
+        details["train/entropy_coef"] = rates.entropy_coef
         if self._ppo.normalize_rewards:
             self._seen = self.state.slot_returns.see(update_batch, self._ppo.gamma)
             rewards, divisor = scaled(update_batch.rewards, self.state.statistics[RETURNS], self._seen)
@@ -127,8 +125,8 @@ class PolicyUpdater:
             key: RunningMoments.of(batch.observation[key], batch.valid)
             for key in self.state.observation_statistics
         }
-        if self._reward_range is not None:
-            self.state.reward_range, self._reward_range = self._reward_range, None
+        if self._rewards is not None:
+            self.state.rewards, self._rewards = self._rewards, None
         if self._seen is not None:
             moments[RETURNS] = self._seen.moments
             self.state.slot_returns.take_over(self._seen)
@@ -138,8 +136,16 @@ class PolicyUpdater:
             self._novelty = None
         self.state.gather(moments)
 
-    def _range_with(self, batch: Batch) -> tuple[float, float]:
-        """Smallest and largest reward of a step, this batch's included."""
-        low, high = (float(one) for one in torch.aminmax(batch.reward[batch.valid]))
-        known = self.state.reward_range
-        return (low, high) if known is None else (min(low, known[0]), max(high, known[1]))
+    def _rates_with(self, rates: ScheduledHyperparameters, batch: Batch) -> ScheduledHyperparameters:
+        """Those of this update: what nothing was found for is not decided for (rule P12)."""
+        history = RewardHistory.of(batch)
+        self._rewards = history if self.state.rewards is None else self.state.rewards.then(history)
+        is_held = self._rewards.holds_policy and self.state.novelty is None
+        if isinstance(self._distribution, DiagonalGaussian):
+            # Where entropy alone counts, the spread of a number would grow without bound.
+            entropy_coef = 0.0 if is_held else rates.entropy_coef
+        elif self._rewards.is_uniform:
+            entropy_coef = max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF)
+        else:
+            entropy_coef = rates.entropy_coef
+        return replace(rates, is_policy_held=is_held, entropy_coef=entropy_coef)

@@ -15,6 +15,8 @@ class ScheduledHyperparameters:
     clip_range: float
     entropy_coef: float
     prio_beta: float = 1.0
+    is_policy_held: bool = False
+    """Whether advantages count for nothing: the critic learns, and entropy counts."""
 
     def metrics(self) -> dict[str, float]:
         """Under the names that dashboards and TensorBoard show."""

@@ -208,7 +208,8 @@ def _loss(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """policy_loss + value_coef * value_loss - entropy_coef * entropy, [4] to report, [n] log ratios.
 
-    With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets).
+    With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets). Of a
+    policy that is held (rule P12) policy_loss has no gradient.
     """
     new_log_probs, entropies = distribution.log_prob_and_entropy(outputs, steps.actions, steps.action_masks)
     log_ratio = new_log_probs - steps.log_probs
@@ -216,7 +217,7 @@ def _loss(
     surrogate = clipped_surrogate_loss(ratio, steps.advantages, rates.clip_range, steps.weights)
     value = value_loss(new_values, steps.value_targets, steps.values, settings.clip_range_vf)
     entropy = entropies.mean()
-    loss = torch.add(surrogate, value, alpha=value_coef)
+    loss = torch.add(surrogate.detach() if rates.is_policy_held else surrogate, value, alpha=value_coef)
     if rates.entropy_coef != 0.0:
         loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
     with torch.no_grad():

@@ -1,0 +1,58 @@
+"""What is known of a game's rewards so far, and while of nothing, how long a policy is held."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from attract.experience.batch import Batch, load_batch
+from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
+from learner_world import SignsFleet
+
+NOTHING_YET = RewardHistory(lowest=-1.0, highest=-1.0, has_terminated=False, num_steps=100)
+
+
+@pytest.fixture
+def batch(tmp_path: Path):
+    fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
+    yield load_batch(fleet.store, fleet.play(None, 0))
+    fleet.close()
+
+
+def test_P12_a_batch_counts_its_valid_steps(batch: Batch):
+    assert RewardHistory.of(batch) == RewardHistory(0.0, 1.0, has_terminated=True, num_steps=8 * 16)
+    only = torch.zeros_like(batch.valid)
+    only[0, 0] = True  # no episode has ended after its first step
+    reward = float(batch.reward[0, 0])
+    expected = RewardHistory(reward, reward, has_terminated=False, num_steps=1)
+    assert RewardHistory.of(replace(batch, valid=only)) == expected
+
+
+def test_P12_histories_follow_each_other():
+    later = RewardHistory(lowest=-2.0, highest=5.0, has_terminated=True, num_steps=7)
+    both = RewardHistory(lowest=-2.0, highest=5.0, has_terminated=True, num_steps=107)
+    assert NOTHING_YET.then(later) == both == later.then(NOTHING_YET)
+    assert NOTHING_YET.then(NOTHING_YET) == replace(NOTHING_YET, num_steps=200)
+
+
+@pytest.mark.parametrize(
+    ("known", "is_held"),
+    [
+        (NOTHING_YET, True),
+        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS), True),
+        (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS + 1), False),
+        (replace(NOTHING_YET, highest=0.0), False),
+        (replace(NOTHING_YET, has_terminated=True), False),
+    ],
+)
+def test_P12_a_policy_is_held_until_something_was_found_but_not_for_ever(known: RewardHistory, is_held: bool):
+    assert known.holds_policy is is_held
+
+
+def test_P12_it_comes_back_from_a_document():
+    document = json.loads(json.dumps(NOTHING_YET.to_document()))
+    assert RewardHistory.restore(document) == NOTHING_YET
+    with pytest.raises(KeyError):
+        RewardHistory.restore({"lowest": 0.0})
