@@ -28,14 +28,15 @@ class PpoSettings(Settings):
     n_epochs: Annotated[int, Field(ge=1, le=1000)] = 4
     """Passes over each batch."""
 
-    learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
+    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
     """Of the optimizer, Adam."""
     learning_rate_schedule: ScheduleName = "linear"
     """`linear`: falls over `schedule_steps` to a twentieth."""
     gamma: Fraction = 0.99
     """Discount per step, not per tick."""
-    gae_lambda: Fraction = 0.95
-    """How far advantages look along the rewards that came (1), or trust the value prediction (0)."""
+    gae_lambda: Fraction | None = None
+    """How far advantages look along the rewards that came (1), or trust the value prediction (0). None: 0.9
+    where a picture is observed, otherwise 0.95."""
     clip_range: Annotated[float, Field(gt=0)] = 0.2
     """How far an action's probability may move in one update before it is no longer pushed, as a share."""
     clip_range_schedule: ScheduleName = "constant"
@@ -118,6 +119,12 @@ class PpoSettings(Settings):
     def unit_for(self, *, is_recurrent: bool) -> Literal["step", "segment"]:
         """What is shuffled, for a policy of this kind (rules S5, P3)."""
         return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
+
+    def lambda_for(self, *, sees_pictures: bool) -> float:
+        """`gae_lambda`, or what was measured to be best for observations of this kind."""
+        if self.gae_lambda is not None:
+            return self.gae_lambda
+        return 0.9 if sees_pictures else 0.95
 
     def minibatches_for(self, num_steps: int) -> int:
         """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""

@@ -59,3 +59,9 @@ def test_a_number_out_of_its_limits_is_refused_by_its_path(name: str, wrong: flo
 def test_what_may_be_off_is_off_with_none():
     off = PpoSettings(max_grad_norm=None, target_kl=None, clip_range_vf=None)
     assert (off.max_grad_norm, off.target_kl, off.clip_range_vf) == (None, None, None)
+
+
+def test_lambda_follows_what_is_observed_unless_it_is_given():
+    assert PpoSettings().lambda_for(sees_pictures=True) < PpoSettings().lambda_for(sees_pictures=False)
+    for sees_pictures in (True, False):
+        assert PpoSettings(gae_lambda=0.7).lambda_for(sees_pictures=sees_pictures) == 0.7

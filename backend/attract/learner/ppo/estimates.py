@@ -48,6 +48,7 @@ class Estimator:
         self._distribution = distribution
         self._batch = batch
         self._settings = settings
+        self._gae_lambda = settings.lambda_for(sees_pictures=bool(policy.encoders))
         self._next_segment = chain_segments(
             batch.slot_id, batch.first_step, batch.rewards.shape[0], batch.valid[0]
         )
@@ -81,7 +82,7 @@ class Estimator:
             batch.valid,
             self._next_segment,
             gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
+            gae_lambda=self._gae_lambda,
         )
         return Estimates(advantages, advantages + values, values)
 
@@ -98,7 +99,7 @@ class Estimator:
             batch.valid,
             self._next_segment,
             gamma=settings.gamma,
-            gae_lambda=settings.gae_lambda,
+            gae_lambda=self._gae_lambda,
             rho_max=settings.rho_max,
             c_max=settings.c_max,
         )

@@ -6,6 +6,7 @@ import torch
 from attract.algorithm.advantages import advantages_from_segments
 from attract.learner.ppo.batch_evaluation import evaluate_batch
 from attract.learner.ppo.estimates import Estimator
+from attract.schema.spaces import BoxSpace
 from attract.settings.run import PpoSettings
 from played_batches import build, play
 
@@ -141,3 +142,15 @@ def test_S3_computed_anew_from_zero_the_stored_states_are_not_read(change) -> No
         assert torch.equal(got.ratios, torch.exp(expected.log_probs - batch.log_probs))
     # The stored ones would have said something else.
     assert not torch.allclose(expected.values, batch.values, atol=1e-3)
+
+
+def test_lambda_follows_what_the_policy_observes():
+    picture = BoxSpace(shape=[8, 8, 1], dtype="uint8")
+    for observation, expected in ((None, 0.95), (picture, 0.9)):
+        policy, distribution = build(observation, cnn="small")
+        batch = play(policy, distribution, runs=1)
+        told = PpoSettings(gae_lambda=expected)
+        by_itself = Estimator(policy, distribution, batch, PpoSettings()).estimate()
+        assert torch.equal(
+            by_itself.advantages, Estimator(policy, distribution, batch, told).estimate().advantages
+        )
