@@ -17,6 +17,7 @@ from attract.settings.curriculum import (
 )
 from attract.settings.errors import dotted, refusal
 from attract.settings.ppo import PpoSettings
+from attract.settings.rnd import RndSettings
 
 
 def _sizes(given: Any) -> Any:
@@ -171,7 +172,13 @@ class RunSettings(Settings):
     ) = None
     """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
     policy: PolicySettings = PolicySettings()
+    algorithm: Literal["ppo"] = "ppo"
+    """What the policy is trained by; its own settings are in the section of its name."""
     ppo: PpoSettings = PpoSettings()
+    exploration: Literal["none", "rnd"] = "none"
+    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
+    rewards: for goals that random play never finds."""
+    rnd: RndSettings = RndSettings()
     collection: CollectionSettings = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     parameters: dict[str, DistributionSettings] = {}

@@ -9,9 +9,9 @@ import torch
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
 from attract.learner import verification
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.policy_updater import PolicyUpdater
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
     SlotEnds,

@@ -8,14 +8,16 @@ import torch
 
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch, load_batch
-from attract.learner.policies.policy_state import RETURNS, PolicyState
-from attract.learner.policies.policy_updater import UNREWARDED_ENTROPY_COEF, PolicyUpdater
-from attract.learner.ppo.report import ScheduledHyperparameters
+from attract.learner.algorithms.algorithm import Progress
+from attract.learner.policies.policy_state import PolicyState
+from attract.learner.policies.policy_updater import PolicyUpdater
+from attract.learner.ppo.algorithm import UNREWARDED_ENTROPY_COEF
+from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 from learner_world import SignsFleet, describe_signs
 
-RATES = ScheduledHyperparameters(learning_rate=1e-3, clip_range=0.2, entropy_coef=0.0)
+PPO = {"learning_rate": 1e-3, "clip_range": 0.2, "entropy_coef": 0.0, "target_kl": None}
 
 
 @pytest.fixture
@@ -26,10 +28,9 @@ def batch(tmp_path: Path):
 
 
 def trainer_for(**ppo: object) -> PolicyUpdater:
-    settings = PpoSettings(target_kl=None, **ppo)
-    game = describe_signs()
-    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), settings, 3, torch.device("cpu"))
-    return PolicyUpdater(state, build_distribution(game), settings, 2)
+    choice, game = choose_algorithm("ppo", PPO | ppo), describe_signs()
+    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
+    return PolicyUpdater(state, build_distribution(game), 2)
 
 
 def weights(trainer: PolicyUpdater) -> dict[str, torch.Tensor]:
@@ -45,7 +46,7 @@ def test_P11_rewards_times_a_power_of_two_train_the_same_weights_bit_for_bit(bat
     for factor in (1.0, 2.0**10, 2.0**-10):
         trainer = trainer_for()
         for version in range(3):
-            trainer.update(with_rewards(batch, factor), version, RATES)
+            trainer.update(with_rewards(batch, factor), Progress(version))
             trainer.gather(batch)
         trained.append(weights(trainer))
     for other in trained[1:]:
@@ -54,9 +55,9 @@ def test_P11_rewards_times_a_power_of_two_train_the_same_weights_bit_for_bit(bat
 
 def test_P11_without_normalize_rewards_they_stay_raw(batch: Batch):
     raw, scaled = trainer_for(normalize_rewards=False), trainer_for()
-    assert "train/reward_divisor" not in raw.update(batch, 0, RATES).details
-    assert RETURNS not in raw.state.statistics
-    divisor = scaled.update(batch, 0, RATES).details["train/reward_divisor"]
+    assert "train/reward_divisor" not in raw.update(batch, Progress(0)).metrics
+    assert raw.state.statistics.keys() == {"obs"}
+    divisor = scaled.update(batch, Progress(0)).metrics["train/reward_divisor"]
     assert 1.0 < divisor < 100.0  # rewards of 0 and 1, discounted over episodes of 5 to 9 steps
     assert not torch.equal(weights(raw)["value_head.weight"], weights(scaled)["value_head.weight"])
 
@@ -65,9 +66,9 @@ def test_P8_P11_an_update_that_is_dropped_leaves_the_divisor_as_it_was(batch: Ba
     trainer = trainer_for()
     broken = replace(batch, reward=batch.reward.clone().index_fill(0, torch.tensor([3]), float("inf")))
     with pytest.raises(NonFiniteUpdateError):
-        trainer.update(broken, 0, RATES)
-    expected = trainer_for().update(batch, 0, RATES).details
-    assert trainer.update(batch, 0, RATES).details == expected
+        trainer.update(broken, Progress(0))
+    expected = trainer_for().update(batch, Progress(0)).metrics
+    assert trainer.update(batch, Progress(0)).metrics == expected
 
 
 @pytest.mark.parametrize(("rewards", "expected"), [(0.0, UNREWARDED_ENTROPY_COEF), (1.0, None)])
@@ -75,24 +76,14 @@ def test_choices_stay_open_while_every_step_is_paid_the_same(
     batch: Batch, rewards: float, expected: float | None
 ):
     trainer = trainer_for()
-    report = trainer.update(with_rewards(batch, rewards), 0, RATES)
-    assert report.details.get("train/entropy_coef") == expected
+    report = trainer.update(with_rewards(batch, rewards), Progress(0))
+    assert report.metrics.get("train/entropy_coef") == expected
     trainer.gather(batch)
     # What was once paid differently stays known.
-    again = trainer.update(with_rewards(batch, 0.0), 1, RATES)
-    assert again.details.get("train/entropy_coef") == expected
+    again = trainer.update(with_rewards(batch, 0.0), Progress(1))
+    assert again.metrics.get("train/entropy_coef") == expected
 
 
 def test_a_larger_entropy_coefficient_stays(batch: Batch):
-    report = trainer_for().update(with_rewards(batch, 0.0), 0, replace(RATES, entropy_coef=0.05))
-    assert report.details["train/entropy_coef"] == 0.05
-
-
-def test_rnd_pays_for_the_unseen_and_less_the_next_time(batch: Batch):
-    trainer = trainer_for(exploration="rnd")
-    bonuses = []
-    for version in range(20):
-        bonuses.append(trainer.update(batch, version, RATES).details["train/exploration_bonus"])
-        trainer.gather(batch)
-    assert bonuses[0] > 0 and bonuses[-1] < 0.5 * bonuses[0]
-    assert "train/exploration_bonus" not in trainer_for().update(batch, 0, RATES).details
+    report = trainer_for(entropy_coef=0.05).update(with_rewards(batch, 0.0), Progress(0))
+    assert report.metrics["train/entropy_coef"] == 0.05
