@@ -13,11 +13,12 @@ class RndSettings(Settings):
     section: ClassVar[str] = "rnd"
 
     coef: Annotated[float, Field(ge=0)] = 0.5
-    """Weight of what the unseen pays, beside the game's rewards; both are in units of their own returns."""
-    value_head: Literal["own", "shared"] = "own"
-    """`own`: what the unseen pays is foreseen by a value function of its own, across the ends of episodes;
-    `shared`: it is added to the rewards, and ends with the episode."""
+    """Weight of what the unseen pays, beside the game's rewards; both are in units of their own returns, or
+    with `value_head: own` of their own advantages, falling over `schedule_steps` to a twentieth."""
+    value_head: Literal["shared", "own"] = "shared"
+    """`shared`: what the unseen pays is added to the rewards and ends with the episode; `own`: it is foreseen
+    by a value function of its own, with its own discount, across the ends of episodes."""
     gamma: Fraction = 0.99
     """Discount per step of what the unseen pays."""
     gae_lambda: Fraction = 0.95
-    """As `ppo.gae_lambda`, for what the unseen pays."""
+    """As `ppo.gae_lambda`, for what the unseen pays; read with `value_head: own` alone."""

@@ -188,6 +188,22 @@ class RunSettings(Settings):
     federated: FederatedSettings | None = None
     """Average the policy with other trainers; None: train alone."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, data: Any) -> Any:
+        """Files of runs from before `exploration` was around any algorithm have it under `ppo`."""
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(cast("Mapping[str, Any]", data))
+        if not isinstance(given.get("ppo"), Mapping):
+            return given
+        ppo = given["ppo"] = dict(cast("Mapping[str, Any]", given["ppo"]))
+        if (exploration := ppo.pop("exploration", None)) is not None:
+            given.setdefault("exploration", exploration)
+        if (coef := ppo.pop("exploration_coef", None)) is not None:
+            given["rnd"] = {"coef": coef, **cast("Mapping[str, Any]", given.get("rnd") or {})}
+        return given
+
     @model_validator(mode="after")
     def _fit_policy(self) -> Self:
         if self.policy.state_size > 0 and self.ppo.minibatch_unit == "step":

@@ -4,10 +4,10 @@ import { box, type Context2D, defineGame, discrete, type Out, type StartContext,
 import { drawKeydoor } from "./draw.ts";
 
 /** Cells of the floor, without the walls around it. */
-export const WIDTH = 13;
-export const HEIGHT = 9;
+export const WIDTH = 11;
+export const HEIGHT = 7;
 /** The column of the wall between the two rooms. */
-export const WALL = 6;
+export const WALL = 5;
 const MOVES = [
   [0, -1],
   [0, 1],
@@ -112,7 +112,7 @@ function isSame(a: Cell, b: Cell): boolean {
 export default defineGame({
   id: "Keydoor-v1",
   tickSeconds: 0.1,
-  maxSeconds: 10,
+  maxSeconds: 8,
   observation: box({ shape: [10], low: -1, high: 1 }),
   action: discrete(["up", "down", "left", "right", "use"]),
   keys: { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", Space: "use" },

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attract.algorithm.annealing import scheduled
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, ExtraLoss, Learnable, Progress, Report
@@ -86,7 +87,11 @@ class WithRnd:
                 seen, batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda
             )
             metrics["train/exploration_explained_variance"] = intrinsic.explained_variance
-            batch = replace(batch, advantage_bonus=intrinsic.advantages * settings.coef)
+            # In units of what was ever paid they would drown in the error of the other value function, which
+            # is all that there is before the first reward. So in units of their own, fading with the run.
+            spread = intrinsic.advantages[batch.valid].std(correction=0).clamp(min=1e-8)
+            coef = scheduled(settings.coef, "linear", progress.agent_steps, progress.schedule_steps)
+            batch = replace(batch, advantage_bonus=intrinsic.advantages * (coef / spread))
         self._seen = _Seen(seen, intrinsic)
         return self._inner.update(batch, progress, extra_loss).with_metrics(metrics)
 
