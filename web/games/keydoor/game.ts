@@ -1,6 +1,14 @@
 /** Keydoor: fetch the key, open the door, take the treasure behind it; nothing pays before the treasure. */
 
-import { box, type Context2D, defineGame, discrete, type Out, type StartContext, type UpdateResult } from "attract";
+import {
+  box,
+  type Context2D,
+  defineGame,
+  discrete,
+  type Out,
+  type StartContext,
+  type UpdateResult,
+} from "attract";
 import { drawKeydoor } from "./draw.ts";
 
 /** Cells of the floor, without the walls around it. */
