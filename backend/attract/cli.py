@@ -288,9 +288,9 @@ def rollback(run: str, /, *, to_version: int, runs_dir: Path | None = None) -> i
     runs_dir
         Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
-    from attract.commands.rollback import roll_back
+    from attract.run.rollback import roll_back
 
-    run, version = roll_back(run, to_version, _server_settings(port=0, runs_dir=runs_dir).runs_dir)
+    run, version = roll_back(_server_settings(port=0, runs_dir=runs_dir).runs_dir, run, to_version)
     print(f"run {run} is at version {version}; go on with `attract train --resume --run-id {run}`")
     return 0
 

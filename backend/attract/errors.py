@@ -6,6 +6,11 @@
     ├── ProtocolError               a peer broke the wire's rules
     ├── PolicyError                 a network or its ONNX graph is not what it should be
     ├── CheckpointError             a checkpoint is missing, incomplete or not ours
+    ├── StoreError                  a file of shared segments cannot be made, or is not one of ours
+    ├── RunActiveError              a gateway has one active run, and this is it
+    ├── UnknownRunError             exit code 2: there is no such run
+    ├── DamagedRunError             what was kept of a past run cannot be read
+    ├── AccessError                 who may come in could not be written down
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
@@ -16,6 +21,7 @@ A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -134,6 +140,42 @@ class FederationError(LearnerError):
         self.problem = problem
         self.is_final = is_final
         super().__init__(problem)
+
+
+class StoreError(AttractError):
+    """A store file cannot be made, or is not one of ours; `path` names it."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"segment store {path}: {problem}")
+
+
+class DamagedRunError(AttractError):
+    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
+
+    def __init__(self, run_id: str, reason: str) -> None:
+        self.run_id = run_id
+        self.reason = reason
+        super().__init__(f"run {run_id} is damaged: {reason}")
+
+
+class RunActiveError(AttractError):
+    """A gateway has at most one active run."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        super().__init__(f"run {run_id} is active; stop it before another is started")
+
+
+class UnknownRunError(AttractError):
+    """There is no such run, or it has no such thing."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class AccessError(AttractError):
+    """What was asked for holds now, but could not be written: a restart of the server would undo it."""
 
 
 def nearest_name(name: str, valid: Iterable[str]) -> str | None:

@@ -1,5 +1,5 @@
 import type { EpisodeResult } from "@attract/schema";
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import type { GameDefinition } from "attract/contract";
 import { describe, expect, test } from "vitest";
 import cartpole from "../../web/games/cartpole/game.ts";

@@ -1,11 +1,15 @@
 """What a process imports, seen at run time: the gateway's must start without torch."""
 
+import importlib
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 from importlinter.cli import lint_imports
 
+import attract
+from attract import errors
 from attract.errors import AttractError
 from check_rules import ROOT
 
@@ -20,14 +24,16 @@ def test_the_gateways_process_starts_without_torch(module: str):
 
 
 def test_every_exception_of_ours_is_in_the_tree_that_errors_draws():
-    import attract.errors as errors
+    for module in pkgutil.walk_packages(attract.__path__, "attract."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 
     def tree(kind: type[BaseException]) -> list[type[BaseException]]:
         return [kind, *(leaf for child in kind.__subclasses__() for leaf in tree(child))]
 
     for kind in tree(AttractError):
-        if kind.__module__ == errors.__name__:
-            assert f"{kind.__name__} " in (errors.__doc__ or ""), kind
+        assert kind.__module__ == errors.__name__, f"{kind} is to be in attract.errors"
+        assert f" {kind.__name__} " in (errors.__doc__ or ""), f"{kind} is not in the tree of attract.errors"
 
 
 def test_no_layer_imports_what_stands_above_it(capsys: pytest.CaptureFixture[str]):

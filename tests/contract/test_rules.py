@@ -1,13 +1,26 @@
 """Every built rule has a test with its id, tests mirror the source, and the protocol text is complete."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from attract.schema import PROTOCOL_VERSION, close_codes, learner, messages
-from check_rules import ROOT, mirror_problems, rule_problems, rules, rules_with_tests
+from check_rules import (
+    EXCEPTIONS,
+    MOST_CASTS,
+    ROOT,
+    UNTESTED,
+    cast_problems,
+    mirror_problems,
+    rule_problems,
+    rules,
+    rules_with_tests,
+    untested_problems,
+    untested_web_problems,
+)
 
 PROTOCOL = (ROOT / "shared_schema" / "PROTOCOL.md").read_text()
 
@@ -33,10 +46,101 @@ def repository(tmp_path: Path) -> Path:
 def test_this_repositorys_rules_are_tested_and_its_tests_mirrored():
     assert len(rules(ROOT)) == 45, "the rules of docs/rules.md, each on a line of its own"
     assert rule_problems(ROOT) + mirror_problems(ROOT) == []
+    assert untested_problems(ROOT) + untested_web_problems(ROOT) + cast_problems(ROOT) == []
 
 
 def test_a_complete_repository_has_no_problems(repository: Path):
     assert rule_problems(repository) + mirror_problems(repository) == []
+    assert untested_problems(repository) + untested_web_problems(repository) + cast_problems(repository) == []
+
+
+def test_a_module_of_the_worker_without_a_test_needs_a_reason(repository: Path):
+    (repository / "web/worker/src/policy/sampler.ts").write_text("")
+    [problem] = untested_web_problems(repository)
+    assert problem.startswith("web/worker/src/policy/sampler.ts has no test of its name")
+    exceptions = repository / UNTESTED
+    exceptions.parent.mkdir(parents=True)
+    exceptions.write_text('"web/worker/src/policy/sampler.ts" = " "\n')
+    assert len(untested_web_problems(repository)) == 1
+    exceptions.write_text('"web/worker/src/policy/sampler.ts" = "types alone"\n')
+    assert untested_web_problems(repository) == []
+
+
+def test_few_modules_are_without_tests():
+    entries = tomllib.loads((ROOT / EXCEPTIONS).read_text())["exception"]
+    assert len(entries) < 25, "write tests rather than excuses"
+
+
+def write_exception(repository: Path, text: str) -> None:
+    (repository / EXCEPTIONS).write_text(f"[[exception]]\n{text}\n")
+
+
+def test_a_module_without_tests_is_a_problem_unless_it_is_excepted_with_a_reason(repository: Path):
+    (repository / "backend/attract/algorithm/__init__.py").write_text("")
+    (repository / "backend/attract/algorithm/losses.py").write_text("")
+    [problem] = untested_problems(repository)
+    assert problem == (
+        "backend/attract/algorithm/losses.py has no tests: write tests/backend/algorithm/test_losses.py, "
+        "or say why not in tests/untested_modules.toml"
+    )
+    write_exception(repository, 'modules = ["algorithm/losses.py"]\nreason = "Protocols."')
+    assert untested_problems(repository) == []
+    write_exception(repository, 'modules = ["algorithm/losses.py"]\nreason = " "')
+    [problem] = untested_problems(repository)
+    assert "needs `modules` and a `reason`" in problem
+    (repository / EXCEPTIONS).unlink()
+    folder = repository / "tests/backend/algorithm/losses"
+    folder.mkdir()
+    assert len(untested_problems(repository)) == 1, "a folder without tests in it"
+    (folder / "test_clipping.py").write_text("")
+    assert untested_problems(repository) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('modules = ["algorithm/gone.py"]\nreason = "R."', "algorithm/gone.py is gone"),
+        ('modules = ["algorithm/advantages.py"]\nreason = "R."', "advantages.py has tests of its own"),
+        ('modules = []\nreason = "R."', "needs `modules` and a `reason`"),
+    ],
+)
+def test_an_exception_that_is_not_true_is_a_problem(repository: Path, entry: str, said: str):
+    write_exception(repository, entry)
+    [problem] = untested_problems(repository)
+    assert said in problem
+
+
+def test_an_exception_names_tests_that_are_there_and_each_module_once(repository: Path):
+    (repository / "backend/attract/algorithm/losses.py").write_text("")
+    entry = 'modules = ["algorithm/losses.py"]\nreason = "R."\nshown_by = ["tests/end_to_end/test_all.py"]'
+    write_exception(repository, entry)
+    [problem] = untested_problems(repository)
+    assert "tests/end_to_end/test_all.py is to show algorithm/losses.py, and is not there" in problem
+    write_exception(repository, 'modules = ["algorithm/losses.py", "algorithm/losses.py"]\nreason = "R."')
+    [problem] = untested_problems(repository)
+    assert "stands in two entries" in problem
+
+
+@pytest.mark.parametrize(
+    ("module", "says"), [("session.ts", "has a test of its name"), ("gone.ts", "is not there")]
+)
+def test_a_reason_that_no_module_needs_is_a_problem(repository: Path, module: str, says: str):
+    (repository / UNTESTED).parent.mkdir(parents=True)
+    (repository / UNTESTED).write_text(f'"web/worker/src/policy/{module}" = "types alone"\n')
+    [problem] = untested_web_problems(repository)
+    assert problem.endswith(says)
+
+
+def test_a_cast_to_never_says_why_and_is_one_of_few(repository: Path):
+    module = repository / "web/worker/src/policy/session.ts"
+    module.write_text("/** Nobody was as never heard. */\n// Because.\nf(x as never);\n")
+    assert cast_problems(repository) == []
+    module.write_text("const y = 1;\nf(x as never);\n")
+    [problem] = cast_problems(repository)
+    assert problem.startswith("web/worker/src/policy/session.ts:2 casts to never")
+    module.write_text("// Because.\nf(x as never);\n" * (MOST_CASTS + 1))
+    [problem] = cast_problems(repository)
+    assert problem.startswith(f"{MOST_CASTS + 1} casts to never")
 
 
 def test_a_built_rule_without_a_test_is_a_problem(repository: Path):

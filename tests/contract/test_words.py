@@ -17,7 +17,7 @@ RETIRED = {
     r"UpdateRates|rates_at": "ScheduledHyperparameters",
     r"trust_all": "verify",
     r"FleetGate": "StartBarrier",
-    r"run_course|RunCourse|[A-Z]?\w*Director": "training_callbacks, CurriculumController",
+    r"run_course|RunCourse|[A-Z]?\w*Director": "run/callbacks, CurriculumController",
     r"run_news|RunNews": "notifications",
     r"sittings?": "session",
     r"is_deaf": "is_closed",

@@ -170,7 +170,7 @@ def _num_playing(gateway: Gateway, run_id: str) -> int:
 def _held_by_nobody(gateway: Gateway) -> list[int]:
     """Open leases of workers that are not there (rule C3)."""
     run: Any = gateway.service.active
-    state = run._core._state
+    state = run.runner.collection._state
     return [one.lease_id for one in state.book if not state.fleet.by_id(one.worker_id).is_connected]
 
 

@@ -1,9 +1,15 @@
-"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source."""
+"""Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source.
+
+Both ways: every test file names a module, and every module of Python and of the worker has tests or stands,
+with a reason, in a list of exceptions.
+"""
 
 import ast
 import re
 import sys
+import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE = re.compile(r"^- \*\*([TESPCID]\d+)\*\* \((built|planned)\)", re.MULTILINE)
@@ -14,13 +20,28 @@ VITEST_TITLE = re.compile(
 PYTHON_NAME = re.compile(r"^test_((?:[TESPCID]\d+_)+)")
 UNMIRRORED = ("contract", "end_to_end", "faults", "support", "mutants")
 """Folders of `tests/` whose modules test more than one source module."""
+MIRRORED_BACK = ("web/worker/src",)
+"""Folders of the source of which every module has a test of its name, or a reason in `UNTESTED` why not."""
+UNTESTED = Path("tests/support/untested_modules.toml")
+CAST = " as never"
+MOST_CASTS = 3
+"""Of the source in `web`: each has a comment on the line before that says why types cannot say it."""
 WHOLE_PACKAGE = ("simulation",)
 """Modules that drive a package as a whole, beside those that test its modules one by one."""
+
+EXCEPTIONS = "tests/untested_modules.toml"
+"""Python modules without tests of their own, each with the reason."""
 
 
 def main(root: Path = ROOT) -> int:
     """Prints every problem; the exit code."""
-    problems = [*rule_problems(root), *mirror_problems(root)]
+    problems = [
+        *rule_problems(root),
+        *mirror_problems(root),
+        *untested_problems(root),
+        *untested_web_problems(root),
+        *cast_problems(root),
+    ]
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
@@ -85,7 +106,7 @@ def mirror_problems(root: Path) -> list[str]:
         inside = path.relative_to(tests)
         if inside.parts[0] in UNMIRRORED:
             continue
-        stem = re.sub(r"(-speed)?(\.browser)?\.test\.tsx?$", "", path.name)
+        stem = _web_stem(path)
         folders = _web_folders(root / "web", inside.parts[1:-1])
         is_one_of_several = any(folder.with_suffix(".ts").is_file() for folder in folders)
         if inside.parts[0] != "web" or not (is_one_of_several or _web_module(folders, stem)):
@@ -93,6 +114,115 @@ def mirror_problems(root: Path) -> list[str]:
                 f"tests/{inside} mirrors no module: web/{'/'.join(inside.parts[1:-1])} has no {stem}"
             )
     return problems
+
+
+def untested_problems(root: Path) -> list[str]:
+    """Python modules that have no tests of their own and are not excepted, and exceptions that are not true.
+
+    A module's tests are `test_<module>.py` where it stands, or a folder of its name. An entry of
+    `tests/untested_modules.toml` excepts `modules` for one `reason`; `shown_by` are the tests that run them.
+    """
+    source, tests = root / "backend" / "attract", root / "tests" / "backend"
+    untested = {
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if path.name != "__init__.py" and not _has_tests(tests, path.relative_to(source))
+    }
+    problems: list[str] = []
+    excepted: set[str] = set()
+    for entry in _exceptions(root):
+        modules = entry.get("modules", [])
+        if not modules or not str(entry.get("reason", "")).strip():
+            problems.append(f"{EXCEPTIONS}: an entry needs `modules` and a `reason`, it has {entry}")
+        for module in modules:
+            if not (source / module).is_file():
+                problems.append(f"{EXCEPTIONS}: {module} is gone: take it out")
+            elif module not in untested:
+                problems.append(f"{EXCEPTIONS}: {module} has tests of its own: take it out")
+            elif module in excepted:
+                problems.append(f"{EXCEPTIONS}: {module} stands in two entries: leave one")
+            excepted.add(module)
+        problems += [
+            f"{EXCEPTIONS}: {test} is to show {', '.join(modules)}, and is not there"
+            for test in entry.get("shown_by", [])
+            if not (root / test).exists()
+        ]
+    problems += [
+        f"backend/attract/{module} has no tests: write tests/backend/{_test_of(Path(module))}, "
+        f"or say why not in {EXCEPTIONS}"
+        for module in sorted(untested - excepted)
+    ]
+    return problems
+
+
+def _exceptions(root: Path) -> list[dict[str, Any]]:
+    path = root / EXCEPTIONS
+    return tomllib.loads(path.read_text()).get("exception", []) if path.is_file() else []
+
+
+def _has_tests(tests: Path, module: Path) -> bool:
+    folder = tests / module.with_suffix("")
+    return (tests / _test_of(module)).is_file() or any(folder.glob("test_*.py"))
+
+
+def _test_of(module: Path) -> Path:
+    return module.with_name(f"test_{module.name}")
+
+
+def untested_web_problems(root: Path) -> list[str]:
+    """Source modules without a test of their name that give no reason, and reasons that no module needs."""
+    reasons: dict[str, str] = {}
+    if (root / UNTESTED).is_file():
+        reasons = tomllib.loads((root / UNTESTED).read_text())
+    tests = root / "tests"
+    tested: set[Path] = set()
+    for path in [*tests.rglob("*.test.ts"), *tests.rglob("*.test.tsx")]:
+        inside = path.relative_to(tests)
+        if inside.parts[0] != "web":
+            continue
+        folders = _web_folders(root / "web", inside.parts[1:-1])
+        tested.update(folder / _web_stem(path) for folder in folders)
+        tested.update(folders)
+    modules = {
+        str(path.relative_to(root)): path.with_suffix("") in tested
+        for folder in MIRRORED_BACK
+        for path in sorted((root / folder).rglob("*.ts"))
+    }
+    problems = [
+        f"{module} has no test of its name, and {UNTESTED} gives no reason why not"
+        for module, is_tested in modules.items()
+        if not is_tested and not reasons.get(module, "").strip()
+    ]
+    for module in reasons:
+        if module not in modules:
+            problems.append(f"{UNTESTED} names {module}, which is not there")
+        elif modules[module]:
+            problems.append(f"{UNTESTED} names {module}, which has a test of its name")
+    return problems
+
+
+def cast_problems(root: Path) -> list[str]:
+    """Casts to `never` in the source of `web` without a word on why, or more of them than there may be."""
+    places: list[str] = []
+    problems: list[str] = []
+    for path in sorted([*(root / "web").rglob("*.ts"), *(root / "web").rglob("*.tsx")]):
+        if "node_modules" in path.parts or not path.is_file():
+            continue
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines, 1):
+            if CAST not in line.partition("//")[0] or line.lstrip().startswith(("*", "/**", "//")):
+                continue
+            places.append(f"{path.relative_to(root)}:{number}")
+            if not lines[number - 2].lstrip().startswith("//"):
+                problems.append(f"{places[-1]} casts to never without a comment that says why")
+    if len(places) > MOST_CASTS:
+        problems.append(f"{len(places)} casts to never, {MOST_CASTS} at the most: {', '.join(places)}")
+    return problems
+
+
+def _web_stem(path: Path) -> str:
+    """The name of the module that a test module of vitest is named after."""
+    return re.sub(r"(-speed)?(\.browser)?\.test\.tsx?$", "", path.name)
 
 
 def _python_ids(path: Path) -> set[str]:

@@ -9,7 +9,8 @@ from attract.collection.core import CollectionCore
 from attract.collection.message_handlers import STAND_IN_SECONDS
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
-from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Lease, Seed
+from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
+from attract.settings.collection import CollectionSettings
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
 Kind = TypeVar("Kind")
@@ -23,12 +24,35 @@ def small_config(**changes: Any) -> CollectionConfig:
         game=counting_game(),
         seed=Seed(low=1, high=2),
         horizon=4,
-        num_workers=2,
-        instances_per_worker=3,
-        warmup_steps=0,
-        desync_episodes=False,
+        settings=CollectionSettings(
+            num_workers=2, instances_per_worker=3, warmup_steps=0, desync_episodes=False
+        ),
     )
-    return replace(config, **changes)
+    return changed(config, **changes)
+
+
+def changed(config: CollectionConfig, **changes: Any) -> CollectionConfig:
+    """The same with other settings of collection, and other fields of its own."""
+    if "num_groups" in changes:
+        num_groups = changes.pop("num_groups")
+        changes |= {"inference": "server" if num_groups else "worker", "async_factor": max(1, num_groups)}
+    collection = {name: changes.pop(name) for name in CollectionSettings.model_fields & changes.keys()}
+    return replace(config.with_settings(**collection), **changes)
+
+
+def game_failure(kind: str, worker_index: int | None = None) -> GameFailed:
+    """A game failed: what its host or worker says."""
+    return GameFailed.model_validate(
+        {
+            "run_id": "run-1",
+            "kind": kind,
+            "name": "TypeError",
+            "text": "x is undefined",
+            "stack": None if kind == "hang" else "at tick",
+            "worker_index": worker_index,
+            "seed": {"low": 1, "high": 2},
+        }
+    )
 
 
 @dataclass

@@ -1,6 +1,6 @@
 /** The second of the two things a step cannot do without: a run of the policy. */
 
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import * as ort from "onnxruntime-web/wasm";
 
 /** `session.run` of the same model on the same number of rows, awaited one after another. */

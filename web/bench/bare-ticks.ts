@@ -29,6 +29,7 @@ export class BareTicks {
     for (let i = 0; i < copies.length; i++) {
       const copy = copies[i];
       this.#turn = (this.#turn + 1) % actions.length;
+      // As in an instance, the space says that the game gets the actions it takes: hence `never`.
       const result = copy.game.update(this.#tickSeconds, actions[this.#turn] as never, copy.out);
       copy.ticks++;
       if (result.terminated === true || copy.ticks === this.#maxTicks) copy.start();
@@ -49,7 +50,7 @@ class Copy {
 
   constructor(definition: GameDefinition, view: ObservationView, index: number) {
     this.game = definition.create();
-    this.out = { observation: view, actionMask: null as never };
+    this.out = { observation: view, actionMask: null };
     this.#index = index;
     this.#context = { random: this.#random.random, parameters: {}, out: this.out };
   }

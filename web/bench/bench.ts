@@ -2,8 +2,8 @@
 
 import type { Lease } from "@attract/schema";
 import { definitionOf } from "@attract/worker/game/load-game";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createPolicySession, type PolicySession } from "@attract/worker/policy/policy-session";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { RolloutLoop } from "@attract/worker/rollout/rollout-loop";
 import { Yielder } from "@attract/worker/rollout/yielding";
 import type { GameDefinition } from "attract/contract";
@@ -81,7 +81,7 @@ export class Bench {
   static async create(setup: Setup): Promise<Bench> {
     const definition = await gameOf(setup.game);
     const onnx = Uint8Array.from(atob(setup.onnx), (character) => character.charCodeAt(0));
-    const session = await createPolicySession(onnx, describe(definition) as never, {
+    const session = await createPolicySession(onnx, describe(definition), {
       maxBatch: setup.numInstances,
     });
     const batch = new ObservationBatch(definition.observation, setup.numInstances);

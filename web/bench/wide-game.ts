@@ -32,7 +32,7 @@ const wideGame: GameDefinition = defineGame({
   maxSeconds: 0.02 * STEPS_PER_EPISODE,
   observation: box({ shape: [SIZE], low: -3, high: 3 }),
   action: discrete(4),
-  create: () => new WideGame() as never,
+  create: () => new WideGame(),
 });
 
 export default wideGame;

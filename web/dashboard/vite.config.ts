@@ -9,7 +9,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 
 export default defineConfig({
   root: here,
-  base: ".",
+  base: "./",
   plugins: [react()],
   // One file each: a sandbox has nowhere to import from.
   worker: { format: "iife", rolldownOptions: { checks: { pluginTimings: false } } },

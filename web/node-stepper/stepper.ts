@@ -34,7 +34,7 @@ export async function runStepper(options: StepperOptions): Promise<void> {
       failed(reportOf(error, NOWHERE, "load"));
       return;
     }
-    send({ type: "game_described", run_id: runId, sha256, description: describe(definition) as never });
+    send({ type: "game_described", run_id: runId, sha256, description: describe(definition) });
     serve(pipe, definition, send, failed);
   } catch (error) {
     if (error instanceof PipeClosed) return;

@@ -1,9 +1,9 @@
 """What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from attract.errors import ConfigurationError
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import Seed
+from attract.settings.collection import CollectionSettings
 
 BLOCK_BYTES: Final = 1024 * 1024
 """A local worker's block holds as many slots as fit: the gateway's work is by the block, not by the byte."""
@@ -56,39 +57,32 @@ class CollectionConfig:
     """Segments per slot that a lease asks for when all workers are equally fast: rollout_steps / horizon."""
     batch_segments: int | None = None
     """Rule S1's target; None: what one rollout of the expected fleet gives."""
-    schedule: Literal["sync", "overlap", "async"] = "overlap"
-    num_workers: int = 1
-    """Workers expected: the first lease waits for them."""
-    max_workers: int | None = None
-    """Workers for whom rows are kept; None: the expected ones, or what `fitted` chooses."""
-    instances_per_worker: int | None = None
-    """None until the game is known, where `fitted` chooses."""
     total_steps: int | None = None
     """Agent steps after which the run ends; None: not known."""
-    max_policy_lag: int = 1
-    """Largest lag in `overlap` (at most 1) and `async` (any from 1 on); `sync` is always 0."""
-    prefetch: int = 1
-    """Leases a worker holds ahead of the one it plays; `sync` issues none ahead."""
-    seats: tuple[str, ...] = ()
-    """Id of the policy that plays each agent; empty: one policy, `main`, plays them all."""
     max_frame_bytes: int = MAX_SEGMENT_BYTES + FRAME_OVERHEAD_BYTES
     """Of the server's sockets: what is larger never reaches us."""
     state_size: int = 0
     """Numbers of a slot's packed recurrent state; 0: feed-forward."""
-    desync_episodes: bool = True
-    desync_steps: int | None = None
-    """Rule E7; None: the game's time limit in steps, off without one."""
-    warmup_steps: int = 2048
-    """Uncounted random steps before version 0 (rule P7), of all slots together; 0 is none."""
-    join_seconds: float = 60.0
-    """How long `overlap` waits for the expected workers once one is there; `sync` waits for all."""
-    num_groups: int = 0
-    """Groups of central inference (rule I2); 0: workers run the policy themselves."""
     progress_seconds: float = 2.0
     first_lease_id: int = 1
     """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
     secret: int = 0
     """What spot checks and audits are drawn with (rules C7, C10): no worker may know it."""
+    settings: CollectionSettings = field(default_factory=CollectionSettings)
+
+    @property
+    def num_workers(self) -> int:
+        """Workers expected: the first lease waits for them."""
+        return self.settings.num_workers
+
+    @property
+    def num_groups(self) -> int:
+        """Groups of central inference (rule I2); 0: workers run the policy themselves."""
+        return self.settings.async_factor if self.settings.inference == "server" else 0
+
+    def with_settings(self, **changes: Any) -> Self:
+        """The same with other settings of collection."""
+        return replace(self, settings=self.settings.model_copy(update=changes))
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.
@@ -109,19 +103,19 @@ class CollectionConfig:
         Central inference cuts its groups for the expected workers alone.
         """
         if self.num_groups:
-            return replace(self, max_workers=self.num_workers)
-        if self.max_workers is not None:
+            return self.with_settings(max_workers=self.num_workers)
+        if self.settings.max_workers is not None:
             return self
         growth = USUAL_GROWTH
         while growth > 1:
-            room = replace(self, max_workers=growth * self.num_workers)
+            room = self.with_settings(max_workers=growth * self.num_workers)
             if room.growth_bytes(description) <= GROWTH_BYTES:
                 return room
             growth //= 2
-        return replace(self, max_workers=self.num_workers)
+        return self.with_settings(max_workers=self.num_workers)
 
     def _with_instances(self, description: GameDescription) -> Self:
-        if self.instances_per_worker is not None:
+        if self.settings.instances_per_worker is not None:
             return self
         steps = (self.total_steps or EXPECTED_STEPS) // (description.num_agents * self.num_workers)
         for_episodes = steps // max(1, self.time_limit(description))
@@ -130,28 +124,28 @@ class CollectionConfig:
         chosen = USUAL_INSTANCES
         while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
             chosen //= 2
-        return replace(self, instances_per_worker=max(chosen, self.num_groups))
+        return self.with_settings(instances_per_worker=max(chosen, self.num_groups))
 
     @property
     def row_workers(self) -> int:
         """Workers for whom rows are kept; never fewer than are expected."""
-        return max(self.num_workers, self.max_workers or 0)
+        return max(self.num_workers, self.settings.max_workers or 0)
 
     def growth_bytes(self, description: GameDescription) -> int:
         """Bytes of the store that are kept for more workers than expected."""
         layout = StoreLayout.for_run(description, self.policy_layout, self.horizon, 1)
-        expected = replace(self, max_workers=self.num_workers)
+        expected = self.with_settings(max_workers=self.num_workers)
         more = self.store_capacity(description) - expected.store_capacity(description)
         return more * layout.row_bytes
 
     @property
     def num_instances(self) -> int:
         """Games of each worker. Raises: RuntimeError: before the configuration was fitted to a game."""
-        if self.instances_per_worker is None:
+        if self.settings.instances_per_worker is None:
             raise RuntimeError(
                 "expected a configuration fitted to its game, this one has no number of instances"
             )
-        return self.instances_per_worker
+        return self.settings.instances_per_worker
 
     @property
     def group_sizes(self) -> list[int]:
@@ -195,12 +189,16 @@ class CollectionConfig:
 
     def desync_limit(self, description: GameDescription) -> int:
         """Range of rule E7's cut in steps, 0 when off."""
-        return (self.desync_steps or self.time_limit(description)) if self.desync_episodes else 0
+        return (
+            (self.settings.desync_steps or self.time_limit(description))
+            if self.settings.desync_episodes
+            else 0
+        )
 
     def warmup_segments(self, description: GameDescription) -> int:
         """Segments per slot of the warm-up rollout; 0 is none."""
         slots = self.num_workers * self.slots_per_worker(description)
-        return math.ceil(self.warmup_steps / (slots * self.horizon))
+        return math.ceil(self.settings.warmup_steps / (slots * self.horizon))
 
     def store_capacity(self, description: GameDescription) -> int:
         """Rows of the store: two batches (one in training, one filling), two leases per worker in flight.
@@ -213,13 +211,13 @@ class CollectionConfig:
         expected = self.num_workers * self.slots_per_worker(description)
         lease = max(self.lease_segments(description), self.warmup_segments(description)) * expected
         lease = max(lease, self.row_workers * self.slots_per_worker(description) * self.rollout_segments)
-        num_batches = 3 if self.schedule == "async" else 2
+        num_batches = 3 if self.settings.schedule == "async" else 2
         batch = max(self.batch_target(description, self.row_workers), lease)
-        return num_batches * batch + (1 + max(1, self.prefetch)) * lease
+        return num_batches * batch + (1 + max(1, self.settings.prefetch)) * lease
 
     def seating(self, description: GameDescription) -> Seating:
         """Who plays which agent."""
-        return Seating(self.seats or (MAIN,) * description.num_agents)
+        return Seating(self.settings.seats or (MAIN,) * description.num_agents)
 
     def batch_targets(self, description: GameDescription) -> dict[str, int]:
         """Segments each policy gets of a batch, by its id: every lease gives each those of all its slots."""
@@ -290,15 +288,15 @@ def check_satisfiable(config: CollectionConfig, description: GameDescription) ->
 
     Raises: ConfigurationError: with the numbers and the nearest settings that work.
     """
-    if len(config.seats) not in (0, description.num_agents):
+    if len(config.settings.seats) not in (0, description.num_agents):
         raise ConfigurationError(
-            f"{len(config.seats)} seats for the {description.num_agents} agents of {description.id}",
+            f"{len(config.settings.seats)} seats for the {description.num_agents} agents of {description.id}",
             setting="collection.seats",
             fix=f"name one policy for each of the {description.num_agents}, or none",
         )
-    if config.num_groups and len(set(config.seats)) > 1:
+    if config.num_groups and len(set(config.settings.seats)) > 1:
         raise ConfigurationError(
-            f"I1: central inference runs one policy, the seats name {len(set(config.seats))}",
+            f"I1: central inference runs one policy, the seats name {len(set(config.settings.seats))}",
             setting="collection.inference",
             fix="`worker` plays with several",
         )
@@ -365,7 +363,7 @@ def check_minibatches(
     policy_id, segments = min(config.batch_targets(description).items(), key=lambda one: one[1])
     units = segments if minibatch_unit == "segment" else segments * config.horizon
     if num_minibatches is not None and num_minibatches > units:
-        whose = "" if len(set(config.seats)) < 2 else f"for {policy_id} "
+        whose = "" if len(set(config.settings.seats)) < 2 else f"for {policy_id} "
         raise ConfigurationError(
             f"a batch of {segments} segments {whose}has {units} {minibatch_unit}s, "
             f"too few for {num_minibatches} minibatches",

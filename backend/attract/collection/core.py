@@ -1,7 +1,6 @@
 """The collection core: hears of sockets, messages and the learner, answers with effects; no I/O, no clock."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from attract.collection.acceptance import num_valid
 from attract.collection.audit import AuditStanding
@@ -40,9 +39,6 @@ from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, Hello, Observe, ParameterDistribution, Seed
 from attract.schema.tiers import Tier
-
-MAX_CONSECUTIVE_DROPS: Final = 3
-"""Rule P8: so many undone updates in a row pause the run."""
 
 
 class CollectionCore:
@@ -90,7 +86,7 @@ class CollectionCore:
 
     @property
     def paused(self) -> bool:
-        """Whether the run is paused, by `pause` or by rule P8."""
+        """Whether the run is paused, by `pause` or by rule C7."""
         return self._state.paused
 
     @property
@@ -366,9 +362,6 @@ class CollectionCore:
         if batch is not None and batch.batch_id == dropped.batch_id:
             state.free(state.learner.end())
         state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
-        if dropped.consecutive >= MAX_CONSECUTIVE_DROPS:
-            state.paused = True
-            state.note("paused", f"P8: {dropped.consecutive} updates in a row were dropped: paused")
         return self._done(now)
 
     # --- the run ---

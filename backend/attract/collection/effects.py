@@ -136,6 +136,14 @@ class ForgerCaught:
 
 
 @dataclass(frozen=True)
+class Unconfirmed:
+    """Nothing computed again could be confirmed, of anybody: the core has paused itself (rule C7)."""
+
+    text: str
+    """For people."""
+
+
+@dataclass(frozen=True)
 class Note:
     """Something a person should see; `kind` is a short word, `text` a sentence."""
 
@@ -160,6 +168,7 @@ Effect = (
     | GameBroken
     | GameLogged
     | ForgerCaught
+    | Unconfirmed
     | Note
 )
 

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Final
 
 from attract.collection.batches import ClosedBatch
+from attract.collection.effects import Unconfirmed
 from attract.collection.fleet import Worker
 from attract.collection.state import CollectionState
 from attract.schema.learner import RejectedRow
@@ -27,11 +28,13 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
         state.updates_of_nobody += 1
         if state.updates_of_nobody >= MAX_UPDATES_OF_NOBODY and not state.paused:
             state.paused = True
-            state.note(
-                "paused",
-                f"C7: in {state.updates_of_nobody} updates in a row every segment that was computed again "
-                "came out otherwise, whoever played it: paused. The policy plays otherwise in browsers than "
-                "in the learner; `attract doctor` and the newest version's policy_ack say more",
+            state.emit(
+                Unconfirmed(
+                    f"C7: in {state.updates_of_nobody} updates in a row every segment that was computed "
+                    "again came out otherwise, whoever played it: paused. The policy plays otherwise in "
+                    "browsers than in the learner; `attract doctor` and the newest version's policy_ack say "
+                    "more"
+                )
             )
         return
     state.updates_of_nobody = 0

@@ -236,7 +236,7 @@ class AsyncSchedule(OverlapSchedule):
 
 def resolve_schedule(config: CollectionConfig, slots_per_worker: int) -> Schedule:
     """The schedule of that name."""
-    if config.schedule == "sync":
+    if config.settings.schedule == "sync":
         return SyncSchedule(config.rollout_segments, slots_per_worker)
-    kind = AsyncSchedule if config.schedule == "async" else OverlapSchedule
-    return kind(config.rollout_segments, config.max_policy_lag, config.prefetch)
+    kind = AsyncSchedule if config.settings.schedule == "async" else OverlapSchedule
+    return kind(config.rollout_segments, config.settings.policy_lag, config.settings.prefetch)

@@ -14,8 +14,8 @@ class StartBarrier:
 
     def __init__(self, config: CollectionConfig) -> None:
         self._expected = config.num_workers
-        self._waits_for_all = config.schedule == "sync"
-        self._join_seconds = config.join_seconds
+        self._waits_for_all = config.settings.schedule == "sync"
+        self._join_seconds = config.settings.join_seconds
         self.is_open = False
         self._first_at: float | None = None
         self._changed_at = 0.0

@@ -52,7 +52,7 @@ class Described:
         self.audit = Audit(description.num_agents, config.secret)
         if config.num_groups:
             self.audit.off = "the server decides for its games"
-        self.counts_at_arrival = config.schedule != "sync"
+        self.counts_at_arrival = config.settings.schedule != "sync"
         """Whether episodes are numbered as they come (C6), or in order when the batch closes (C8)."""
         self.schedule = resolve_schedule(config, config.slots_per_worker(description))
 
@@ -300,7 +300,7 @@ class CollectionState:
         if not worker.seated:
             return
         self.to_publish.add(worker.worker_id)
-        if len(worker.leases) <= self.config.prefetch:
+        if len(worker.leases) <= self.config.settings.prefetch:
             self.takers.add(worker.worker_id)
         else:
             self.takers.discard(worker.worker_id)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from attract.experience.store import NAME_PREFIX, SHARED_MEMORY, StoreError, remove_stale
+from attract.errors import StoreError
+from attract.experience.store import NAME_PREFIX, SHARED_MEMORY, remove_stale
 
 POSITION: Final = struct.Struct("<Q")
 DATA_START: Final = 64

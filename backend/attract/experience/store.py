@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from attract.errors import AttractError
+from attract.errors import StoreError
 from attract.experience.layout import Field, PolicyLayout, StoreLayout
 
 MAGIC: Final = b"ATTRSEGS"
@@ -30,15 +30,6 @@ BlockArrays = Mapping[str, Any]
 
 Where steps were truncated also `final_step` and `final_column` [n] int32, `final_value` [n] float32 and
 `final_obs.<key>` [n, ...]. A single number stands for the same number in all places."""
-
-
-class StoreError(AttractError):
-    """A store file cannot be made, or is not one of ours; `path` names it."""
-
-    def __init__(self, path: Path, problem: str) -> None:
-        self.path = path
-        self.problem = problem
-        super().__init__(f"segment store {path}: {problem}")
 
 
 class SegmentStore:

@@ -1,7 +1,8 @@
 """Tasks that belong to something with a beginning and an end: none is lost, none outlives it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 
@@ -28,3 +29,33 @@ class BackgroundTasks:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._on_error(error)
+
+
+class WorkInOrder:
+    """Work that is done one after another, in the order in which it came; owned by the active run."""
+
+    def __init__(self, background: BackgroundTasks, on_error: Callable[[BaseException], None]) -> None:
+        """`on_error` hears of each piece of work that broke; the next is done all the same."""
+        self.idle = asyncio.Event()
+        """All that came is done."""
+        self.idle.set()
+        self._background = background
+        self._on_error = on_error
+        self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
+
+    def add(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have `work` done after all that is there."""
+        self._waiting.append(work)
+        if self.idle.is_set():
+            self.idle.clear()
+            self._background.spawn(self._do_all())
+
+    async def _do_all(self) -> None:
+        try:
+            while self._waiting:
+                try:
+                    await self._waiting.popleft()()
+                except Exception as error:
+                    self._on_error(error)
+        finally:
+            self.idle.set()

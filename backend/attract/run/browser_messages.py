@@ -4,13 +4,11 @@ import contextlib
 import logging
 from collections.abc import Callable, Generator
 
-from attract.collection.core import CollectionCore
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
+from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
-from attract.run.progress import RunProgress
-from attract.run.training_callbacks import RunControl
 from attract.schema import close_codes
 from attract.schema.messages import Block, FromBrowser, Hello, Observe
 from attract.schema.tiers import GrantedTier
@@ -26,31 +24,41 @@ class BrowserSide:
 
     def __init__(
         self,
-        control: RunControl,
-        core: CollectionCore,
-        progress: RunProgress,
+        runner: EffectRunner,
         relay: CentralRelay | None,
         clock: Callable[[], float],
     ) -> None:
         self.store: SegmentStore | None = None
         """There once the game is known."""
-        self.is_closed = False
-        """The run has ended: what browsers still say means nothing."""
+        self._is_closed = False
         self.faults = 0
         """How often a fault of our own closed a socket."""
-        self._control = control
-        self._core = core
-        self._progress = progress
+        self._runner = runner
         self._relay = relay
         self._clock = clock
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the run has ended, or is broken: what browsers still say means nothing."""
+        return self._is_closed or self._runner.is_broken
+
+    def close(self) -> None:
+        """The run has ended."""
+        self._is_closed = True
 
     def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
         """A host, or a worker of this run, said hello."""
         if self.is_closed:
             return
         with self._closing_on_error(f"the hello of a {hello.role}"):
-            connect = self._core.connect_host if hello.role == "host" else self._core.connect_worker
-            self._control.apply_effects(connect(connection_id, hello, tier, self._clock(), identity))
+            if hello.role == "host":
+                self._runner.collect(
+                    lambda core, now: core.connect_host(connection_id, hello, tier, now, identity)
+                )
+            else:
+                self._runner.collect(
+                    lambda core, now: core.connect_worker(connection_id, hello, tier, now, identity)
+                )
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
         """A message of a connected host or worker.
@@ -59,20 +67,20 @@ class BrowserSide:
         """
         if self.is_closed:
             return
-        now = self._clock()
         with self._closing_on_error(message.type), self._counting_lies(connection_id):
             if isinstance(message, Block):
-                self._take_block(connection_id, message, now)
+                self._take_block(connection_id, message)
                 return
             if isinstance(message, Observe) and self._relay is not None:
-                self._core.answered(connection_id, message, now)
+                self._runner.collection.answered(connection_id, message, self._clock())
                 self._relay.observe(connection_id, message)
                 return
             try:
-                self._control.apply_effects(self._core.receive(connection_id, message, now))
+                self._runner.collect(lambda core, now: core.receive(connection_id, message, now))
             except ConfigurationError as error:
                 # The game as described cannot be trained with these settings.
-                self._control.fail(str(error), refused=True)
+                text = str(error)
+                self._runner.do(lambda core, now: core.fail(text, now, refused=True))
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
@@ -80,7 +88,7 @@ class BrowserSide:
             with contextlib.suppress(ProtocolError), self._closing_on_error("the end of a socket"):
                 if self._relay is not None:
                     self._relay.gone(connection_id)
-                self._control.apply_effects(self._core.disconnect(connection_id, self._clock()))
+                self._runner.collect(lambda core, now: core.disconnect(connection_id, now))
 
     @contextlib.contextmanager
     def _counting_lies(self, connection_id: int) -> Generator[None]:
@@ -89,8 +97,8 @@ class BrowserSide:
             yield
         except ProtocolError as error:
             if error.code == "malformed":
-                emitted = self._core.wrong_message(connection_id, error.reason, self._clock())
-                self._control.apply_effects(emitted)
+                reason = error.reason
+                self._runner.collect(lambda core, now: core.wrong_message(connection_id, reason, now))
             raise
 
     @contextlib.contextmanager
@@ -113,16 +121,16 @@ class BrowserSide:
                 fix="the server's log has the fault; report it",
             ) from error
 
-    def _take_block(self, connection_id: int, block: Block, now: float) -> None:
+    def _take_block(self, connection_id: int, block: Block) -> None:
         if self.store is None:
             raise ProtocolError("a block before any lease", close_code=close_codes.MALFORMED)
         arrays = check_block(block, self.store.layout)
-        verdict = self._core.offer_block(connection_id, block, now)
+        verdict = self._runner.collection.offer_block(connection_id, block, self._clock())
         if verdict.accepted and verdict.rows is not None:
             arrays["worker_id"] = verdict.worker_id
             try:
                 self.store.write_block(verdict.rows, arrays)
             except BaseException:
-                self._core.withdraw_block(block, verdict)
+                self._runner.collection.withdraw_block(block, verdict)
                 raise
-        self._control.apply_effects(self._core.commit_block(connection_id, block, verdict, now))
+        self._runner.collect(lambda core, now: core.commit_block(connection_id, block, verdict, now))

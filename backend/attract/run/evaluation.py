@@ -1,81 +1,93 @@
-"""Evaluations of one run: asked of the core, kept in the record, and what they say of the best version."""
+"""Evaluations of one run: whose turn it is, and what they say of the best version. Does no I/O."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from attract.curriculum.metrics import EVALUATION_PREFIX
-from attract.errors import AttractError, ConfigurationError
-from attract.run.progress import RunProgress
-from attract.run.record import RunRecord
-from attract.runs.metrics import UpdateRow
 from attract.schema.api import EvaluationView
-from attract.schema.messages import Seed
-from attract.schema.philox import derive_seed
+
+Purpose = Literal["asked", "callback", "goal"]
+"""`asked`: by a person or a program; `callback`: it fell due; `goal`: it decides whether the run is over."""
 
 
-class Evaluator:
-    """Owned by the active run, used on its event loop.
+@dataclass(frozen=True)
+class EvaluationRequest:
+    """Fixed-seed episodes with the version that is the newest when its turn comes."""
 
-    `request(episodes, deterministic, seed)` asks the core, which answers through `done`; `heard` is told each
-    evaluation's metrics. Without `keep` (a past run that is only looked at) nothing is written.
-    """
+    purpose: Purpose
+    episodes: int
+    deterministic: bool
+    seed: int
+    """The run's, or the caller's; the episodes' own is derived from it."""
+    request_id: int = 0
+    """Of `asked`: whom to answer."""
+    update: int = 0
+    """Of `goal`: the update that reached it."""
 
-    def __init__(
-        self,
-        progress: RunProgress,
-        record: RunRecord,
-        request: Callable[[int, bool, Seed], None],
-        heard: Callable[[dict[str, float]], None],
-        *,
-        keep: bool,
-    ) -> None:
-        self._progress = progress
-        self._record = record
-        self._request = request
-        self._keep = keep
-        self._heard = heard
-        self._turn = asyncio.Lock()
-        self._waiting: asyncio.Future[EvaluationView] | None = None
+
+class Evaluations:
+    """Owned by the run core: the first is under way, the others wait their turn."""
+
+    def __init__(self) -> None:
+        self._queue: deque[EvaluationRequest] = deque()
+        self._has_begun = False
         self._best_return: float | None = None
         self._best_evaluation: float | None = None
 
     @property
     def is_running(self) -> bool:
-        """Whether an evaluation has not been answered yet."""
-        return self._turn.locked()
+        """Whether one has not been answered yet."""
+        return bool(self._queue)
 
-    async def run(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
-        """Have fixed-seed episodes played with the newest version, each to its end.
+    def has(self, purpose: Purpose) -> bool:
+        """Whether one of that purpose has not been answered yet."""
+        return any(one.purpose == purpose for one in self._queue)
 
-        Raises: ConfigurationError: when one is under way. AttractError: when the run ends before.
+    def add(self, request: EvaluationRequest) -> None:
+        """One more, after those that are there."""
+        self._queue.append(request)
+
+    def begin_next(self) -> EvaluationRequest | None:
+        """The one to begin now; None: one is under way, or none waits."""
+        if self._has_begun or not self._queue:
+            return None
+        self._has_begun = True
+        return self._queue[0]
+
+    def done(self) -> EvaluationRequest | None:
+        """The one under way has come to its end; None: none was."""
+        if not self._has_begun:
+            return None
+        self._has_begun = False
+        return self._queue.popleft()
+
+    # --- the best version ---
+
+    def is_best(self, view: EvaluationView, *, deterministic: bool) -> bool:
+        """Take note of an evaluation; whether its version is the best so far.
+
+        Only evaluations by the admin's own workers, in the mode that decides the goal, count.
         """
-        if self.is_running:
-            raise ConfigurationError("an evaluation is under way", fix="wait until it is done")
-        return await self.run_in_turn(episodes, deterministic=deterministic, seed=seed)
+        if not view.confirmed or view.deterministic != deterministic:
+            return False
+        if self._best_evaluation is not None and view.return_mean < self._best_evaluation:
+            return False
+        self._best_evaluation = view.return_mean
+        return True
 
-    async def run_in_turn(self, episodes: int, *, deterministic: bool, seed: int) -> EvaluationView:
-        """As `run`, after those that are under way. Raises: AttractError: when the run ends before."""
-        async with self._turn:
-            self._waiting = asyncio.get_running_loop().create_future()
-            try:
-                self._request(episodes, deterministic, derive_seed(seed, "evaluation"))
-                view = await self._waiting
-            finally:
-                self._waiting = None
-            self._progress.evaluation = view
-            if self._keep:
-                await self._write(view)
-            return view
+    def is_best_by_return(self, mean: float | None) -> bool:
+        """Take note of a training return; whether it is the highest, and no evaluation decides.
 
-    def done(self, view: EvaluationView) -> None:
-        """The core has all results."""
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(view)
-
-    def give_up(self, why: str) -> None:
-        """The run has ended."""
-        if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_exception(AttractError(why))
+        Where one agent wins what another loses, all have the same: the newest is the best.
+        """
+        if self._best_evaluation is not None or mean is None:
+            return False
+        if self._best_return is not None and mean < self._best_return:
+            return False
+        self._best_return = mean
+        return True
 
     def state(self) -> dict[str, float | None]:
         """What the best version came to, for a checkpoint."""
@@ -85,32 +97,15 @@ class Evaluator:
         """What `state` gave."""
         self._best_return, self._best_evaluation = state.get("return"), state.get("evaluation")
 
-    async def mark_best_by_return(self, row: UpdateRow) -> None:
-        """Until an evaluation decides, the best version is the newest of the highest training return.
 
-        Where one agent wins what another loses, all of them have the same.
-        """
-        mean = self._progress.goal.return_mean
-        if self._best_evaluation is not None or mean is None or not row.values:
-            return
-        if self._best_return is None or mean >= self._best_return:
-            self._best_return = mean
-            # The episodes were played by the version before the one that they made.
-            await self._record.mark_best(max(0, row.policy_version - 1))
-
-    async def _write(self, view: EvaluationView) -> None:
-        decides = view.confirmed and view.deterministic == self._progress.settings.evaluation.deterministic
-        if decides and (self._best_evaluation is None or view.return_mean >= self._best_evaluation):
-            self._best_evaluation = view.return_mean
-            await self._record.mark_best(view.policy_version)
-        family = EVALUATION_PREFIX[view.deterministic]
-        values = {
-            f"{family}mean_reward": view.return_mean,
-            f"{family}std_reward": view.return_std,
-            f"{family}mean_ep_length": view.length_mean,
-        }
-        for agent, mean in enumerate(view.agent_return_means):
-            values[f"{family}mean_reward/agent_{agent}"] = mean
-        self._heard(values)
-        counters = self._progress.counters
-        await self._record.add_evaluation(counters.updates, counters.agent_steps, values)
+def evaluation_metrics(view: EvaluationView) -> dict[str, float]:
+    """An evaluation under SB3's names."""
+    family = EVALUATION_PREFIX[view.deterministic]
+    values = {
+        f"{family}mean_reward": view.return_mean,
+        f"{family}std_reward": view.return_std,
+        f"{family}mean_ep_length": view.length_mean,
+    }
+    for agent, mean in enumerate(view.agent_return_means):
+        values[f"{family}mean_reward/agent_{agent}"] = mean
+    return values

@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Literal
 
+from attract.run.effects import Kind
 from attract.runs.metrics import Event
 from attract.schema.base import WireModel
-
-Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log"]
 
 KEEP_ALIVE_SECONDS = 15.0
 MAX_WAITING = 500

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from attract.errors import ConfigurationError
-from attract.run.record import DamagedRunError, RunArchive, damage_named, state_now
+from attract.errors import ConfigurationError, DamagedRunError
+from attract.run.record import RunArchive, damage_named, state_now
 from attract.runs.directory import RunDirectory
 from attract.schema.api import RunSummary, RunView
 

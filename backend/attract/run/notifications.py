@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from attract.collection.effects import GameLogged, Note
-from attract.run.events import Kind
+from attract.run.effects import Kind
 from attract.run.game_log import GameLogKeeper
 from attract.run.game_reports import GameReports
 from attract.run.progress import RunProgress
@@ -33,8 +33,8 @@ Listener = Callable[[Kind, WireModel], None]
 class Notifications:
     """Owned by the active run, used on its event loop.
 
-    `fleet()` gives hosts and workers as they stand. Without `keep` (a past run that is only looked at) its
-    view is not written.
+    `fleet()` gives hosts and workers as they stand, `clock()` monotonic seconds. Without `keep` (a past run
+    that is only looked at) its view is not written.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Notifications:
         log_keeper: GameLogKeeper,
         fleet: Callable[[], FleetView],
         listener: Listener,
+        clock: Callable[[], float],
         *,
         keep: bool,
     ) -> None:
@@ -54,15 +55,15 @@ class Notifications:
         self._log_keeper = log_keeper
         self.fleet = fleet
         self._listener = listener
+        self._clock = clock
         self._keep = keep
 
     def view(self) -> RunView:
         """The run as it stands."""
-        return self._progress.view(self.fleet(), self._reports.all())
+        return self._progress.view(self._clock(), self.fleet(), self._reports.all())
 
-    async def changed(self) -> None:
-        """The run's state changed: keep it and tell everyone."""
-        view = self.view()
+    async def changed(self, view: RunView) -> None:
+        """The run's state changed to this: keep it and tell everyone."""
         if self._keep:
             await self._record.keep_view(view)
         self.publish("status", view)

@@ -29,6 +29,9 @@ def collection_config(
     every process: it enters the seed, so that no game learned from is played again (D2).
     """
     ppo, collection = settings.ppo, settings.collection
+    if not ppo.normalize_observations:
+        # There are no statistics to set.
+        collection = collection.model_copy(update={"warmup_steps": 0})
     return CollectionConfig(
         run_id=run_id,
         game=game,
@@ -36,21 +39,10 @@ def collection_config(
         horizon=ppo.horizon,
         rollout_segments=ppo.rollout_segments,
         batch_segments=ppo.batch_segments,
-        schedule=collection.schedule,
-        num_workers=collection.num_workers,
-        max_workers=collection.max_workers,
-        instances_per_worker=collection.instances_per_worker,
         total_steps=settings.total_steps,
-        max_policy_lag=collection.policy_lag,
-        desync_episodes=collection.desync_episodes,
-        desync_steps=collection.desync_steps,
-        warmup_steps=collection.warmup_steps if ppo.normalize_observations else 0,
-        prefetch=collection.prefetch,
-        join_seconds=collection.join_seconds,
         state_size=settings.policy.state_size,
-        seats=collection.seats,
         first_lease_id=first_lease_id,
-        num_groups=collection.async_factor if collection.inference == "server" else 0,
+        settings=collection,
         secret=secrets.randbits(63),
     )
 

@@ -1,17 +1,16 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from attract.curriculum.controller import CurriculumController
 from attract.diagnosis.diagnosis import Diagnosis
 from attract.diagnosis.facts import RunFacts
-from attract.processes.cores import usable_cores
-from attract.run.events import Kind
+from attract.run.effects import Kind
 from attract.run.goal import Goal
+from attract.run.life import Life
 from attract.run.plan import policy_ids
 from attract.run.statistics import Statistics
 from attract.runs.metrics import UpdateRow
@@ -68,7 +67,7 @@ class RunResult:
 
 
 class RunProgress:
-    """Owned by the active run, used on its event loop; does no I/O. `clock` is monotonic seconds."""
+    """Owned by the run core, which alone changes it; does no I/O. `now` is monotonic seconds."""
 
     def __init__(
         self,
@@ -76,15 +75,14 @@ class RunProgress:
         created: str,
         settings: RunSettings,
         game: GameReference,
-        clock: Callable[[], float],
         controller: CurriculumController,
+        now: float,
         *,
         title: str = "",
     ) -> None:
         """`created`: UTC time as a label; `title`: the game's, for people."""
         self.run_id = run_id
-        self.state: RunState = "starting"
-        self.error: str | None = None
+        self.life = Life()
         self.refused = False
         """Whether the error is one of use: what was asked for cannot be."""
         self.evaluation: EvaluationView | None = None
@@ -106,22 +104,33 @@ class RunProgress:
         self.settings = settings
         self._controller = controller
         self._game = game
-        self._clock = clock
         self._first_lease: float | None = None
         self._ended: float | None = None
-        self._waits_since: float | None = clock()
+        self._waits_since: float | None = now
         """When the last worker was here, or the run began without one; None: one is here."""
         self._waited_at_last_look = False
         self._waited_seconds = 0.0
         self._seconds_before = 0.0
         self._steps_before: int | None = None
 
-    def described(self, description: GameDescription, *, starts_untrained: bool = True) -> None:
-        """The game is known; `starts_untrained`: its first policy is random."""
+    @property
+    def state(self) -> RunState:
+        """As people are told it."""
+        return self.life.shown
+
+    @property
+    def error(self) -> str | None:
+        """Why it failed, or why it is paused."""
+        return self.life.error
+
+    def described(
+        self, description: GameDescription, *, num_cores: int, starts_untrained: bool = True
+    ) -> None:
+        """The game is known; `num_cores`: of this machine; `starts_untrained`: its first policy is random."""
         self.description = description
         self.statistics = Statistics(description.reward_terms)
         self._facts = RunFacts.of(
-            self.settings, description, num_cores=usable_cores(), starts_untrained=starts_untrained
+            self.settings, description, num_cores=num_cores, starts_untrained=starts_untrained
         )
         self._diagnosis = Diagnosis(self._facts)
 
@@ -143,10 +152,10 @@ class RunProgress:
             for update, agent_steps, values in rows:
                 self._diagnosis.observe(update, agent_steps, values)
 
-    def leased(self) -> None:
+    def leased(self, now: float) -> None:
         """A lease was given; the first one starts the clock."""
         if self._first_lease is None:
-            self._first_lease = self._clock()
+            self._first_lease = now
 
     def ready(self, ready: Ready, seconds: float) -> None:
         """A learner has its policy; what was before this session is not counted to it.
@@ -154,15 +163,12 @@ class RunProgress:
         `seconds`: the run's time at the update it goes on from.
         """
         self.counters, self.policy_version = ready.counters, ready.policy_version
-        if self._ended is None:
-            # A run that failed meanwhile keeps its reason.
-            self.error = None
         if self._steps_before is None:
             self._seconds_before, self._steps_before = seconds, ready.counters.agent_steps
 
-    def look_for_workers(self, fleet: FleetView) -> bool:
+    def look_for_workers(self, fleet: FleetView, now: float) -> bool:
         """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
-        before, now = self._waited_at_last_look, self._clock()
+        before = self._waited_at_last_look
         has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
         if fleet.last_left_seconds is not None:
             self._waits_since = now - fleet.last_left_seconds
@@ -170,34 +176,32 @@ class RunProgress:
             if self._is_for_workers:
                 self._waited_seconds += now - self._waits_since
             self._waits_since = None
-        self._waited_at_last_look = self.waiting_seconds is not None
+        self._waited_at_last_look = self.waiting_seconds(now) is not None
         return self._waited_at_last_look != before
 
-    @property
-    def waiting_seconds(self) -> float | None:
+    def waiting_seconds(self, now: float) -> float | None:
         """How long nobody has been here to play, once that is no mere moment; None where nobody is missed."""
         if self._waits_since is None or not self._is_for_workers:
             return None
-        seconds = self._clock() - self._waits_since
+        seconds = now - self._waits_since
         return seconds if seconds >= WAITING_SECONDS else None
 
     @property
     def _is_for_workers(self) -> bool:
         return self._ended is None and self.state in ("starting", "running", "evaluating")
 
-    def ended(self) -> None:
+    def ended(self, now: float) -> None:
         """The clock stops; later calls change nothing."""
         if self._ended is None:
             if self._waits_since is not None and self._is_for_workers:
-                self._waited_seconds += self._clock() - self._waits_since
-            self._ended = self._clock()
+                self._waited_seconds += now - self._waits_since
+            self._ended = now
 
-    @property
-    def elapsed_seconds(self) -> float:
+    def elapsed_seconds(self, now: float) -> float:
         """Seconds since the first lease, earlier sessions of a resumed run included."""
-        return self._seconds_before + self._session_seconds()
+        return self._seconds_before + self._session_seconds(now)
 
-    def view(self, fleet: FleetView, reports: list[GameReport]) -> RunView:
+    def view(self, now: float, fleet: FleetView, reports: list[GameReport]) -> RunView:
         """The run as it stands."""
         return RunView(
             run_id=self.run_id,
@@ -211,13 +215,13 @@ class RunProgress:
             collected_steps=self.counters.collected_steps,
             updates=self.counters.updates,
             episodes=self.counters.episodes,
-            elapsed_seconds=self.elapsed_seconds,
+            elapsed_seconds=self.elapsed_seconds(now),
             steps_per_second=fleet.steps_per_second if self._ended is None else 0.0,
             episode_return_mean=self.goal.return_mean,
             goal=self.settings.until_return,
             total_steps=self.settings.total_steps,
             error=self.error,
-            waiting_seconds=self.waiting_seconds,
+            waiting_seconds=self.waiting_seconds(now),
             newest_model=self.newest_model,
             reports=reports,
             findings=self.findings,
@@ -242,14 +246,18 @@ class RunProgress:
             global_episode_index=self.counters.global_episode_index,
         )
 
-    def metrics(self, learner: dict[str, float], counters: Counters, fleet: FleetView) -> dict[str, float]:
+    def metrics(
+        self, learner: dict[str, float], counters: Counters, fleet: FleetView, now: float
+    ) -> dict[str, float]:
         """The metrics of an update: the learner's, and what was gathered here since the last one."""
-        values = self.statistics.row(learner, counters, self.elapsed_seconds, self.goal, fleet)
+        values = self.statistics.row(learner, counters, self.elapsed_seconds(now), self.goal, fleet)
         return values | self._of_lesson()
 
-    def metrics_so_far(self, counters: Counters, fleet: FleetView) -> dict[str, float]:
+    def metrics_so_far(self, counters: Counters, fleet: FleetView, now: float) -> dict[str, float]:
         """What there is to say of an update as it begins; nothing begins anew by it."""
-        return self.statistics.values(counters, self.elapsed_seconds, self.goal, fleet) | self._of_lesson()
+        return (
+            self.statistics.values(counters, self.elapsed_seconds(now), self.goal, fleet) | self._of_lesson()
+        )
 
     def _of_lesson(self) -> dict[str, float]:
         lesson = self.lesson()
@@ -271,13 +279,14 @@ class RunProgress:
         counters: Counters,
         weights_sha256: str,
         values: dict[str, float],
+        now: float,
     ) -> UpdateRow:
         """The row that makes a version announceable (D1)."""
         return UpdateRow(
             update=counters.updates,
             agent_steps=counters.agent_steps,
             collected_steps=counters.collected_steps,
-            seconds=self.elapsed_seconds,
+            seconds=self.elapsed_seconds(now),
             policy_version=version,
             checkpoint=f"checkpoints/{version}",
             weights_sha256=weights_sha256,
@@ -305,12 +314,11 @@ class RunProgress:
             "agent_steps": self.counters.agent_steps,
             "episode_return_mean": self.goal.return_mean,
             "evaluation": None if self.evaluation is None else self.evaluation.model_dump(mode="json"),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
         }
 
-    def result(self, version: int | None, export: str | None) -> RunResult:
+    def result(self, version: int | None, export: str | None, now: float) -> RunResult:
         """How the run ended; `version`: of the export, if there is one."""
-        wall_seconds = self._session_seconds()
+        wall_seconds = self._session_seconds(now)
         steps = self.counters.agent_steps - (self._steps_before or 0)
         confirmed = self.evaluation if self.goal.reached else None
         return RunResult(
@@ -331,7 +339,7 @@ class RunProgress:
             check=self.check,
         )
 
-    def _session_seconds(self) -> float:
+    def _session_seconds(self, now: float) -> float:
         if self._first_lease is None:
             return 0.0
-        return (self._clock() if self._ended is None else self._ended) - self._first_lease
+        return (now if self._ended is None else self._ended) - self._first_lease

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.errors import AttractError, CheckpointError, ConfigurationError
-from attract.plain_text import plain
+from attract.errors import AttractError, CheckpointError, ConfigurationError, DamagedRunError
 from attract.run.disk_watch import DiskWatch
-from attract.run.events import EventHub, Kind
+from attract.run.effects import Kind
+from attract.run.events import EventHub
 from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import read_document
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
@@ -25,6 +25,7 @@ from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog
 from attract.runs.log_lines import LogFormat, LogLevel
 from attract.runs.metrics import Event, MetricsStore, UpdateRow
+from attract.runs.plain_text import plain
 from attract.runs.trackers import TensorBoardTracker, Tracker
 from attract.schema.api import MetricsView, RunState, RunView
 from attract.schema.base import WireModel
@@ -39,14 +40,10 @@ COPY_SECONDS = 0.1
 log = logging.getLogger(__name__)
 
 
-class DamagedRunError(AttractError):
-    """What was kept of a past run cannot be read; the run's other files, and other runs, are not touched."""
-
-    def __init__(self, run_id: str, error: Exception) -> None:
-        self.run_id = run_id
-        reason = plain(str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS)
-        self.reason = f"{type(error).__name__}: {reason}"
-        super().__init__(f"run {run_id} is damaged: {self.reason}")
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: " + plain(
+        str(error).partition("\n[SQL")[0] or type(error).__name__, MAX_REASON_CHARACTERS
+    )
 
 
 @contextlib.contextmanager
@@ -60,12 +57,12 @@ def damage_named(run_id: str) -> Generator[None]:
     except ConfigurationError as error:
         # Its own settings file, not what somebody asks for.
         if error.setting is not None and Path(error.setting).name == "config.yaml":
-            raise DamagedRunError(run_id, error) from None
+            raise DamagedRunError(run_id, _reason(error)) from None
         raise
     except AttractError:
         raise
     except Exception as error:
-        raise DamagedRunError(run_id, error) from None
+        raise DamagedRunError(run_id, _reason(error)) from None
 
 
 class RunRecord:

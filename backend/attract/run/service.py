@@ -4,14 +4,15 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from attract.errors import AttractError, ConfigurationError, ProtocolError
+from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun
-from attract.run.events import EventHub, Kind
+from attract.run.effects import Kind
+from attract.run.events import EventHub
 from attract.run.game_checker import GameChecker
 from attract.run.health import RunHealth
 from attract.run.index import RunIndex
@@ -20,6 +21,7 @@ from attract.run.plan import policy_ids
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
 from attract.run.record import RunArchive, RunRecord, damage_named
+from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of
 from attract.run.start_checks import check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
@@ -52,20 +54,6 @@ from attract.settings.run import RunSettings, ServerSettings
 CHECK_SECONDS = 0.7
 """Of a browser's time before a training, while the learner is being started."""
 log = logging.getLogger(__name__)
-
-
-class RunActiveError(AttractError):
-    """A gateway has at most one active run."""
-
-    def __init__(self, run_id: str) -> None:
-        self.run_id = run_id
-        super().__init__(f"run {run_id} is active; stop it before another is started")
-
-
-class UnknownRunError(AttractError):
-    """There is no such run, or it has no such thing."""
-
-    exit_code: ClassVar[int] = 2
 
 
 class RunService:
@@ -276,11 +264,7 @@ class RunService:
             run_id = find_run(self._archive.runs_dir, run_id)
         if self.active_run_id == run_id:
             raise RunActiveError(run_id)
-        directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
-        try:
-            newest = directory.roll_back(version)
-        finally:
-            directory.close()
+        _, newest = roll_back(self._archive.runs_dir, run_id, version)
         self._audit.write("rolled_back", run=run_id, version=newest)
         return self.view(run_id)
 

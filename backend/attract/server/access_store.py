@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from attract.errors import AttractError, ConfigurationError
+from attract.errors import AccessError, ConfigurationError
 from attract.schema.tiers import GrantedTier
 
 SessionRole = Literal["admin", "viewer"]
@@ -39,10 +39,6 @@ CREATE TABLE IF NOT EXISTS invitations (id TEXT PRIMARY KEY, tier TEXT NOT NULL,
 """
 _SESSION = "SELECT id, role, created, seen, agent, key FROM sessions"
 _INVITATION = "SELECT id, tier, created, expires, note, session FROM invitations"
-
-
-class AccessError(AttractError):
-    """What was asked for holds now, but could not be written: a restart of the server would undo it."""
 
 
 @dataclass(frozen=True)

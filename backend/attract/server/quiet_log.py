@@ -8,7 +8,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from attract.plain_text import plain
+from attract.runs.plain_text import plain
 from attract.server.token_bucket import TokenBucket
 
 LINES_AT_ONCE: Final = 10

@@ -11,10 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
 
 from attract import __version__
-from attract.errors import AttractError, ConfigurationError
+from attract.errors import AttractError, ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.library import GameLibrary
 from attract.run.events import event_of, stream_events
-from attract.run.service import RunActiveError, RunService, UnknownRunError
+from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.metrics import Event
 from attract.schema.api import (

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from attract.errors import ProtocolError
-from attract.plain_text import plain
 from attract.runs.log_lines import bind, bound_ids
+from attract.runs.plain_text import plain
 from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode

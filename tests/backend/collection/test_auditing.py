@@ -1,10 +1,10 @@
 """Fleets with guests who lie: who is caught, who never is, and what is trained meanwhile (rule C10)."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
+from driven_core import changed
 from fake_worker import counting_description
 from fleet_simulation import Peer, Simulation, small_config
 from liars import liars
@@ -15,7 +15,7 @@ KINDS = list(liars())
 def fleet(seed: int, lies: list[str], num_honest: int, schedule: str = "overlap") -> Simulation:
     """One worker of the admin's own, honest guests, and one guest for each lie."""
     draw = random.Random(seed)
-    config = replace(
+    config = changed(
         small_config(schedule=schedule, num_workers=11, instances_per_worker=draw.choice([3, 8])),
         horizon=draw.choice([4, 5, 16]),
         secret=seed + 1,

@@ -1,7 +1,6 @@
 """Nobody but the admin gives more than an eighth of a batch, as long as others are there to give the rest."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from attract.collection.fleet import Host as FleetHost
 from attract.collection.fleet import Tier, Worker
 from attract.schema.episodes import Episodes
 from attract.schema.messages import EpisodeColumns
+from driven_core import changed
 from fleet_simulation import Simulation, small_config
 
 
@@ -82,7 +82,7 @@ def test_C2_caps_hold_only_where_others_fill_the_batch_in_time(
 
 @pytest.mark.parametrize("schedule", ["overlap", "sync", "async"])
 def test_C2_a_guest_with_most_of_the_fleet_gets_no_more_than_its_share(schedule: str) -> None:
-    config = replace(small_config(schedule=schedule, num_workers=12), horizon=5, join_seconds=0.2)
+    config = changed(small_config(schedule=schedule, num_workers=12), horizon=5, join_seconds=0.2)
     simulation = Simulation(config, seed=3, segment_seconds=(0.2,))
     simulation.start(4)
     for number in range(8):

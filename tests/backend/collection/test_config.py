@@ -22,7 +22,7 @@ from attract.schema.game import GameDescription
 from attract.schema.messages import Block, EpisodeResult, FinalObservations, Tensor
 from attract.schema.spaces import BoxSpace, DictSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
-from driven_core import small_config
+from driven_core import changed, small_config
 from fake_worker import counting_description
 
 GAME = counting_description()
@@ -72,7 +72,7 @@ def test_E7_desync_defaults_to_the_time_limit_and_is_off_without_one() -> None:
     assert on.desync_limit(counting_description(max_steps=None)) == 0
     seconds = counting_description(max_steps=None).model_copy(update={"max_seconds": 30.0})
     assert on.desync_limit(seconds) == 150  # 0.2 s per step
-    assert replace(on, desync_steps=11).desync_limit(GAME) == 11
+    assert changed(on, desync_steps=11).desync_limit(GAME) == 11
     assert small_config().desync_limit(GAME) == 0
 
 
@@ -266,7 +266,7 @@ def test_S1_unless_told_no_more_games_than_leave_whole_episodes_and_enough_updat
     )
     config = small_config(instances_per_worker=None, total_steps=total_steps)
     assert config.fitted(game).num_instances == expected
-    assert replace(config, instances_per_worker=33).fitted(game).num_instances == 33
+    assert changed(config, instances_per_worker=33).fitted(game).num_instances == 33
     with pytest.raises(RuntimeError, match="fitted"):
         config.slots_per_worker(game)
 
@@ -293,4 +293,4 @@ def test_scale_05_room_for_more_is_small_unless_asked_for() -> None:
     large = small_config(instances_per_worker=64, horizon=32)
     # 256 rows for each worker more, 32 steps of 110 KiB each: one worker's are more than the limit.
     assert large.fitted(pixels).row_workers == 2
-    assert replace(large, max_workers=4).fitted(pixels).row_workers == 4
+    assert changed(large, max_workers=4).fitted(pixels).row_workers == 4

@@ -3,34 +3,14 @@ import pytest
 from attract.collection import effects
 from attract.errors import ConfigurationError, ProtocolError
 from attract.schema.messages import (
-    Assignment,
-    GameDescribed,
-    GameFailed,
-    HostStatus,
     RunEnded,
     Seed,
     WelcomeWorker,
 )
 from blocks import played_block
 from driven_core import HOST, DrivenCore, small_config
-from fake_worker import SHA256, counting_description, host_hello
 
 # --- joining ---
-
-
-def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
-    driven = DrivenCore()
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32, max_workers=2), "local", 0.0))
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32, max_workers=3), "local", 0.0))
-    first, second = driven.messages(Assignment, 1), driven.messages(Assignment, 2)
-    assert [(one.describe, one.num_workers) for one in first] == [(True, 2)]
-    assert [(one.describe, one.num_workers) for one in second] == [(False, 0)]
-    driven.do(driven.core.disconnect(1, 0.1))
-    assert driven.messages(Assignment, 2)[-1].describe
-    driven.host(2, "b" * 32, max_workers=3)
-    assert driven.core.description == counting_description()
-    assert driven.messages(Assignment, 2)[-1].num_workers == 3
-    assert not driven.messages(Assignment, 2)[-1].describe
 
 
 @pytest.mark.parametrize("order", [(10, 11), (11, 10)])
@@ -164,138 +144,6 @@ def test_no_update_begins_while_an_evaluation_is_under_way() -> None:
     driven.play(10)
     driven.play(11)
     assert len(driven.trains) == 1
-
-
-# --- games that break ---
-
-
-def failed(kind: str, worker_index: int | None = None) -> GameFailed:
-    return GameFailed.model_validate(
-        {
-            "run_id": "run-1",
-            "kind": kind,
-            "name": "TypeError",
-            "text": "x is undefined",
-            "stack": None if kind == "hang" else "at tick",
-            "worker_index": worker_index,
-            "seed": {"low": 1, "high": 2},
-        }
-    )
-
-
-def test_a_game_that_cannot_be_loaded_is_fatal() -> None:
-    driven = DrivenCore()
-    driven.do(driven.core.connect_host(1, host_hello(), "local", 0.0))
-    driven.do(driven.core.receive(1, failed("load"), 0.0))
-    (broken,) = driven.wanted(effects.GameBroken)
-    assert broken.fatal
-    assert (broken.report.text, broken.report.seed) == ("x is undefined", "0000000200000001")
-
-
-def test_a_worker_that_hangs_loses_its_leases_at_once_and_the_fleet_goes_on() -> None:
-    driven = DrivenCore.started(schedule="sync")
-    driven.play(11)
-    driven.do(driven.core.receive(HOST, failed("hang", 0), driven.now))
-    (broken,) = driven.wanted(effects.GameBroken)
-    assert not broken.fatal
-    assert broken.report.worker_index == 0
-    driven.play(11)
-    assert len(driven.trains) == 1
-
-
-def test_a_game_that_ends_worker_after_worker_is_fatal() -> None:
-    driven = DrivenCore.started()
-    for generation in range(6):
-        connection_id = 20 + generation
-        driven.join(connection_id, 0)
-        driven.say(connection_id, failed("throw"))
-        assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
-        driven.close(connection_id)
-    assert [one.fatal for one in driven.wanted(effects.GameBroken)][-1]
-
-
-def test_hostile_02_six_false_failures_of_a_stranger_leave_it_out_and_end_nothing() -> None:
-    driven = DrivenCore.started()
-    driven.tier = "invited"
-    for generation in range(6):
-        driven.join(20 + generation, generation, host_id="f" * 32)
-        driven.say(20 + generation, failed("throw"))
-        driven.close(20 + generation)
-    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
-    (note,) = [one for one in driven.wanted(effects.Note) if one.kind == "quarantine"]
-    assert note.text == f"{'f' * 32} gets no leases any more: its games fail again and again"
-    driven.join(40, 0, host_id="f" * 32)
-    driven.play(10)
-    driven.play(11)
-    driven.publish()
-    assert not driven.leases(40), "a new key is no new identity"
-    assert len(driven.leases(10)) > 2, "the others play on"
-
-
-def test_hostile_02_a_game_that_fails_for_every_stranger_and_nobody_ever_played_is_believed() -> None:
-    driven = DrivenCore(tier="invited")
-    driven.host()
-    driven.ready()
-    for stranger in range(3):
-        for generation in range(3):
-            assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
-            connection_id = 20 + 10 * stranger + generation
-            driven.join(connection_id, 0, host_id=f"{stranger:032x}")
-            driven.say(connection_id, failed("throw"))
-            driven.close(connection_id)
-    assert [one.fatal for one in driven.wanted(effects.GameBroken)][-1]
-
-
-def describes(driven: DrivenCore, connection_id: int) -> list[bool]:
-    return [one.describe for one in driven.messages(Assignment, connection_id)]
-
-
-def described_as(max_steps: int) -> GameDescribed:
-    return GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description(max_steps=max_steps))
-
-
-def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() -> None:
-    driven = DrivenCore()
-    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "3f2a9c01@192.0.2.7"))
-    driven.do(driven.core.receive(2, described_as(999), 0.0))
-    driven.do(driven.core.receive(2, failed("load"), 0.0))
-    assert driven.core.description is None
-    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
-    driven.wait(29.0)
-    assert describes(driven, 2) == [False]
-    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
-    assert describes(driven, 1) == [True]
-    driven.do(driven.core.receive(2, described_as(999), driven.now))
-    driven.do(driven.core.receive(1, described_as(7), driven.now))
-    assert driven.core.description is not None
-    assert driven.core.description.max_steps == 7
-
-
-def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_other() -> None:
-    driven = DrivenCore()
-    for connection_id in (2, 3):
-        hello = host_hello(f"{connection_id}" * 32)
-        driven.do(driven.core.connect_host(connection_id, hello, "invited", 0.0, f"3f2a9c01@{connection_id}"))
-    driven.wait(31.0)
-    assert (describes(driven, 2), describes(driven, 3)) == ([False, True], [False])
-    assert [one.kind for one in driven.wanted(effects.Note)] == ["strangers"]
-    driven.do(driven.core.receive(2, failed("load"), driven.now))
-    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
-    assert describes(driven, 3) == [False, True]
-    driven.do(driven.core.receive(2, described_as(999), driven.now))
-    assert driven.core.description is None, "it had its turn"
-    driven.do(driven.core.receive(3, described_as(7), driven.now))
-    assert driven.core.description is not None
-
-
-def test_messages_of_the_wrong_role_are_refused() -> None:
-    driven = DrivenCore.started()
-    with pytest.raises(ProtocolError):
-        driven.core.receive(HOST, driven.workers[10].progress()[0], 0.0)
-    with pytest.raises(ProtocolError):
-        driven.core.receive(10, HostStatus(run_id="run-1", num_workers=1), 0.0)
-    with pytest.raises(ProtocolError):
-        driven.core.offer_block(HOST, played_block(), 0.0)
 
 
 def test_S1_what_cannot_work_is_refused_when_the_game_is_known() -> None:

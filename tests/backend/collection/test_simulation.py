@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from driven_core import changed
 from fake_worker import counting_description
 from fleet_simulation import Faults, Key, Simulation, small_config
 
@@ -34,7 +35,7 @@ def run_faulty(seed: int, schedule: str, seats: tuple[str, ...] = ()) -> Simulat
     )
     speeds = draw.choice([(1.0,), (0.5, 2.0), (0.5, 1.0, 5.0)])
     team = counting_description(num_agents=len(seats)) if seats else counting_description()
-    config = replace(config, seats=seats)
+    config = changed(config, seats=seats)
     simulation = Simulation(config, seed=seed, description=team, faults=faults, segment_seconds=speeds)
     simulation.start()
     simulation.run(40.0)
@@ -66,7 +67,7 @@ def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, p
             assert len(set(accepted) - set(trained)) == pooled - in_flight, (
                 f"seed {seed}: accepted, never trained"
             )
-        largest = 0 if schedule == "sync" else simulation.config.max_policy_lag
+        largest = 0 if schedule == "sync" else simulation.config.settings.policy_lag
         assert max(simulation.lags) <= largest, f"seed {seed}"
         indices = [index for index, _ in simulation.episodes]
         assert indices == list(range(len(indices))), f"seed {seed}"

@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attract.errors import StoreError
 from attract.experience.ring import FrameRing, RingPlace, ring_path
-from attract.experience.store import StoreError, remove_stale
+from attract.experience.store import remove_stale
 
 
 def pair(folder: Path, size: int) -> tuple[FrameRing, FrameRing]:

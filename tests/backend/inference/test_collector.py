@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attract.errors import ProtocolError
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.inference.collector import CentralCollector, Outgoing
@@ -238,6 +239,42 @@ def test_a_worker_that_vanishes_holds_nobody_up_and_gives_no_blocks():
     world.lease(0, 9)
     world.play()
     assert [close.lease_id for close in world.closes] == [7, 9]
+
+
+def test_an_observe_that_is_refused_makes_no_block_and_the_others_play_on():
+    world = World()
+    world.lease(0, 7)
+    world.lease(1, 8)
+    world.play(10)
+    at = next(place for place, (worker, _) in enumerate(world.under_way) if worker == 1)
+    _, act = world.under_way.pop(at)
+    assert act.action is not None
+    action = to_numpy(act.action, "action", "int32", (2,))
+    first = 4 + 2 * act.group
+    true = world.workers[1].answer(np.arange(first, first + 2), act.group, action, lease_id=8)
+    assert true.outcome is not None
+    reward = from_numpy(np.full(3, 9.0, np.float32))
+    wrong = true.model_copy(update={"outcome": true.outcome.model_copy(update={"reward": reward})})
+    with pytest.raises(ProtocolError, match=r"observe\.reward"):
+        world.collector.observe(1, wrong)
+    # As the process does: nobody waits for it; what it had begun comes to nothing.
+    world.collector.gone(1)
+    world.under_way = [one for one in world.under_way if one[0] != 1]
+    world.play()
+    assert [close.lease_id for close in world.closes] == [7]
+    assert {block.lease_id for block in world.blocks} == {7}
+    for block in world.blocks:
+        arrays = world.arrays(block)
+        assert arrays["valid"].all()
+        assert arrays["slot_id"].max() < 4
+        assert arrays["reward"].max() == HORIZON
+    # It comes back on a new socket: its lease is played from the segment that was lost.
+    world.lease(1, 8)
+    world.play()
+    again = [world.arrays(block) for block in world.blocks if block.lease_id == 8]
+    assert [arrays["slot_id"].tolist() for arrays in again] == [[4, 5], [6, 7]]
+    assert all(arrays["valid"].all() for arrays in again)
+    assert [close.lease_id for close in world.closes] == [7, 8]
 
 
 def test_when_all_vanish_the_round_ends_without_them_and_the_next_begins_anew():

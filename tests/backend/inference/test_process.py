@@ -27,6 +27,7 @@ from attract.schema.inference import (
     InferenceFailed,
     InferPolicy,
     Observed,
+    ObserveRefused,
     PolicyInferred,
     ServedLease,
     ServeLeases,
@@ -136,7 +137,7 @@ def onnx() -> bytes:
     return OnnxPatcher(policy).patched(policy.state_dict())
 
 
-def test_a_lease_is_played_through_rings_and_socket_and_leaves_a_timeline(process: Process):
+def test_a_lease_is_played_through_rings_and_socket_and_what_cannot_be_is_refused(process: Process):
     process.begin()
     process.send(InferPolicy(policy_version=1, onnx=onnx()))
     ready = process.receive()
@@ -163,6 +164,20 @@ def test_a_lease_is_played_through_rings_and_socket_and_leaves_a_timeline(proces
     assert [(block.segment_index, block.block_index) for block in blocks] == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # Two looks, then 4 steps of 2 segments of 2 groups.
     assert acts == 2 + 16
+    # Of the next lease the first act is answered by a mere look: that is refused by name, and makes no block.
+    process.send(ServeLeases(leases=[lease(4)]))
+    said = process.receive()
+    assert isinstance(said, ForwardedFrame)
+    act = decode_to_browser(process.payload(said))
+    assert isinstance(act, Act)
+    assert act.action is not None
+    wrong = worker.answer(np.arange(2 * act.group, 2 * act.group + 2), act.group, None, lease_id=4)
+    process.send(Observed(worker_id=0, frame=Frame(data=encode(wrong))))
+    while not isinstance(said := process.receive(), ObserveRefused):
+        assert isinstance(said, ForwardedFrame)
+        assert said.to_worker, "no block of what was refused"
+    assert said.worker_id == 0
+    assert said.reason == "observe.outcome: missing"
     process.send(EndInference())
     assert process.process.wait(30) == 0
     tracks = {

@@ -1,6 +1,5 @@
 import asyncio
 import dataclasses
-import os
 import signal
 import socket
 import struct
@@ -10,11 +9,10 @@ from typing import Any
 import pytest
 
 from attract.errors import InferenceError, LearnerError
-from attract.processes.inference import INFERENCE, spawn_inference
-from attract.processes.learner import LEARNER, spawn_learner
+from attract.processes.inference import INFERENCE
+from attract.processes.learner import LEARNER
 from attract.processes.link import Peer, ProcessLink, open_link, spawn
-from attract.schema.frames import decode_to_inference, decode_to_learner, encode
-from attract.schema.inference import EndInference
+from attract.schema.frames import decode_to_learner, encode
 from attract.schema.learner import Dropped, Exported, Shutdown, Warmup
 
 
@@ -66,26 +64,12 @@ async def test_what_is_no_message_is_that_processs_error(peer, error):
     await link.kill()
 
 
-@pytest.mark.parametrize(
-    ("peer", "decode", "shutdown_message"),
-    [(LEARNER, decode_to_learner, Shutdown()), (INFERENCE, decode_to_inference, EndInference())],
-)
-async def test_each_kind_of_process_is_asked_to_end_in_its_own_words(peer, decode, shutdown_message):
-    link, reader, writer = await pair(peer)
+async def test_a_process_is_asked_to_end_in_its_own_words():
+    link, reader, writer = await pair()
     assert await link.close() is None
     (length,) = struct.unpack("<I", await reader.readexactly(4))
-    assert decode(await reader.readexactly(length)) == shutdown_message
+    assert decode_to_learner(await reader.readexactly(length)) == Shutdown()
     writer.close()
-
-
-@pytest.mark.parametrize("start", [spawn_learner, spawn_inference])
-async def test_a_spawned_process_is_out_of_reach_of_ctrl_c_and_its_end_is_heard_of(start):
-    link = await start()
-    assert link.process is not None
-    assert os.getpgid(link.process.pid) != os.getpgid(0)
-    link.process.kill()
-    assert await link.receive() is None
-    assert await link.kill() == -signal.SIGKILL
 
 
 async def test_a_process_that_does_not_end_when_asked_is_killed():

@@ -1,48 +1,78 @@
-"""Which version is marked as the best while only training returns say so."""
-
-from types import SimpleNamespace
-from typing import Any
+"""Whose turn it is, and which version is the best."""
 
 import pytest
 
-from attract.run.evaluation import Evaluator
-from attract.runs.metrics import UpdateRow
+from attract.run.evaluation import EvaluationRequest, Evaluations, evaluation_metrics
+from attract.schema.api import EvaluationView
 
 
-def row(policy_version: int) -> UpdateRow:
-    return UpdateRow(
-        update=policy_version,
-        agent_steps=100 * policy_version,
-        collected_steps=100 * policy_version,
-        seconds=1.0,
-        policy_version=policy_version,
-        checkpoint="",
-        weights_sha256="",
-        values={"train/entropy": 1.0},
+def view(return_mean: float, *, deterministic: bool = True, confirmed: bool = True) -> EvaluationView:
+    return EvaluationView(
+        policy_version=1,
+        episodes=2,
+        return_mean=return_mean,
+        return_std=0.5,
+        length_mean=10.0,
+        deterministic=deterministic,
+        confirmed=confirmed,
     )
 
 
 @pytest.mark.parametrize(
     ("returns", "best"),
     [
-        ([1.0, 3.0, 2.0], 1),
+        ([1.0, 3.0, 2.0], [0, 1]),
         # A duel: what one wins the other loses, so that only the newest is a choice.
-        ([0.0, 0.0, 0.0], 2),
-        ([5.0, 5.0, 4.0], 1),
+        ([0.0, 0.0, 0.0], [0, 1, 2]),
+        ([5.0, 5.0, 4.0], [0, 1]),
     ],
 )
-async def test_the_newest_version_of_the_highest_return_is_marked(returns: list[float], best: int) -> None:
-    marked: list[int] = []
+def test_the_newest_of_the_highest_return_is_the_best(returns: list[float], best: list[int]) -> None:
+    evaluations = Evaluations()
+    assert [n for n, value in enumerate(returns) if evaluations.is_best_by_return(value)] == best
 
-    async def mark_best(version: int) -> None:
-        marked.append(version)
 
-    goal = SimpleNamespace(return_mean=None)
-    progress: Any = SimpleNamespace(goal=goal)
-    record: Any = SimpleNamespace(mark_best=mark_best)
-    evaluator = Evaluator(progress, record, lambda *_: None, lambda _: None, keep=True)
-    for version, value in enumerate(returns, start=1):
-        goal.return_mean = value
-        await evaluator.mark_best_by_return(row(version))
-    # A return was played by the version before the one that was made of it.
-    assert marked[-1] == best
+def test_once_an_evaluation_has_decided_training_returns_say_nothing() -> None:
+    evaluations = Evaluations()
+    assert not evaluations.is_best_by_return(None)
+    assert evaluations.is_best(view(1.0), deterministic=True)
+    assert not evaluations.is_best_by_return(100.0)
+
+
+def test_only_confirmed_evaluations_of_the_deciding_mode_name_the_best_and_it_is_remembered() -> None:
+    evaluations = Evaluations()
+    assert not evaluations.is_best(view(9.0, confirmed=False), deterministic=True)
+    assert not evaluations.is_best(view(9.0, deterministic=False), deterministic=True)
+    assert evaluations.is_best(view(3.0), deterministic=True)
+    assert not evaluations.is_best(view(2.0), deterministic=True)
+    resumed = Evaluations()
+    resumed.load(evaluations.state())
+    assert not resumed.is_best(view(2.0), deterministic=True)
+    assert resumed.is_best(view(3.0), deterministic=True)
+
+
+def test_evaluations_take_turns() -> None:
+    evaluations = Evaluations()
+    first, second = EvaluationRequest("asked", 2, True, 1), EvaluationRequest("goal", 2, True, 1)
+    evaluations.add(first)
+    evaluations.add(second)
+    assert evaluations.begin_next() is first
+    assert evaluations.begin_next() is None
+    assert evaluations.done() is first
+    assert evaluations.done() is None, "the second has not begun"
+    assert evaluations.has("goal") and not evaluations.has("asked")
+    assert evaluations.begin_next() is second
+    assert evaluations.done() is second
+    assert not evaluations.is_running
+
+
+def test_an_evaluation_has_the_names_of_its_mode() -> None:
+    found = view(4.0, deterministic=False).model_copy(update={"agent_return_means": [3, 5]})
+    values = evaluation_metrics(found)
+    assert values == {
+        "eval_sampled/mean_reward": 4.0,
+        "eval_sampled/std_reward": 0.5,
+        "eval_sampled/mean_ep_length": 10.0,
+        "eval_sampled/mean_reward/agent_0": 3,
+        "eval_sampled/mean_reward/agent_1": 5,
+    }

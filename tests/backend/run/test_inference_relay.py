@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from attract.collection.effects import SendPolicy
+from attract.errors import ProtocolError
 from attract.experience.ring import FrameRing, RingPlace
 from attract.processes.inference import INFERENCE, InferenceLink
 from attract.processes.link import open_link
 from attract.run.inference_relay import CentralRelay
 from attract.run.policy_cache import PolicyCache
+from attract.schema import close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, decode_to_inference, encode
 from attract.schema.inference import (
@@ -24,6 +26,7 @@ from attract.schema.inference import (
     Frame,
     InferPolicy,
     Observed,
+    ObserveRefused,
     PolicyInferred,
     ServeLeases,
     ToInference,
@@ -40,7 +43,7 @@ from attract.schema.messages import (
     WelcomeWorker,
 )
 from attract.schema.tensor import from_numpy
-from blocks import SEED, train_lease
+from blocks import SEED, played_block, train_lease
 from fake_worker import counting_description, counting_game
 
 LENGTH = struct.Struct("<I")
@@ -51,6 +54,7 @@ class FakeHub:
         self.sent: list[tuple[int, WireModel]] = []
         self.frames: list[tuple[int, bytes]] = []
         self.policies: list[tuple[int, int]] = []
+        self.refused: list[tuple[int, ProtocolError]] = []
 
     def send(self, connection_id: int, message: WireModel) -> None:
         self.sent.append((connection_id, message))
@@ -60,6 +64,9 @@ class FakeHub:
 
     def send_policy(self, connection_id: int, frame: bytes, policy_id: str, version: int) -> None:
         self.policies.append((connection_id, version))
+
+    def refuse(self, connection_id: int, error: ProtocolError) -> None:
+        self.refused.append((connection_id, error))
 
 
 class World:
@@ -73,6 +80,7 @@ class World:
         self.heard: list[tuple[int, FromBrowser]] = []
         self.failed: list[str] = []
         self.acts_of: list[int] = []
+        self.wrongs: list[tuple[int, str]] = []
         self.happened = asyncio.Event()
 
     async def start(self) -> None:
@@ -97,6 +105,10 @@ class World:
     def asked(self, connection_id: int) -> None:
         self.acts_of.append(connection_id)
 
+    def wrong(self, connection_id: int, reason: str) -> None:
+        self.wrongs.append((connection_id, reason))
+        self.happened.set()
+
     def fail(self, error: str) -> None:
         self.failed.append(error)
         self.happened.set()
@@ -117,7 +129,7 @@ class World:
 
     async def until(self, count: int) -> None:
         """Until the owner has heard so much in all."""
-        while len(self.heard) + len(self.failed) < count:
+        while len(self.heard) + len(self.failed) + len(self.wrongs) < count:
             self.happened.clear()
             await asyncio.wait_for(self.happened.wait(), 10)
 
@@ -239,6 +251,28 @@ async def test_observations_go_through_the_ring_and_acts_come_back_as_they_are(w
     assert world.heard == [(10, close)]
     assert [(connection, message.lease_id) for connection, message in world.hub.sent] == [(10, 1)]
     assert isinstance(world.hub.sent[0][1], LeaseVoid)
+
+
+async def test_who_observes_what_cannot_be_is_closed_and_nothing_more_of_it_is_taken(world: World):
+    world.welcome(10, 0)
+    world.welcome(11, 1)
+    for connection, lease_id in ((10, 1), (11, 2)):
+        world.relay.is_for_worker(connection, served_lease(lease_id))
+    world.say(ObserveRefused(worker_id=0, reason="observe.reward: [2]", fix="expected [1]"))
+    await world.until(1)
+    [(refused, error)] = world.hub.refused
+    assert (refused, error.code, error.close_code) == (10, "malformed", close_codes.MALFORMED)
+    assert (error.reason, error.fix) == ("observe.reward: [2]", "expected [1]")
+    assert world.wrongs == [(10, "observe.reward: [2]")]
+    # What was under way in its name when it was refused is for nobody; the other worker's goes on.
+    own, other = played_block(lease_id=1), played_block(lease_id=2)
+    world.say_for(0, own, to_worker=False)
+    world.say_for(0, Act(run_id="run-1", lease_id=1, group=0, action=None), to_worker=True)
+    world.say(ObserveRefused(worker_id=0, reason="again", fix=""))
+    world.say_for(1, other, to_worker=False)
+    await world.until(2)
+    assert world.heard == [(11, other)]
+    assert (world.hub.frames, len(world.hub.refused), len(world.wrongs)) == ([], 1, 1)
 
 
 async def test_a_worker_hears_no_acknowledgement_of_blocks_that_were_sent_in_its_name(world: World):

@@ -45,8 +45,8 @@ def test_D2_correctness_R1_a_version_that_is_made_anew_is_another_place_to_go_on
 
 
 def test_P7_without_normalisation_there_is_no_warm_up():
-    assert collection_config(settings(), "r", GAME).warmup_steps > 0
-    assert collection_config(settings(normalize_observations=False), "r", GAME).warmup_steps == 0
+    assert collection_config(settings(), "r", GAME).settings.warmup_steps > 0
+    assert collection_config(settings(normalize_observations=False), "r", GAME).settings.warmup_steps == 0
 
 
 def test_the_learner_resumes_exactly_when_there_is_a_checkpoint(tmp_path: Path):
@@ -117,7 +117,7 @@ def test_core_and_learner_hear_of_the_same_lag(
     tmp_path: Path, collection: dict[str, object], lag: int
 ) -> None:
     chosen = RunSettings.from_mapping({"collection": collection})
-    assert collection_config(chosen, "r", GAME).max_policy_lag == lag
+    assert collection_config(chosen, "r", GAME).settings.policy_lag == lag
     directory = RunDirectory.create(tmp_path, "r")
     assert begin_message(chosen, directory, DESCRIPTION, "store", None).max_policy_lag == lag
     directory.close()
@@ -125,7 +125,7 @@ def test_core_and_learner_hear_of_the_same_lag(
 
 def test_E9_core_and_learner_hear_of_the_same_seats(tmp_path: Path) -> None:
     chosen = RunSettings.from_mapping({"collection": {"seats": ["b", "a", "b"]}})
-    assert collection_config(chosen, "r", GAME).seats == ("b", "a", "b")
+    assert collection_config(chosen, "r", GAME).settings.seats == ("b", "a", "b")
     directory = RunDirectory.create(tmp_path, "r")
     assert begin_message(chosen, directory, DESCRIPTION, "store", None).seats == ["b", "a", "b"]
     directory.close()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attract.errors import ConfigurationError
-from attract.server.access_store import SESSION_SECONDS, AccessError, AccessStore
+from attract.errors import AccessError, ConfigurationError
+from attract.server.access_store import SESSION_SECONDS, AccessStore
 
 
 class Wall:

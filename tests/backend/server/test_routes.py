@@ -299,6 +299,7 @@ async def test_a_body_that_is_no_start_is_a_problem_too(world: GatewayWorld):
     assert "game" in response.json()["error"]
 
 
+@pytest.mark.alone  # Two workers that are equally fast get equal leases.
 async def test_metrics_are_downsampled_and_chosen_by_name_and_range(world: GatewayWorld):
     run_id = await trained(world, 640)
     response = await world.client.get(

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
-from attract.settings.run import CollectionSettings, PolicySettings, PpoSettings, RunSettings, ServerSettings
+from attract.settings.run import PolicySettings, PpoSettings, RunSettings, ServerSettings
 
 
 def refusal(kind, data):
@@ -33,28 +33,6 @@ def test_a_value_that_cannot_be_names_its_setting_and_what_was_given():
 
 def test_not_a_number_is_refused():
     assert "ppo.learning_rate" in refusal(PpoSettings, {"learning_rate": float("nan")})
-
-
-def test_S5_both_ways_to_cut_minibatches_are_refused():
-    assert "exactly one" in refusal(PpoSettings, {"minibatch_steps": 512, "num_minibatches": 4})
-
-
-def test_S5_minibatches_follow_from_the_one_that_was_given():
-    by_steps, by_number = PpoSettings(minibatch_steps=100), PpoSettings(num_minibatches=7)
-    # 1,001 steps in parts of at most 100: 11
-    assert [by_steps.minibatches_for(n) for n in (1, 100, 101, 1001)] == [1, 1, 2, 11]
-    assert [by_number.minibatches_for(n) for n in (1, 6, 1001)] == [1, 6, 7]
-
-
-def test_S5_a_rollout_is_a_multiple_of_the_horizon():
-    assert "64 or 96" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 80})
-    assert "32 is" in refusal(PpoSettings, {"horizon": 32, "rollout_steps": 16})
-    assert PpoSettings(horizon=32, rollout_steps=96).rollout_steps == 96
-
-
-def test_S5_a_rollout_is_one_segment_unless_given():
-    assert PpoSettings(horizon=64).rollout_segments == 1
-    assert PpoSettings(horizon=32, rollout_steps=96).rollout_segments == 3
 
 
 def test_S5_P3_whole_segments_are_shuffled_where_they_must_stay_whole():
@@ -128,11 +106,6 @@ def test_settings_survive_being_written_down():
     assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
 
 
-def test_a_lag_that_the_schedule_does_not_have_is_refused():
-    assert "`async` it works" in refusal(CollectionSettings, {"max_policy_lag": 2})
-    assert "`sync` has no lag" in refusal(CollectionSettings, {"schedule": "async", "max_policy_lag": 0})
-
-
 @pytest.mark.parametrize(
     "given", [["scout", "keeper", "keeper"], "scout, keeper,keeper", ["scout,keeper,keeper"]]
 )
@@ -140,11 +113,6 @@ def test_seats_are_a_list_of_names_or_names_with_commas(given: object):
     settings = RunSettings.from_mapping({"collection": {"seats": given}})
     assert settings.collection.seats == ("scout", "keeper", "keeper")
     assert RunSettings.from_mapping(settings.model_dump(mode="json")) == settings
-
-
-@pytest.mark.parametrize("given", ["a/b", "../x", "", "a,,b", [1], {"a": 1}])
-def test_a_seat_that_names_no_file_is_refused(given: object):
-    assert "collection.seats" in refusal(RunSettings, {"collection": {"seats": given}})
 
 
 def test_exploration_under_its_old_names_still_works_in_files_of_older_runs():

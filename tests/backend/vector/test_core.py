@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attract.errors import ConfigurationError, ProtocolError
+from attract.errors import ProtocolError
 from attract.vector.core import Part, StepRequest, VectorCore
 from attract.vector.layout import VectorLayout
 from fake_worker import counting_description
@@ -228,8 +228,3 @@ def test_an_observe_of_the_wrong_shape_is_refused_and_changes_nothing():
     assert not fleet.core.is_ready
     fleet.core.handle_observation(0, good)
     assert fleet.core.recv().reward.tolist() == [1, 1]
-
-
-def test_more_groups_than_games_are_refused():
-    with pytest.raises(ConfigurationError, match="at least 4 games"):
-        driven(num_games=3, num_groups=2, num_workers=2)

@@ -137,6 +137,7 @@ def test_a_game_that_always_throws_ends_the_environment_with_its_report(tmp_path
         env.recv()
 
 
+@pytest.mark.alone
 def test_the_trace_shows_one_groups_games_stepping_while_the_other_is_with_the_policy(tmp_path: Path):
     trace = tmp_path / "trace.json"
     # Slow games, so that none is done before the policy is.

@@ -9,7 +9,14 @@ import { labelComparisons } from "./label-comparisons.ts";
 import { methodSource } from "./method-source.ts";
 import { observedRow } from "./observed.ts";
 import { RandomPlayer } from "./random-play.ts";
-import { type ActionSpace, boxLimit, numActionComponents } from "./spaces.ts";
+import {
+  type ActionSpace,
+  isScalarAction,
+  leafLimits,
+  maskGroups,
+  numActionComponents,
+  numChoices,
+} from "./spaces.ts";
 
 /** Moments that are played; so many must be, or nothing is said. */
 const MOST_MOMENTS = 60;
@@ -309,40 +316,34 @@ function withChoice(
 }
 
 function replaceComponent(space: ActionSpace, action: Action, component: number, choice: number): Action {
-  if (space.kind === "discrete") return choice;
-  const values =
-    space.kind === "box"
-      ? Float32Array.from(action as ArrayLike<number>)
-      : Array.from(action as ArrayLike<number>);
-  values[component] = choiceValue(space, component, choice);
+  const value = choiceValue(space, component, choice);
+  if (isScalarAction(space)) return value;
+  const given = action as ArrayLike<number>;
+  const values = numChoices(space, component) === null ? Float32Array.from(given) : Array.from(given);
+  values[component] = value;
   return values;
 }
 
-/** A box's component is tried at its low, its middle and its high. */
+/** A real number is tried at its low, its middle and its high. */
 function choiceValue(space: ActionSpace, component: number, choice: number): number {
-  if (space.kind !== "box") return choice;
-  const low = boxLimit(space.low, component, -1);
-  const high = boxLimit(space.high, component, 1);
+  if (numChoices(space, component) !== null) return choice;
+  const [low, high] = leafLimits(space, component);
   return low + ((high - low) * choice) / 2;
 }
 
 /** The choices of each component that are tried. */
 function componentsOf(space: ActionSpace): number[][] {
   const count = Math.min(MOST_COMPONENTS, numActionComponents(space));
-  const choices = (c: number): number => {
-    if (space.kind === "discrete") return space.n;
-    if (space.kind === "multi_discrete") return space.nvec[c];
-    return space.kind === "multi_binary" ? 2 : 3;
-  };
   return Array.from({ length: count }, (_, c) =>
-    Array.from({ length: Math.min(MOST_CHOICES, choices(c)) }, (_, choice) => choice),
+    Array.from({ length: Math.min(MOST_CHOICES, numChoices(space, c) ?? 3) }, (_, choice) => choice),
   );
 }
 
 function isAllowed(space: ActionSpace, mask: Uint8Array, component: number, choice: number): boolean {
   if (mask.length === 0) return true;
-  let offset = 0;
-  if (space.kind === "multi_discrete") for (let c = 0; c < component; c++) offset += space.nvec[c];
+  const offset = maskGroups(space)
+    .slice(0, component)
+    .reduce((sum, n) => sum + n, 0);
   return mask[offset + choice] === 1;
 }
 

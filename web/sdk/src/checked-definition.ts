@@ -2,6 +2,7 @@
 
 import type { GameDefinition, RewardRange } from "./contract.ts";
 import { checkDefinition, maxSteps, ticksPerStep } from "./define-game.ts";
+import { maskGroups } from "./spaces.ts";
 
 export interface CheckedDefinition {
   readonly definition: GameDefinition;
@@ -22,8 +23,6 @@ export interface CheckedDefinition {
 export function checkedDefinition(definition: GameDefinition): CheckedDefinition {
   checkDefinition(definition);
   const { action, tickSeconds } = definition;
-  const maskGroups =
-    action.kind === "discrete" ? [action.n] : action.kind === "multi_discrete" ? action.nvec : [];
   return {
     definition,
     tickSeconds,
@@ -33,6 +32,6 @@ export function checkedDefinition(definition: GameDefinition): CheckedDefinition
     hasTerms: Object.keys(definition.rewardTerms ?? {}).length > 0,
     hasMetrics: Object.keys(definition.metrics ?? {}).length > 0,
     rewardRange: definition.reward ?? null,
-    maskGroups,
+    maskGroups: maskGroups(action),
   };
 }

@@ -3,7 +3,14 @@
 import { CONTRACT_VERSION, type GameDefinition, type GameOptions } from "./contract.ts";
 import { ConfigurationError, show } from "./errors.ts";
 import { nearestName } from "./nearest-name.ts";
-import { type ActionSpace, actionMaskSize, boxLimit, checkSpace, numActionComponents } from "./spaces.ts";
+import {
+  type ActionSpace,
+  actionMaskSize,
+  checkSpace,
+  leafLimits,
+  numActionComponents,
+  numChoices,
+} from "./spaces.ts";
 
 /** How far `secondsPerStep / tickSeconds` may be from a whole number (rule T1). */
 const WHOLE_TICKS_TOLERANCE = 1e-6;
@@ -141,16 +148,10 @@ export function resolveAction(
   return [...(action as number[])];
 }
 
-function isLegalComponent(
-  space: Exclude<ActionSpace, { kind: "discrete" }>,
-  value: unknown,
-  i: number,
-): boolean {
+function isLegalComponent(space: ActionSpace, value: unknown, c: number): boolean {
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
-  if (space.kind === "box")
-    return value >= boxLimit(space.low, i, -Infinity) && value <= boxLimit(space.high, i, Infinity);
-  const n = space.kind === "multi_binary" ? 2 : space.nvec[i];
-  return Number.isInteger(value) && value >= 0 && value < n;
+  const [low, high] = leafLimits(space, c);
+  return value >= low && value <= high && (numChoices(space, c) === null || Number.isInteger(value));
 }
 
 const NAMED_VALUES = {

@@ -28,8 +28,8 @@ import {
 } from "./results.ts";
 import { actionMaskSize } from "./spaces.ts";
 
-/** Why an episode ended, as a game can end it; `cut` is the rollout loop's own (rule E1). */
-export type EndReason = "terminated" | "time_limit" | "game_truncated";
+/** Why an episode ended (rule E1): by the game or its time limit, or `cut` by whoever steps it. */
+export type EndReason = "terminated" | "time_limit" | "game_truncated" | "cut";
 
 export interface InstanceOptions {
   /** Identifies this instance's random streams; issued by the server. Default 0. */
@@ -74,6 +74,7 @@ export interface Instance {
   setStream(seedLow: number, seedHigh: number, instanceId: number): void;
   start(episode: number, parameters?: Readonly<Record<string, number>>): void;
   step(action: Action | ArrayLike<Action>): void;
+  cut(): void;
 }
 
 /** State and checks common to games of one agent and of several. Owned by one rollout loop. */
@@ -138,7 +139,8 @@ export abstract class InstanceBase implements Instance {
     };
     const { game, out } = this;
     const { tickSeconds } = this.checked;
-    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call.
+    // A constant of a closure is handed on as it is; V8 boxes a fraction read from a field anew for every call. A game's own
+    // annotation says which actions it takes, and its space that it gets those: hence `never`.
     this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
     const ranges = Object.entries(definition.parameters ?? {});
@@ -180,6 +182,16 @@ export abstract class InstanceBase implements Instance {
 
   /** Takes one decision: up to `ticks_per_step` ticks under `action` (rules T2, T3). Raises GameError. */
   abstract step(action: Action | ArrayLike<Action>): void;
+
+  /** Ends the episode after its last step: every agent that took part in that and has not terminated is truncated (rule E1). */
+  cut(): void {
+    this.episodeOver = true;
+    this.endReason = "cut";
+    this.active.fill(0);
+    for (let agent = 0; agent < this.numAgents; agent++) {
+      if (this.valid[agent] === 1 && this.terminated[agent] === 0) this.truncated[agent] = 1;
+    }
+  }
 
   /** Reads what `start` returned, which is neither a promise nor checked otherwise. */
   protected abstract readStart(result: StartFields | undefined): void;

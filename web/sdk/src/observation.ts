@@ -2,7 +2,7 @@
 
 import type { BoxView, ObservationValue, ObservationView } from "./contract.ts";
 import { GameError, type GameMethod, show } from "./errors.ts";
-import { boxSize, type LeafSpace, leafLimits, type ObservationSpace } from "./spaces.ts";
+import { type LeafSpace, leafLayout, leafLimits, type ObservationSpace } from "./spaces.ts";
 
 /** One tensor of an observation; `name` is empty when the observation is a single box. */
 export interface ObservationEntry {
@@ -165,14 +165,5 @@ export class ObservationReader {
 }
 
 function entryOf(name: string, space: LeafSpace): ObservationEntry {
-  switch (space.kind) {
-    case "box":
-      return { name, dtype: space.dtype, shape: [...space.shape], size: boxSize(space), space };
-    case "discrete":
-      return { name, dtype: "int32", shape: [], size: 1, space };
-    case "multi_discrete":
-      return { name, dtype: "int32", shape: [space.nvec.length], size: space.nvec.length, space };
-    case "multi_binary":
-      return { name, dtype: "uint8", shape: [space.n], size: space.n, space };
-  }
+  return { name, ...leafLayout(space), space };
 }

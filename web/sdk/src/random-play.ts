@@ -2,41 +2,44 @@
 
 import type { Action } from "./contract.ts";
 import { createSequentialRandom, type GameRandom, type SequentialRandom, STREAM } from "./random.ts";
-import { type ActionSpace, boxLimit, boxSize } from "./spaces.ts";
+import { type ActionSpace, isScalarAction, leafLimits, numActionComponents, numChoices } from "./spaces.ts";
 
 /** Draws legal actions, uniform over the space and over what a mask allows; owned by one player. */
 export class RandomPlayer {
-  readonly #space: ActionSpace;
   readonly #stream: SequentialRandom = createSequentialRandom(STREAM.action);
+  readonly #isScalar: boolean;
+  /** Of each component: how many choices it is one of, null where it is a real number. */
+  readonly #choices: readonly (number | null)[];
+  readonly #limits: readonly (readonly [low: number, high: number])[];
 
   constructor(space: ActionSpace, seedLow = 0, seedHigh = 0) {
-    this.#space = space;
+    const components = Array.from({ length: numActionComponents(space) }, (_, c) => c);
+    this.#isScalar = isScalarAction(space);
+    this.#choices = components.map((c) => numChoices(space, c));
+    this.#limits = components.map((c) => leafLimits(space, c));
     this.#stream.reset(seedLow, seedHigh, 0, 0);
   }
 
   /** One agent's next action. `mask` as in `out.actionMask`, or empty for none. */
   act(mask: Uint8Array): Action {
-    const { random } = this.#stream;
-    const space = this.#space;
-    switch (space.kind) {
-      case "discrete":
-        return pick(random, mask, 0, space.n);
-      case "multi_discrete": {
-        let offset = 0;
-        return space.nvec.map((n) => {
-          const choice = pick(random, mask, offset, n);
-          offset += n;
-          return choice;
-        });
-      }
-      case "multi_binary":
-        return Array.from({ length: space.n }, () => random.int(2));
-      case "box":
-        return Float32Array.from({ length: boxSize(space) }, (_, i) => {
-          const low = boxLimit(space.low, i, -1);
-          return low + (boxLimit(space.high, i, 1) - low) * random();
-        });
+    const choices = this.#choices;
+    if (this.#isScalar) return this.#draw(mask, 0, 0);
+    const action = choices[0] === null ? new Float32Array(choices.length) : new Array<number>(choices.length);
+    let offset = 0;
+    for (let c = 0; c < choices.length; c++) {
+      action[c] = this.#draw(mask, offset, c);
+      offset += choices[c] ?? 0;
     }
+    return action;
+  }
+
+  /** Component `c`; of a mask its choices are the entries from `offset` on. */
+  #draw(mask: Uint8Array, offset: number, c: number): number {
+    const { random } = this.#stream;
+    const n = this.#choices[c];
+    if (n !== null) return pick(random, mask, offset, n);
+    const [low, high] = this.#limits[c];
+    return low + (high - low) * random();
   }
 }
 

@@ -88,38 +88,121 @@ export function dict(spaces: Record<string, LeafSpace>): DictSpace {
   return { kind: "dict", spaces: { ...spaces } };
 }
 
+/** What is to be known of one kind of space: the row that a new kind adds. */
+interface SpaceKind<S extends LeafSpace> {
+  /** Of one value in memory; empty for a bare number. */
+  shape(space: S): number[];
+  dtype(space: S): "float32" | "uint8" | "int32";
+  /** How many choices component `c` of a value is one of; null where it is a real number. */
+  choices(space: S, c: number): number | null;
+  /** Lowest and highest value of component `c`; infinite where it is unbounded. */
+  limits(space: S, c: number): readonly [low: number, high: number];
+  /** Whether a game may forbid some of the choices. */
+  takesMask: boolean;
+  /** Raises ConfigurationError. */
+  check(field: string, space: S): void;
+}
+
+const KINDS: { [K in LeafSpace["kind"]]: SpaceKind<Extract<LeafSpace, { kind: K }>> } = {
+  box: {
+    shape: (space) => [...space.shape],
+    dtype: (space) => space.dtype,
+    choices: () => null,
+    limits: (space, c) => [
+      boxLimit(space.low, c, Number.NEGATIVE_INFINITY),
+      boxLimit(space.high, c, Number.POSITIVE_INFINITY),
+    ],
+    takesMask: false,
+    check: checkBox,
+  },
+  discrete: {
+    shape: () => [],
+    dtype: () => "int32",
+    choices: (space) => space.n,
+    limits: (space) => [0, space.n - 1],
+    takesMask: true,
+    check(field, space) {
+      checkCount(field, "n", space.n, 1);
+      if (space.labels !== null && new Set(space.labels).size !== space.labels.length) {
+        throw new ConfigurationError(field, `labels must differ from each other, got ${show(space.labels)}`);
+      }
+    },
+  },
+  multi_discrete: {
+    shape: (space) => [space.nvec.length],
+    dtype: () => "int32",
+    choices: (space, c) => space.nvec[c],
+    limits: (space, c) => [0, space.nvec[c] - 1],
+    takesMask: true,
+    check(field, space) {
+      if (space.nvec.length === 0)
+        throw new ConfigurationError(field, "multiDiscrete needs at least one component");
+      for (const n of space.nvec) checkCount(field, "nvec", n, 1);
+    },
+  },
+  multi_binary: {
+    shape: (space) => [space.n],
+    dtype: () => "uint8",
+    choices: () => 2,
+    limits: () => [0, 1],
+    takesMask: false,
+    check: (field, space) => checkCount(field, "n", space.n, 1),
+  },
+};
+
+/** The row of a space's own kind: it takes that space, whichever kind it is. */
+function kindOf(space: LeafSpace): SpaceKind<LeafSpace> {
+  return KINDS[space.kind] as SpaceKind<LeafSpace>;
+}
+
 /** Number of scalars in one value of a box. */
 export function boxSize(space: BoxSpace): number {
-  let size = 1;
-  for (const length of space.shape) size *= length;
-  return size;
+  return product(space.shape);
+}
+
+/** Shape of one value in memory, empty for a bare number, and what its numbers are stored as. */
+export function leafLayout(space: LeafSpace): {
+  shape: number[];
+  size: number;
+  dtype: "float32" | "uint8" | "int32";
+} {
+  const kind = kindOf(space);
+  const shape = kind.shape(space);
+  return { shape, size: product(shape), dtype: kind.dtype(space) };
 }
 
 /** How many independent numbers are drawn for one action: one per component. */
 export function numActionComponents(space: ActionSpace): number {
-  switch (space.kind) {
-    case "discrete":
-      return 1;
-    case "multi_discrete":
-      return space.nvec.length;
-    case "multi_binary":
-      return space.n;
-    case "box":
-      return boxSize(space);
-  }
+  return product(kindOf(space).shape(space));
+}
+
+/** Whether an action is a bare number instead of one per component. */
+export function isScalarAction(space: ActionSpace): boolean {
+  return kindOf(space).shape(space).length === 0;
+}
+
+/** How many choices component `c` of an action is one of; null where it is a real number. */
+export function numChoices(space: ActionSpace, c: number): number | null {
+  return kindOf(space).choices(space, c);
+}
+
+/** Choices per component of an action mask, which has one byte for each; none for spaces that take no mask. */
+export function maskGroups(space: ActionSpace): number[] {
+  const { takesMask, choices } = kindOf(space);
+  if (!takesMask) return [];
+  return Array.from({ length: numActionComponents(space) }, (_, c) => choices(space, c) ?? 0);
 }
 
 /** Length of `out.actionMask`: one byte per choice, 1 = allowed. Raises ConfigurationError for spaces that take no mask. */
 export function actionMaskSize(space: ActionSpace): number {
-  if (space.kind === "discrete") return space.n;
-  if (space.kind === "multi_discrete") return space.nvec.reduce((sum, n) => sum + n, 0);
+  if (kindOf(space).takesMask) return maskGroups(space).reduce((sum, n) => sum + n, 0);
   throw new ConfigurationError(
     "actionMask",
     `works with discrete and multiDiscrete actions, not ${space.kind}`,
   );
 }
 
-/** Limit of element `index` of a box, -Infinity or Infinity when unbounded. */
+/** Limit of element `index` of a box, `unbounded` when it has none. */
 export function boxLimit(limit: number | number[] | null, index: number, unbounded: number): number {
   if (limit === null) return unbounded;
   return typeof limit === "number" ? limit : limit[index];
@@ -127,19 +210,11 @@ export function boxLimit(limit: number | number[] | null, index: number, unbound
 
 /** Lowest and highest value of element `index`; infinite where a box is unbounded. */
 export function leafLimits(space: LeafSpace, index: number): readonly [low: number, high: number] {
-  switch (space.kind) {
-    case "box":
-      return [
-        boxLimit(space.low, index, Number.NEGATIVE_INFINITY),
-        boxLimit(space.high, index, Number.POSITIVE_INFINITY),
-      ];
-    case "discrete":
-      return [0, space.n - 1];
-    case "multi_discrete":
-      return [0, space.nvec[index] - 1];
-    case "multi_binary":
-      return [0, 1];
-  }
+  return kindOf(space).limits(space, index);
+}
+
+function product(shape: readonly number[]): number {
+  return shape.reduce((size, length) => size * length, 1);
 }
 
 /** Raises ConfigurationError unless `space` is a space this `role` may have; names what is wrong. */
@@ -179,30 +254,13 @@ function checkDict(field: string, space: DictSpace): void {
 }
 
 function checkLeaf(field: string, space: LeafSpace): void {
-  switch (space.kind) {
-    case "box":
-      checkBox(field, space);
-      break;
-    case "discrete":
-      checkCount(field, "n", space.n, 1);
-      if (space.labels !== null && new Set(space.labels).size !== space.labels.length) {
-        throw new ConfigurationError(field, `labels must differ from each other, got ${show(space.labels)}`);
-      }
-      break;
-    case "multi_discrete":
-      if (space.nvec.length === 0)
-        throw new ConfigurationError(field, "multiDiscrete needs at least one component");
-      for (const n of space.nvec) checkCount(field, "nvec", n, 1);
-      break;
-    case "multi_binary":
-      checkCount(field, "n", space.n, 1);
-      break;
-    default:
-      throw new ConfigurationError(
-        field,
-        `unknown kind ${show((space as { kind: unknown }).kind)}; known: box, discrete, multiDiscrete, multiBinary, dict`,
-      );
+  if (!Object.hasOwn(KINDS, space.kind)) {
+    throw new ConfigurationError(
+      field,
+      `unknown kind ${show(space.kind)}; known: box, discrete, multiDiscrete, multiBinary, dict`,
+    );
   }
+  kindOf(space).check(field, space);
 }
 
 function checkBox(field: string, space: BoxSpace): void {

@@ -20,7 +20,7 @@ from attract.benchmarks.harness.stamps import Passed, StampedApp
 from attract.collection.effects import Effect, Send
 from attract.processes.learner import LearnerLink, spawn_learner
 from attract.run.active import ActiveRun
-from attract.run.events import Kind
+from attract.run.effects import Kind
 from attract.schema.api import MetricsRow
 from attract.schema.base import WireModel
 from attract.schema.messages import BlockAck
@@ -144,15 +144,15 @@ async def _serve() -> None:
 
 def _stamp_commits(run: ActiveRun, app: StampedApp) -> None:
     """Have the app know of each block whose row is committed: the run is then asked to acknowledge it."""
-    apply_effects = run.apply_effects
+    take = run.runner.take
 
-    def stamped(emitted: list[Effect]) -> None:
+    def stamped(emitted: list[Effect], now: float) -> None:
         told = [one.message for one in emitted if isinstance(one, Send)]
         if any(isinstance(message, BlockAck) and message.accepted for message in told):
             app.committed()
-        apply_effects(emitted)
+        take(emitted, now)
 
-    run.apply_effects = stamped
+    run.runner.take = stamped
 
 
 def _report(passed: Passed, ready: list[Ready]) -> Report:

@@ -23,20 +23,36 @@ const report = (kind: FailureReport["kind"]): FailureReport => ({
 
 describe("the limit", () => {
   test("is ten of one kind in a row; kinds are counted apart", () => {
-    const limit = new FailureLimit();
+    let goodSteps = 0;
+    const told: string[] = [];
+    const limit = new FailureLimit(
+      ({ kind }) => told.push(kind),
+      () => goodSteps,
+    );
     for (let i = 0; i < 9; i++) {
-      limit.count(report("throw"), 0);
-      limit.count(report("nan"), 0);
+      limit.count(report("throw"));
+      limit.count(report("nan"));
     }
-    expect(() => limit.count(report("shape"), 0)).not.toThrow();
-    expect(() => limit.count(report("throw"), 999)).toThrow(FatalGameError);
+    expect(() => limit.count(report("shape"))).not.toThrow();
+    goodSteps = 999;
+    expect(() => limit.count(report("throw"))).toThrow(FatalGameError);
+    // The one that ends it is told of too.
+    expect(told).toEqual([...new Array(9).fill(["throw", "nan"]).flat(), "shape", "throw"]);
   });
 
   test("begins again after 1,000 good steps", () => {
-    const limit = new FailureLimit();
-    for (let i = 0; i < 100; i++) limit.count(report("throw"), 1000 * i);
-    for (let i = 0; i < 8; i++) limit.count(report("throw"), 99_000 + 999 * i);
-    expect(() => limit.count(report("throw"), 99_000 + 999 * 8)).toThrow(/10 times \(throw\).*: t/);
+    let goodSteps = 0;
+    const limit = new FailureLimit(
+      () => undefined,
+      () => goodSteps,
+    );
+    const failAt = (steps: number) => {
+      goodSteps = steps;
+      limit.count(report("throw"));
+    };
+    for (let i = 0; i < 100; i++) failAt(1000 * i);
+    for (let i = 0; i < 8; i++) failAt(99_000 + 999 * i);
+    expect(() => failAt(99_000 + 999 * 8)).toThrow(/10 times \(throw\).*: t/);
   });
 });
 

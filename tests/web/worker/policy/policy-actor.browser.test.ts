@@ -5,7 +5,7 @@ import type { PolicySession } from "@attract/worker/policy/policy-session";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
 import { afterEach, expect, test } from "vitest";
-import type { ObservationBatch } from "../../../../web/worker/src/rollout/observation-batch.ts";
+import type { ObservationBatch } from "../../../../web/worker/src/game/observation-batch.ts";
 import golden from "../../../contract/golden/policy.json";
 import {
   bytesOf,

@@ -1,8 +1,8 @@
 /** ONNX Runtime in a real Chromium, against what torch says of the same network. */
 
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createPolicySession } from "@attract/worker/policy/policy-session";
 import { createSampler } from "@attract/worker/policy/sampler";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { describe, expect, test } from "vitest";
 import golden from "../../../contract/golden/policy.json";
 import { bytesOf, CARTPOLE_LIKE, GOLDEN_POLICIES, goldenOnnx } from "../support/golden-policy.ts";

@@ -1,9 +1,9 @@
 /** Blocks against the frame's limit. */
 
 import { type Block, decodeFromBrowser, encodeMessage, int32View } from "@attract/schema";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createSampler } from "@attract/worker/policy/sampler";
 import { type BlockFrame, BlockWriter } from "@attract/worker/rollout/block-writer";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { SegmentRecorder } from "@attract/worker/rollout/recorder";
 import { box, dict, discrete } from "attract/spaces";
 import { describe, expect, test } from "vitest";
@@ -37,14 +37,9 @@ function record(
     );
     for (let c = 0; c < numSlots; c++) {
       const isEnd = (t + c) % truncateEvery === 0;
-      const flags = { terminated: Uint8Array.of(0), valid: Uint8Array.of(1) };
-      recorder.recordOutcome(
-        t,
-        c,
-        { rewards: Float64Array.of(1), ...flags, executedTicks: 1 },
-        0,
-        isEnd ? 1 : 0,
-      );
+      const flags = { terminated: Uint8Array.of(0), truncated: Uint8Array.of(isEnd ? 1 : 0) };
+      const outcome = { rewards: Float64Array.of(1), ...flags, valid: Uint8Array.of(1), executedTicks: 1 };
+      recorder.recordOutcome(t, c, outcome, 0);
       if (!isEnd) continue;
       recorder.recordFinal(t, c, batch);
       recorder.recordEpisode(c, {

@@ -1,9 +1,9 @@
 /** Evaluation on fresh games with streams of their own. */
 
 import type { FailureReport } from "@attract/worker/game/failures";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { RandomPolicy } from "@attract/worker/policy/policy";
 import { type EvaluationOptions, evaluate, MAX_EVALUATION_GAMES } from "@attract/worker/rollout/evaluate";
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { defineGame } from "attract/define-game";
 import { ActionRandom } from "attract/random";
 import { box, discrete } from "attract/spaces";
@@ -139,6 +139,29 @@ describe("an evaluation", () => {
       ["terminated", 5],
     ]);
     expect(reports).toMatchObject([{ kind: "nan", instance_id: 11, tick: 3, seed: SEED }]);
+  });
+
+  test("a game that cannot be made is reported, its episode is cut before it began, the others go on", async () => {
+    const reports: FailureReport[] = [];
+    const game = countingGame({ terminateAt: 5 });
+    let made = 0;
+    const create = () => {
+      if (made++ === 1) throw new RangeError("no memory left");
+      return game.create();
+    };
+    const result = await evaluate(evaluation(3, 10), [new FakePolicy(4)], {
+      ...OPTIONS,
+      definition: { ...game, create },
+      failed: (report) => reports.push(report),
+    });
+    expect(
+      result?.episodes.map((one) => [one.instance_id, one.end_reason, one.length_steps, one.returns.length]),
+    ).toEqual([
+      [10, "terminated", 5, 1],
+      [11, "cut", 0, 1],
+      [12, "terminated", 5, 1],
+    ]);
+    expect(reports).toMatchObject([{ kind: "throw", instance_id: 11, tick: 0, seed: SEED }]);
   });
 
   test("is given up when its lease is void", async () => {

@@ -1,7 +1,7 @@
 /** One segment in memory: what its steps, finals and episodes say of it, and nothing of the segment before. */
 
 import type { EpisodeResult } from "@attract/schema";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { type Outcome, SegmentRecorder } from "@attract/worker/rollout/recorder";
 import { box } from "attract/spaces";
 import { expect, test } from "vitest";
@@ -19,16 +19,17 @@ function made() {
   recorder.begin(0, batch);
   for (let t = 0; t < HORIZON; t++) {
     recorder.recordObservations(t, batch);
-    for (let column = 0; column < 2; column++) recorder.recordOutcome(t, column, outcome(), 0, 0);
+    for (let column = 0; column < 2; column++) recorder.recordOutcome(t, column, outcome(), 0);
   }
   return { recorder, batch };
 }
 
-function outcome(fields: { terminated?: number; valid?: number } = {}): Outcome {
-  const { terminated = 0, valid = 1 } = fields;
+function outcome(fields: { terminated?: number; truncated?: number; valid?: number } = {}): Outcome {
+  const { terminated = 0, truncated = 0, valid = 1 } = fields;
   return {
     rewards: Float64Array.of(1),
     terminated: Uint8Array.of(terminated),
+    truncated: Uint8Array.of(truncated),
     valid: Uint8Array.of(valid),
     executedTicks: 1,
   } as unknown as Outcome;
@@ -36,9 +37,9 @@ function outcome(fields: { terminated?: number; valid?: number } = {}): Outcome 
 
 test("E4: a truncation in mid-segment leaves the segment's own bootstrap value alone", () => {
   const { recorder, batch } = made();
-  recorder.recordOutcome(1, 0, outcome(), 0, 1);
+  recorder.recordOutcome(1, 0, outcome({ truncated: 1 }), 0);
   recorder.recordFinal(1, 0, batch);
-  recorder.recordOutcome(HORIZON - 1, 1, outcome(), 0, 1);
+  recorder.recordOutcome(HORIZON - 1, 1, outcome({ truncated: 1 }), 0);
   recorder.recordFinal(HORIZON - 1, 1, batch);
   recorder.finals.values.set([-70, -80]);
   recorder.setBootstrapValues(Float32Array.of(5, 6));
@@ -47,8 +48,8 @@ test("E4: a truncation in mid-segment leaves the segment's own bootstrap value a
 
 test("E4: a termination counts in the bootstrap value where it is that of the last step", () => {
   const { recorder } = made();
-  recorder.recordOutcome(0, 0, outcome({ terminated: 1 }), 0, 0);
-  recorder.recordOutcome(HORIZON - 1, 1, outcome({ terminated: 1 }), 0, 0);
+  recorder.recordOutcome(0, 0, outcome({ terminated: 1 }), 0);
+  recorder.recordOutcome(HORIZON - 1, 1, outcome({ terminated: 1 }), 0);
   recorder.setBootstrapValues(Float32Array.of(5, 6));
   expect([...recorder.bootstrapValues]).toEqual([5, 0]);
 });
@@ -71,12 +72,12 @@ test("S5: a failed step truncates the step before it where that one went on, and
   const before = [
     { what: "went on", flags: outcome(), truncated: 0, finals: 1 },
     { what: "terminated", flags: outcome({ terminated: 1 }), truncated: 0, finals: 0 },
-    { what: "was truncated", flags: outcome(), truncated: 1, finals: 0 },
+    { what: "was truncated", flags: outcome({ truncated: 1 }), truncated: 1, finals: 0 },
     { what: "counted nowhere", flags: outcome({ valid: 0 }), truncated: 0, finals: 0 },
   ];
   for (const { what, flags, truncated, finals } of before) {
     const { recorder, batch } = made();
-    recorder.recordOutcome(1, 1, flags, 0, truncated);
+    recorder.recordOutcome(1, 1, flags, 0);
     // What the failed step began with, and remembered.
     recorder.observations[0][2 * 2 + 1] = 77;
     batch.states[1] = 99;

@@ -1,7 +1,7 @@
 /** The loop's speed in a real Chromium, as a ratio to its bare parts measured in the same run. */
 
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createPolicySession } from "@attract/worker/policy/policy-session";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { GameInstance } from "attract/instance";
 import { expect, test } from "vitest";
 import cartpole from "../../../../web/games/cartpole/game.ts";

@@ -1,10 +1,10 @@
 /** The rollout loop on games whose observations name instance and step. */
 
 import { type Block, decodeFromBrowser, float32View, int32View, uint16View } from "@attract/schema";
+import { cutStep } from "@attract/worker/game/desync";
 import type { FailureReport } from "@attract/worker/game/failures";
 import { RandomPolicy } from "@attract/worker/policy/policy";
 import type { BlockFrame } from "@attract/worker/rollout/block-writer";
-import { cutStep } from "@attract/worker/rollout/desync";
 import { philox4x32 } from "attract/random";
 import { describe, expect, test } from "vitest";
 import { countingGame, createLoop, FakePolicy, lease, SEED, seat } from "../support/counting-game.ts";

@@ -1,6 +1,6 @@
 import { type Act, float32View, int32View, type Observe, tensorOf } from "@attract/schema";
+import { cutStep } from "@attract/worker/game/desync";
 import type { FailureReport } from "@attract/worker/game/failures";
-import { cutStep } from "@attract/worker/rollout/desync";
 import { StepServer } from "@attract/worker/stepping/step-server";
 import type { GameDefinition, UpdateResult } from "attract/contract";
 import { defineGame } from "attract/define-game";

@@ -1,9 +1,10 @@
 /** Games whose numbers name themselves, and a policy that needs no inference engine. */
 
 import type { Lease, WelcomeWorker } from "@attract/schema";
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import type { Policy } from "@attract/worker/policy/policy";
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
-import { type LoopOptions, RolloutLoop } from "@attract/worker/rollout/rollout-loop";
+import type { LoopOptions } from "@attract/worker/rollout/loop-options";
+import { RolloutLoop } from "@attract/worker/rollout/rollout-loop";
 import type { GameDefinition, StartContext, UpdateResult } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { box, discrete } from "attract/spaces";

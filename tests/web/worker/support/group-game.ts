@@ -1,7 +1,7 @@
 /** Games of several agents whose numbers name themselves, and a policy with a memory that counts. */
 
+import type { ObservationBatch } from "@attract/worker/game/observation-batch";
 import type { Policy } from "@attract/worker/policy/policy";
-import type { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import type { Action, GameDefinition, GameOptions, UpdateResult } from "attract/contract";
 import { defineGame } from "attract/define-game";
 import { box, discrete } from "attract/spaces";

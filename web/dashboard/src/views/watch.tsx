@@ -187,4 +187,5 @@ const REASONS: Readonly<Record<EndReason, string>> = {
   terminated: "Game over",
   time_limit: "Time is up",
   game_truncated: "Ended",
+  cut: "Cut short",
 };

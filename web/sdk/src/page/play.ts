@@ -4,7 +4,7 @@ import type { Action, GameDefinition } from "../contract.ts";
 import { maxSteps, ticksPerStep } from "../define-game.ts";
 import { createInstance } from "../group-instance.ts";
 import type { Instance } from "../instance.ts";
-import type { ActionSpace } from "../spaces.ts";
+import { type ActionSpace, maskGroups } from "../spaces.ts";
 
 /** An action, or in a game of several agents one for each. */
 export type Choice = Action | ArrayLike<Action>;
@@ -235,10 +235,9 @@ class FramePlayer implements Player {
 
 /** `action`, each of its components exchanged for the first allowed one where `mask` forbids it. */
 export function allowedAction(space: ActionSpace, mask: Uint8Array, action: Action): Action {
-  const nvec = space.kind === "discrete" ? [space.n] : space.kind === "multi_discrete" ? space.nvec : [];
   const components = typeof action === "number" ? [action] : Array.from(action);
   let from = 0;
-  for (const [c, n] of nvec.entries()) {
+  for (const [c, n] of maskGroups(space).entries()) {
     if (mask[from + components[c]] !== 1) components[c] = mask.subarray(from, from + n).indexOf(1);
     from += n;
   }

@@ -108,13 +108,23 @@ function clip(text: string): string {
   return text.length > 10_000 ? `${text.slice(0, 10_000)}...` : text;
 }
 
-/** Counts failures by kind; owned by one rollout loop. */
+/** Tells of failures and counts them by kind; owned by whoever plays the games. */
 export class FailureLimit {
+  readonly #tell: (report: FailureReport) => void;
+  readonly #goodSteps: () => number;
   readonly #counts = new Map<FailureKind, number>();
   readonly #stepsAtLast = new Map<FailureKind, number>();
 
-  /** @param goodSteps all agent steps that went well so far. @throws FatalGameError at the tenth in a row. */
-  count(report: FailureReport, goodSteps: number): void {
+  /** @param goodSteps gives all agent steps that went well so far. */
+  constructor(tell: (report: FailureReport) => void, goodSteps: () => number) {
+    this.#tell = tell;
+    this.#goodSteps = goodSteps;
+  }
+
+  /** @throws FatalGameError at the tenth in a row. */
+  count(report: FailureReport): void {
+    this.#tell(report);
+    const goodSteps = this.#goodSteps();
     const last = this.#stepsAtLast.get(report.kind) ?? goodSteps;
     const isNewRow = goodSteps - last >= GOOD_STEPS_BETWEEN;
     const count = isNewRow ? 1 : (this.#counts.get(report.kind) ?? 0) + 1;

@@ -1,6 +1,6 @@
 /** Independent switches from the logits of their being on. */
 
-import type { ActionSampler } from "./sampler.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 
 /** Of `multi_binary` actions, which take no mask; see `ActionSampler`. */
 export class BinarySampler implements ActionSampler {

@@ -1,6 +1,6 @@
 /** One choice among n, or several independent choices at once, from logits. */
 
-import type { ActionSampler } from "./sampler.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 
 /** Of `discrete` and `multi_discrete` actions; see `ActionSampler`. */
 export class CategoricalSampler implements ActionSampler {

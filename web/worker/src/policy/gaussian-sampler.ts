@@ -1,7 +1,7 @@
 /** Continuous actions from a diagonal Gaussian in the unit space of a box (rule P6). */
 
 import { type BoxSpace, boxSize } from "attract/spaces";
-import type { ActionSampler } from "./sampler.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import { UnitBox } from "./unit-box.ts";
 
 const HALF_LOG_2_PI = 0.5 * Math.log(2 * Math.PI);

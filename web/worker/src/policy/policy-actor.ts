@@ -4,9 +4,10 @@ import type { Action, BoxView } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { createSequentialRandom, STREAM } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
-import { ObservationBatch } from "../rollout/observation-batch.ts";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import type { PolicyGame, PolicySession } from "./policy-session.ts";
-import { type ActionSampler, createSampler } from "./sampler.ts";
+import { createSampler } from "./sampler.ts";
 
 export { createPolicySession } from "./policy-session.ts";
 
@@ -29,15 +30,15 @@ export class PolicyActor {
    * @throws Error for another number of sessions.
    */
   constructor(sessions: readonly PolicySession[], game: PolicyGame & { num_agents: number }, seed = 0) {
-    const maskSize = game.action_mask ? actionMaskSize(game.action as never) : 0;
+    const maskSize = game.action_mask ? actionMaskSize(game.action) : 0;
     if (sessions.length !== 1 && sessions.length !== game.num_agents) {
       throw new Error(`expected a policy for each of the ${game.num_agents} agents, got ${sessions.length}`);
     }
     const { stateSize } = sessions[0];
     this.sessions = sessions;
     this.#numAgents = game.num_agents;
-    this.#sampler = createSampler(game.action as never, game.num_agents);
-    this.#batch = new ObservationBatch(game.observation as never, game.num_agents, { maskSize, stateSize });
+    this.#sampler = createSampler(game.action, game.num_agents);
+    this.#batch = new ObservationBatch(game.observation, game.num_agents, { maskSize, stateSize });
     this.#random.reset(seed, 0, 0, 0);
   }
 

@@ -3,9 +3,10 @@
 import type { GameDescription } from "@attract/schema";
 import { observationEntries } from "attract/observation";
 import * as ort from "onnxruntime-web/wasm";
-import { ObservationBatch } from "../rollout/observation-batch.ts";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "./action-sampler.ts";
 import type { Policy } from "./policy.ts";
-import { type ActionSampler, createSampler } from "./sampler.ts";
+import { createSampler } from "./sampler.ts";
 
 // One thread needs no cross-origin isolation.
 ort.env.wasm.numThreads = 1;
@@ -94,7 +95,7 @@ export async function createPolicySession(
     graphOptimizationLevel: isPlain(game, options) ? "disabled" : "all",
   });
   try {
-    const sampler = createSampler(game.action as never, 1);
+    const sampler = createSampler(game.action, 1);
     for (const name of [...sampler.outputNames, "value"]) {
       if (!session.outputNames.includes(name)) throw new Error(`the model has no output ${name}`);
     }
@@ -104,7 +105,7 @@ export async function createPolicySession(
       throw new Error(`expected a model with a state of ${stateSize}, got ${policy.stateSize}`);
     }
     await policy.run(
-      new ObservationBatch(game.observation as never, maxBatch, { stateSize: policy.stateSize }),
+      new ObservationBatch(game.observation, maxBatch, { stateSize: policy.stateSize }),
       maxBatch,
     );
     checkOutputs(policy, sampler, maxBatch);
@@ -120,7 +121,7 @@ export async function createPolicySession(
  * would double the time a session takes to make. Images and recurrent policies gain 5 to 10 percent by it.
  */
 function isPlain(game: PolicyGame, options: PolicySessionOptions): boolean {
-  const entries = observationEntries(game.observation as never);
+  const entries = observationEntries(game.observation);
   return (options.stateSize ?? 0) === 0 && entries.every(({ shape }) => shape.length === 1);
 }
 

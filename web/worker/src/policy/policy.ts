@@ -1,6 +1,6 @@
 /** What rollout loop and evaluation need of a policy, and the uniformly random one. */
 
-import type { ObservationBatch } from "../rollout/observation-batch.ts";
+import type { ObservationBatch } from "../game/observation-batch.ts";
 
 /** One version of a policy. `run` fills `outputs`, `values` and `states`; they hold until the next `run`. */
 export interface Policy {

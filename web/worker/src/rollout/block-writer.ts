@@ -9,8 +9,8 @@ import {
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
+import { copyRow, entryKey, type ObservationBatch } from "../game/observation-batch.ts";
 import { columnBytes, episodeColumns, nameBytes, numColumnNames, resultBytes } from "./episode-columns.ts";
-import { copyRow, entryKey, type ObservationBatch } from "./observation-batch.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
 /** What a block says of the lease it belongs to. */
@@ -193,7 +193,7 @@ export class BlockWriter {
       for (let part = 0; part < numParts; part++) {
         let source = (row * numSlots + columns[part]) * size;
         if (width >= WIDE) {
-          scratch.set(array.subarray(source, source + width) as never, target);
+          scratch.set(array.subarray(source, source + width), target);
           target += width;
         } else {
           for (const end = source + width; source < end; source++, target++) scratch[target] = array[source];

@@ -2,8 +2,8 @@
 
 import type { Lease } from "@attract/schema";
 import type { ObservationSpace } from "attract/spaces";
+import { ObservationBatch } from "../game/observation-batch.ts";
 import type { Policy } from "../policy/policy.ts";
-import { ObservationBatch } from "./observation-batch.ts";
 
 /** The slots of one policy; row r of its outputs is slot `slots[r]`. */
 export interface ControllerGroup {

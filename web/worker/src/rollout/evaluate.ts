@@ -2,12 +2,11 @@
 
 import type { EpisodeResult, EvaluationResult, Lease } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
-import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
-import { ParameterSampler } from "attract/parameters";
-import { FailureLimit, type FailureReport, isGameError, reportOf } from "../game/failures.ts";
+import { unplayedResult } from "../game/episode-result.ts";
+import { FailureLimit, type FailureReport } from "../game/failures.ts";
+import { type Ending, GameRunner } from "../game/game-runner.ts";
 import type { Policy } from "../policy/policy.ts";
-import { episodeResult } from "./episode-result.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
 
@@ -67,31 +66,31 @@ class Evaluation {
   /** Taken by its games side by side; what a lease for evaluation is renewed by (rule C3). */
   steps = 0;
   readonly #lease: Lease;
-  readonly #options: EvaluationOptions;
   readonly #seats: Seats;
-  /** Null in a place that has nothing left to play. */
-  readonly #games: (Instance | null)[];
+  /** Nothing is in a place that has nothing left to play. */
+  readonly #runner: GameRunner;
   /** Order that each place plays. */
   readonly #orders: Int32Array;
-  readonly #parameters: ParameterSampler;
-  readonly #failures = new FailureLimit();
-  readonly #maxSteps: number;
   #nextOrder = 0;
   #numOpen = 0;
   #goodSteps = 0;
 
   constructor(lease: Lease, policies: readonly Policy[], options: EvaluationOptions) {
-    const numGames = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES));
+    const { definition, stateSize } = options;
+    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES));
     this.#lease = lease;
-    this.#parameters = new ParameterSampler(lease.parameters);
-    this.#options = options;
-    this.#maxSteps = lease.max_episode_steps ?? Number.POSITIVE_INFINITY;
-    this.#seats = new Seats(options.definition, numGames, options.stateSize);
+    this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
+    this.#runner = new GameRunner({
+      definition,
+      instanceIds: new Array<number>(numPlaces).fill(0),
+      memory: (place) => this.#seats.memory(place),
+      failures: new FailureLimit(options.failed, () => this.#goodSteps),
+    });
+    this.#runner.open(lease);
     this.results = new Array(lease.episodes.length).fill(null);
-    this.#games = new Array(numGames).fill(null);
-    this.#orders = new Int32Array(numGames);
-    for (let place = 0; place < numGames; place++) this.#startNext(place);
+    this.#orders = new Int32Array(numPlaces);
+    for (let place = 0; place < numPlaces; place++) this.#startNext(place);
   }
 
   get isOpen(): boolean {
@@ -100,22 +99,16 @@ class Evaluation {
 
   async step(): Promise<void> {
     const seats = this.#seats;
+    const { games } = this.#runner;
     await seats.controllers.run();
-    seats.decide(this.#games);
+    seats.decide(games);
     this.steps++;
-    for (let place = 0; place < this.#games.length; place++) {
-      const game = this.#games[place];
+    for (let place = 0; place < games.length; place++) {
+      const game = games[place];
       if (game === null) continue;
-      try {
-        game.step(seats.action(place) as never);
-      } catch (error) {
-        this.#fail(place, error, game.episodeTicks + 1);
-        this.#finish(place, game, "cut");
-        continue;
-      }
-      this.#takeIn(place, game);
-      if (game.episodeOver) this.#finish(place, game, game.endReason!);
-      else if (game.episodeSteps >= this.#maxSteps) this.#finish(place, game, "cut");
+      const ending = this.#runner.step(place, seats.action(place));
+      if (ending !== "failed") this.#takeIn(place, game);
+      if (ending !== null) this.#finish(place, ending);
     }
   }
 
@@ -130,53 +123,30 @@ class Evaluation {
     }
   }
 
-  #finish(place: number, game: Instance, reason: EpisodeResult["end_reason"]): void {
-    this.results[this.#orders[place]] = episodeResult(game, reason, 0, this.#lease.lesson_id);
+  #finish(place: number, ending: Ending): void {
+    this.results[this.#orders[place]] = this.#runner.result(place, ending, 0);
     this.#numOpen--;
     this.#startNext(place);
   }
 
   #startNext(place: number): void {
-    const { seed, episodes } = this.#lease;
-    const first = place * this.#seats.numAgents;
-    for (let slot = first; slot < first + this.#seats.numAgents; slot++) this.#seats.batch.clearRow(slot);
+    const { seed, episodes, lesson_id: lessonId } = this.#lease;
+    const { numAgents, batch } = this.#seats;
+    const first = place * numAgents;
+    for (let slot = first; slot < first + numAgents; slot++) batch.clearRow(slot);
+    this.#runner.clear(place);
     while (this.#nextOrder < episodes.length) {
       const order = this.#nextOrder++;
       const { index } = episodes[order];
-      // A fresh object per episode: nothing one of them left behind can reach the next.
-      const game = createInstance(this.#options.definition, this.#seats.memory(place));
-      this.#games[place] = game;
       this.#orders[place] = order;
-      game.setStream(seed.low, seed.high, index);
+      // A fresh object per episode: nothing one of them left behind can reach the next.
+      this.#runner.assign(place, index);
       this.#seats.setEpisode(place, seed, index, 0);
-      try {
-        game.start(0, this.#parameters.sample(seed.low, seed.high, 0, index));
+      if (this.#runner.tryStart(place, 0)) {
         this.#numOpen++;
         return;
-      } catch (error) {
-        this.#fail(place, error, 0);
-        this.results[order] = episodeResult(game, "cut", 0, this.#lease.lesson_id);
       }
+      this.results[order] = unplayedResult(index, numAgents, lessonId);
     }
-    this.#games[place] = null;
-  }
-
-  #fail(place: number, error: unknown, tick: number): void {
-    if (!isGameError(error)) throw error;
-    const { index } = this.#lease.episodes[this.#orders[place]];
-    const where = {
-      lease_id: this.#lease.lease_id,
-      slot_id: index * this.#seats.numAgents,
-      instance_id: index,
-      episode: 0,
-      tick,
-      seed: this.#lease.seed,
-    };
-    const { definition } = this.#options;
-    const instance = this.#games[place] ?? undefined;
-    const action = tick > 0 ? this.#seats.action(place) : null;
-    const report = reportOf(error, where, undefined, { definition, instance, action });
-    this.#options.failed(report);
-    this.#failures.count(report, this.#goodSteps);
   }
 }

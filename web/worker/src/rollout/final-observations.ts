@@ -3,8 +3,8 @@
 import type { BoxView } from "attract/contract";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
+import { copyRow, ObservationBatch } from "../game/observation-batch.ts";
 import type { Policy } from "../policy/policy.ts";
-import { copyRow, ObservationBatch } from "./observation-batch.ts";
 
 /** Most rows of one extra inference. */
 const MAX_BUCKET = 256;

@@ -5,12 +5,12 @@ import type { BoxView } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
-import type { ActionSampler } from "../policy/sampler.ts";
+import type { BatchSizes, ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
 import { FinalObservationStore } from "./final-observations.ts";
-import type { BatchSizes, ObservationBatch } from "./observation-batch.ts";
 
 /** What a game instance tells of its last step. */
-export type Outcome = Pick<Instance, "rewards" | "terminated" | "valid" | "executedTicks">;
+export type Outcome = Pick<Instance, "rewards" | "terminated" | "truncated" | "valid" | "executedTicks">;
 
 /** What was decided for all slots: [slots, numComponents] and [slots]. */
 export type Decisions = Pick<ActionSampler, "actions" | "logProbs">;
@@ -116,13 +116,13 @@ export class SegmentRecorder {
     for (let column = 0; column < numSlots; column++) this.logProbs[first + column] = logProbs[column];
   }
 
-  /** What the step brought to agent `agent` of a game; `truncated` is 0 or 1 and also says of a cut. */
-  recordOutcome(step: number, column: number, outcome: Outcome, agent: number, truncated: number): void {
+  /** What the step brought to agent `agent` of a game. */
+  recordOutcome(step: number, column: number, outcome: Outcome, agent: number): void {
     const at = step * this.numSlots + column;
     const valid = outcome.valid[agent];
     this.rewards[at] = outcome.rewards[agent];
     this.terminated[at] = outcome.terminated[agent];
-    this.truncated[at] = truncated;
+    this.truncated[at] = outcome.truncated[agent];
     this.valid[at] = valid;
     this.executedTicks[at] = valid === 1 ? outcome.executedTicks : 0;
     // No action was drawn: what a game left in the mask of someone who does not play means nothing.

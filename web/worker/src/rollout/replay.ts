@@ -1,16 +1,11 @@
 /** Plays segments that another worker says it played, again from its seed and its actions (rules C5, C10). */
 
-import {
-  float32View,
-  int32View,
-  type Lease,
-  type ReplayOrder,
-  type RolloutClose,
-  tensorOf,
-} from "@attract/schema";
+import { float32View, int32View, type Lease, type ReplayOrder, type RolloutClose } from "@attract/schema";
 import { isGameError } from "../game/failures.ts";
 import { RandomPolicy } from "../policy/policy.ts";
-import { type LoopOptions, RolloutLoop } from "./rollout-loop.ts";
+import type { LoopOptions } from "./loop-options.ts";
+import { RolloutLoop } from "./rollout-loop.ts";
+import { rolloutClose } from "./sendings.ts";
 
 export interface ReplayOptions
   extends Pick<LoopOptions, "definition" | "seat" | "yieldTurn" | "now" | "emit"> {
@@ -63,12 +58,7 @@ export async function replay(lease: Lease, options: ReplayOptions): Promise<Roll
   }
   if (options.isVoid()) return null;
   return {
-    type: "rollout_close",
-    run_id: lease.run_id,
-    lease_id: lease.lease_id,
-    num_blocks: numBlocks,
-    slot_id: tensorOf(new Int32Array(0), [0]),
-    bootstrap_value: tensorOf(new Float32Array(0), [0]),
+    ...rolloutClose(lease, numBlocks, new Int32Array(0), new Float32Array(0)),
     play_seconds: (options.now() - started) / 1000,
     inference_seconds: 0,
     game_seconds: 0,

@@ -18,7 +18,7 @@ export function serveRollout(port: MessagePort, module: GameModule, engine: Blob
 
   async function describeGame(): Promise<void> {
     try {
-      post({ type: "described", description: describe(await loadGame(module)) as never });
+      post({ type: "described", description: describe(await loadGame(module)) });
     } catch (error) {
       post({ type: "describe_failed", report: reportOf(error, NOWHERE, "load") });
     }

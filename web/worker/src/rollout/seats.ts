@@ -5,10 +5,12 @@ import type { Action, GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { ActionRandom } from "attract/random";
 import { actionMaskSize } from "attract/spaces";
+import { ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
+import { GameActions } from "../policy/game-actions.ts";
 import type { Policy } from "../policy/policy.ts";
-import { type ActionSampler, createSampler } from "../policy/sampler.ts";
+import { createSampler } from "../policy/sampler.ts";
 import { type ControllerGroup, Controllers } from "./controllers.ts";
-import { ObservationBatch } from "./observation-batch.ts";
 
 /**
  * Of one rollout loop or evaluation. Slots are instance-major: slot = instance * numAgents + agent. Allocates nothing per step.
@@ -24,8 +26,7 @@ export class Seats {
   readonly #random: ActionRandom;
   /** [slots]: the instance of each. */
   readonly #instanceOf: Int32Array;
-  /** What a game of several agents is given: the same array every time. */
-  readonly #group: Action[];
+  readonly #actions: GameActions;
 
   constructor(definition: GameDefinition, numInstances: number, stateSize: number) {
     this.numAgents = definition.numAgents ?? 1;
@@ -38,15 +39,12 @@ export class Seats {
     this.values = new Float32Array(numSlots);
     this.#random = new ActionRandom(numSlots, this.sampler.numDraws);
     this.#instanceOf = Int32Array.from({ length: numSlots }, (_, slot) => Math.floor(slot / this.numAgents));
-    this.#group = new Array<Action>(this.numAgents).fill(0);
+    this.#actions = new GameActions(this.sampler, this.numAgents);
   }
 
   /** Memory for instance `i` of the batch: what it fills instead of returning it. */
-  memory(i: number): Pick<ObservationBatch, "views"> & { masks?: readonly Uint8Array[] } {
-    const from = i * this.numAgents;
-    const to = from + this.numAgents;
-    const views = this.batch.views.slice(from, to);
-    return this.batch.maskSize === 0 ? { views } : { views, masks: this.batch.maskViews.slice(from, to) };
+  memory(i: number): ReturnType<ObservationBatch["memory"]> {
+    return this.batch.memory(i * this.numAgents, this.numAgents);
   }
 
   /** See `Controllers.assign`. */
@@ -125,14 +123,9 @@ export class Seats {
     }
   }
 
-  /** What instance `i` is stepped with: its agent's action, or all of its agents' (zeros, or the middle, for who does not play). */
+  /** What instance `i` is stepped with. */
   action(i: number): Action | readonly Action[] {
-    const { numAgents } = this;
-    if (numAgents === 1) return this.sampler.gameAction(i);
-    for (let agent = 0; agent < numAgents; agent++) {
-      this.#group[agent] = this.sampler.gameAction(i * numAgents + agent);
-    }
-    return this.#group;
+    return this.#actions.of(i);
   }
 
   /**

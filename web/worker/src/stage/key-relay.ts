@@ -31,6 +31,7 @@ export class KeyRelay implements KeyTarget {
   }
 
   #tell(type: string, event: ReturnType<typeof keyOf> | undefined): void {
+    // Listeners get as much of an event as a keyboard controller looks at, which is no KeyboardEvent: hence `never`.
     for (const listener of this.#listeners.get(type) ?? []) listener(event as never);
   }
 }

@@ -44,7 +44,7 @@ class Stage {
     post: (message: StageToPage, t?: Transferable[]) => void,
   ) {
     this.#post = post;
-    this.#description = describe(definition) as never;
+    this.#description = describe(definition);
     const { tickSeconds, secondsPerStep = tickSeconds } = definition;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
     this.#sampler = new ParameterSampler(open.parameters);
@@ -114,7 +114,7 @@ class Stage {
     const chance = new RandomPlayer(definition.action, seed);
     const others: Controller = { choose: (instance) => drawActions(instance, chance) };
     if (player === "chance") return others;
-    const keyboard = createKeyboard(this.#description as never, this.#keys);
+    const keyboard = createKeyboard(this.#description, this.#keys);
     return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others);
   }
 

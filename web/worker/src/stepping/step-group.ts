@@ -2,7 +2,6 @@
 
 import {
   checkTensor,
-  type EndReason,
   type EpisodeResult,
   float32View,
   int32View,
@@ -12,44 +11,27 @@ import {
   tensorOf,
   type WireArray,
 } from "@attract/schema";
-import type { Action, GameDefinition } from "attract/contract";
-import { createInstance } from "attract/group-instance";
+import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
-import type { ParameterSampler } from "attract/parameters";
 import { actionMaskSize } from "attract/spaces";
-import { cutStep } from "../rollout/desync.ts";
-import { episodeResult } from "../rollout/episode-result.ts";
-import { entryKey, ObservationBatch } from "../rollout/observation-batch.ts";
-import { GameActions } from "./game-actions.ts";
-
-/** What a group tells its owner. */
-export interface StepGroupOwner {
-  announce: ((instanceId: number) => void) | null;
-  /** Reports a failed game; throws the error itself unless it is a game's. */
-  fail(error: unknown, lease: Lease, place: FailedTurn): void;
-}
-
-/** Which game failed, and at what. */
-export interface FailedTurn {
-  instanceId: number;
-  episode: number;
-  tick: number;
-  instance: Instance | undefined;
-  action: unknown;
-}
+import type { FailureLimit } from "../game/failures.ts";
+import { GameRunner } from "../game/game-runner.ts";
+import { entryKey, ObservationBatch } from "../game/observation-batch.ts";
+import type { ActionSampler } from "../policy/action-sampler.ts";
+import { GameActions } from "../policy/game-actions.ts";
+import { createSampler } from "../policy/sampler.ts";
 
 /** Owned by one step server; its games live across leases (rule E5). Column c is agent c mod agents of game c div agents. */
 export class StepGroup {
   readonly numSlots: number;
-  readonly #owner: StepGroupOwner;
-  readonly #definition: GameDefinition;
-  readonly #ids: readonly number[];
+  readonly #numGames: number;
   readonly #numAgents: number;
   readonly #batch: ObservationBatch;
   readonly #finals: ObservationBatch;
+  /** Holds the actions that came; nothing is drawn here. */
+  readonly #sampler: ActionSampler;
   readonly #actions: GameActions;
-  readonly #instances: Instance[] = [];
-  readonly #cutSteps: Int32Array;
+  readonly #runner: GameRunner;
   readonly #rewards: Float32Array<ArrayBuffer>;
   readonly #terminated: Uint8Array<ArrayBuffer>;
   readonly #truncated: Uint8Array<ArrayBuffer>;
@@ -58,31 +40,25 @@ export class StepGroup {
   readonly #executedTicks: Uint16Array<ArrayBuffer>;
   readonly #episodeNumbers: Int32Array<ArrayBuffer>;
   readonly #episodeSteps: Int32Array<ArrayBuffer>;
-  /** One agent's actions are handed on as they are, several agents' in here. */
-  readonly #joint: Action[];
   #finalColumns: number[] = [];
   #episodes: EpisodeResult[] = [];
-  #lease!: Lease;
-  #parameters!: ParameterSampler;
-  /** Per instance, the lesson under which its episode was started (C6). */
-  readonly #lessons: (string | null)[] = [];
+  #leaseId: number | null = null;
   /** Every slot's own step counter (S2). */
   #step = 0;
 
-  constructor(owner: StepGroupOwner, definition: GameDefinition, ids: readonly number[]) {
+  constructor(definition: GameDefinition, ids: readonly number[], failures: FailureLimit) {
     const numAgents = definition.numAgents ?? 1;
     const numSlots = ids.length * numAgents;
     const maskSize = definition.actionMask === true ? actionMaskSize(definition.action) : 0;
-    this.#owner = owner;
-    this.#definition = definition;
-    this.#ids = ids;
+    this.#numGames = ids.length;
     this.#numAgents = numAgents;
     this.numSlots = numSlots;
     this.#batch = new ObservationBatch(definition.observation, numSlots, { maskSize });
     this.#finals = new ObservationBatch(definition.observation, numSlots);
-    this.#actions = new GameActions(definition.action, numSlots);
-    this.#joint = new Array<Action>(numAgents).fill(0);
-    this.#cutSteps = new Int32Array(ids.length);
+    this.#sampler = createSampler(definition.action, numSlots);
+    this.#actions = new GameActions(this.#sampler, numAgents);
+    const memory = (i: number) => this.#batch.memory(i * numAgents, numAgents);
+    this.#runner = new GameRunner({ definition, instanceIds: ids, memory, failures });
     this.#rewards = new Float32Array(numSlots);
     this.#terminated = new Uint8Array(numSlots);
     this.#truncated = new Uint8Array(numSlots);
@@ -93,28 +69,36 @@ export class StepGroup {
     this.#episodeSteps = new Int32Array(ids.length);
   }
 
+  /** See `StepServerOptions`. */
+  set announce(announce: GameRunner["announce"]) {
+    this.#runner.announce = announce;
+  }
+
   /** The lease under which what follows is played; its games are started with the first one. */
-  prepare(lease: Lease, parameters: ParameterSampler): void {
-    if (this.#lease?.lease_id === lease.lease_id) return;
-    this.#lease = lease;
-    this.#parameters = parameters;
-    for (let i = 0; i < this.#ids.length; i++) {
-      this.#cutSteps[i] = cutStep(lease.seed, this.#ids[i], lease.desync_steps);
+  prepare(lease: Lease): void {
+    if (this.#leaseId === lease.lease_id) return;
+    const isFirst = this.#leaseId === null;
+    this.#leaseId = lease.lease_id;
+    this.#runner.open(lease);
+    if (!isFirst) return;
+    for (let i = 0; i < this.#numGames; i++) {
+      this.#runner.start(i, 0);
+      this.#noteStart(i);
     }
-    if (this.#instances.length === 0) for (let i = 0; i < this.#ids.length; i++) this.#start(i, 0);
   }
 
   takeActions(tensor: Tensor): void {
-    const { wire, shape } = this.#actions;
-    const isBox = wire instanceof Float32Array;
-    checkTensor(tensor, "act.action", isBox ? "float32" : "int32", [this.numSlots, ...shape]);
-    wire.set(isBox ? float32View(tensor) : int32View(tensor));
+    const { actions, shape } = this.#sampler;
+    const isReal = actions instanceof Float32Array;
+    checkTensor(tensor, "act.action", isReal ? "float32" : "int32", [this.numSlots, ...shape]);
+    const given = isReal ? float32View(tensor) : int32View(tensor);
+    for (let slot = 0; slot < this.numSlots; slot++) this.#sampler.give(given, slot, slot);
   }
 
   step(): void {
     this.#finalColumns = [];
     this.#episodes = [];
-    for (let i = 0; i < this.#ids.length; i++) this.#stepGame(i);
+    for (let i = 0; i < this.#numGames; i++) this.#stepGame(i);
     this.#step++;
   }
 
@@ -125,8 +109,8 @@ export class StepGroup {
       observation: observationOf(this.#batch, this.numSlots),
       action_mask: maskSize > 0 ? tensorOf(masks, [this.numSlots, maskSize]) : null,
       active: tensorOf(this.#active, [this.numSlots]),
-      episode: tensorOf(this.#episodeNumbers, [this.#ids.length]),
-      episode_step: tensorOf(this.#episodeSteps, [this.#ids.length]),
+      episode: tensorOf(this.#episodeNumbers, [this.#numGames]),
+      episode_step: tensorOf(this.#episodeSteps, [this.#numGames]),
     };
   }
 
@@ -146,55 +130,30 @@ export class StepGroup {
   }
 
   #stepGame(i: number): void {
-    const game = this.#instances[i];
+    const game = this.#runner.games[i]!;
     const first = i * this.#numAgents;
-    this.#owner.announce?.(game.instanceId);
-    try {
-      game.step(this.#actionOf(first));
-    } catch (error) {
-      this.#owner.fail(error, this.#lease, {
-        instanceId: game.instanceId,
-        episode: game.episode,
-        tick: game.episodeTicks + 1,
-        instance: game,
-        action: this.#actionOf(first),
-      });
-      this.#recordFailure(first);
-      if (game.episodeSteps > 0) this.#episodes.push(episodeResult(game, "cut", 0, this.#lessons[i]));
-      delete this.#instances[i];
-      this.#start(i, game.episode + 1);
+    const ending = this.#runner.step(i, this.#actions.of(i));
+    if (ending === "failed") this.#recordFailure(first);
+    else
+      for (let agent = 0; agent < this.#numAgents; agent++) this.#recordOutcome(first + agent, game, agent);
+    if (ending === null) {
+      this.#episodeSteps[i] = game.episodeSteps;
       return;
     }
-    const isCut = !game.episodeOver && game.episode === 0 && game.episodeSteps === this.#cutSteps[i];
-    for (let agent = 0; agent < this.#numAgents; agent++)
-      this.#recordOutcome(first + agent, game, agent, isCut);
-    if (isCut || game.episodeOver) {
-      this.#episodes.push(
-        episodeResult(game, isCut ? "cut" : (game.endReason as EndReason), 0, this.#lessons[i]),
-      );
-      this.#start(i, game.episode + 1);
-    } else {
-      this.#episodeSteps[i] = game.episodeSteps;
-    }
+    // Of an episode that failed in its first step there is nothing to tell.
+    if (ending !== "failed" || game.episodeSteps > 0) this.#episodes.push(this.#runner.result(i, ending, 0));
+    this.#runner.startNext(i, ending);
+    this.#noteStart(i);
   }
 
-  #actionOf(first: number): Action | ArrayLike<Action> {
-    if (this.#numAgents === 1) return this.#actions.of(first);
-    for (let agent = 0; agent < this.#numAgents; agent++)
-      this.#joint[agent] = this.#actions.of(first + agent);
-    return this.#joint;
-  }
-
-  #recordOutcome(slot: number, game: Instance, agent: number, isCut: boolean): void {
-    const isPlaying = game.valid[agent] === 1 && game.terminated[agent] === 0;
-    const truncated = isCut && isPlaying ? 1 : game.truncated[agent];
+  #recordOutcome(slot: number, game: Instance, agent: number): void {
     this.#rewards[slot] = game.valid[agent] === 1 ? game.rewards[agent] : 0;
     this.#terminated[slot] = game.terminated[agent];
-    this.#truncated[slot] = truncated;
+    this.#truncated[slot] = game.truncated[agent];
     this.#valid[slot] = game.valid[agent];
     this.#executedTicks[slot] = game.valid[agent] === 1 ? game.executedTicks : 0;
     this.#active[slot] = game.active[agent];
-    if (truncated === 1) {
+    if (game.truncated[agent] === 1) {
       this.#finals.copyRow(this.#finalColumns.length, this.#batch, slot);
       this.#finalColumns.push(slot);
     }
@@ -211,32 +170,12 @@ export class StepGroup {
     }
   }
 
-  /** Starts `episode` of game `i`, or the first later one that starts at all. */
-  #start(i: number, episode: number): void {
-    const { low, high } = this.#lease.seed;
-    const instanceId = this.#ids[i];
-    const first = i * this.#numAgents;
-    for (let next = episode; ; next++) {
-      try {
-        this.#owner.announce?.(instanceId);
-        this.#instances[i] ??= createInstance(this.#definition, {
-          views: this.#batch.views.slice(first, first + this.#numAgents),
-          masks: this.#batch.maskViews.slice(first, first + this.#numAgents),
-        });
-        const game = this.#instances[i];
-        game.setStream(low, high, instanceId);
-        game.start(next, this.#parameters.sample(low, high, next, instanceId));
-        this.#lessons[i] = this.#lease.lesson_id;
-        this.#episodeNumbers[i] = next;
-        this.#episodeSteps[i] = 0;
-        for (let agent = 0; agent < this.#numAgents; agent++)
-          this.#active[first + agent] = game.active[agent];
-        return;
-      } catch (error) {
-        const instance: Instance | undefined = this.#instances[i];
-        this.#owner.fail(error, this.#lease, { instanceId, episode: next, tick: 0, instance, action: null });
-      }
-    }
+  /** An episode of game `i` has begun. */
+  #noteStart(i: number): void {
+    const game = this.#runner.games[i]!;
+    this.#episodeNumbers[i] = game.episode;
+    this.#episodeSteps[i] = 0;
+    this.#active.set(game.active, i * this.#numAgents);
   }
 }
 

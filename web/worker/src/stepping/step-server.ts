@@ -2,9 +2,8 @@
 
 import { type Act, type Lease, type Observe, ProtocolError, type WelcomeWorker } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
-import { ParameterSampler } from "attract/parameters";
-import { FailureLimit, type FailureReport, isGameError, reportOf } from "../game/failures.ts";
-import { type FailedTurn, StepGroup, type StepGroupOwner } from "./step-group.ts";
+import { FailureLimit, type FailureReport } from "../game/failures.ts";
+import { StepGroup } from "./step-group.ts";
 
 export interface StepServerOptions {
   definition: GameDefinition;
@@ -19,25 +18,30 @@ export interface StepServerOptions {
 
 interface OpenLease {
   lease: Lease;
-  parameters: ParameterSampler;
   /** Steps that each group has taken under it. */
   steps: number[];
 }
 
 /** Owned by one rollout worker; its games live across leases (rule E5). */
-export class StepServer implements StepGroupOwner {
+export class StepServer {
   readonly #options: StepServerOptions;
-  readonly #failures = new FailureLimit();
+  readonly #failures: FailureLimit;
   readonly #leases = new Map<number, OpenLease>();
   #groups: StepGroup[] = [];
-  /** See `StepServerOptions`; may be set to null at any time. */
-  announce: StepServerOptions["announce"];
+  #announce: StepServerOptions["announce"];
   /** All agent steps played, for the display. */
   agentSteps = 0;
 
   constructor(options: StepServerOptions) {
     this.#options = options;
-    this.announce = options.announce;
+    this.#failures = new FailureLimit(options.failed, () => this.agentSteps);
+    this.#announce = options.announce;
+  }
+
+  /** See `StepServerOptions`; may be set to null at any time. */
+  set announce(announce: StepServerOptions["announce"]) {
+    this.#announce = announce;
+    for (const group of this.#groups) group.announce = announce;
   }
 
   /** From now on `act` may name this lease. */
@@ -51,12 +55,13 @@ export class StepServer implements StepGroupOwner {
     if (this.#groups.length === 0) {
       let from = 0;
       for (const size of sizes) {
-        this.#groups.push(new StepGroup(this, this.#options.definition, ids.slice(from, from + size)));
+        const { definition } = this.#options;
+        this.#groups.push(new StepGroup(definition, ids.slice(from, from + size), this.#failures));
         from += size;
       }
+      this.announce = this.#announce;
     }
-    const parameters = new ParameterSampler(lease.parameters);
-    this.#leases.set(lease.lease_id, { lease, parameters, steps: sizes.map(() => 0) });
+    this.#leases.set(lease.lease_id, { lease, steps: sizes.map(() => 0) });
   }
 
   /** The lease is over: what is still asked under it is not answered; its games stay where they are. */
@@ -80,7 +85,7 @@ export class StepServer implements StepGroupOwner {
     if (open === undefined) return null;
     const group = this.#groups[act.group];
     if (group === undefined) throw new ProtocolError(`act.group: got ${act.group}, there is no such group`);
-    group.prepare(open.lease, open.parameters);
+    group.prepare(open.lease);
     const isStep = act.action !== null;
     let seconds = 0;
     if (act.action !== null) {
@@ -99,23 +104,5 @@ export class StepServer implements StepGroupOwner {
       ...group.seen(),
       outcome: isStep ? { ...group.outcome(), step_seconds: seconds } : null,
     };
-  }
-
-  /** Reports a failed game. @throws the error itself unless it is a game's; FatalGameError after too many. */
-  fail(error: unknown, lease: Lease, turn: FailedTurn): void {
-    if (!isGameError(error)) throw error;
-    const { definition } = this.#options;
-    const place = {
-      lease_id: lease.lease_id,
-      slot_id: turn.instanceId * (definition.numAgents ?? 1),
-      instance_id: turn.instanceId,
-      episode: turn.episode,
-      tick: turn.tick,
-      seed: lease.seed,
-    };
-    const { instance, action } = turn;
-    const report = reportOf(error, place, undefined, { definition, instance, action });
-    this.#options.failed(report);
-    this.#failures.count(report, this.agentSteps);
   }
 }

@@ -1,8 +1,8 @@
 /** A recurrent policy that plays two agents. */
 
 import { type Block, float32View, int32View, type WelcomeWorker } from "@attract/schema";
+import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createPolicySession } from "@attract/worker/policy/policy-session";
-import { ObservationBatch } from "@attract/worker/rollout/observation-batch";
 import { expect, test } from "vitest";
 import { lease } from "../../support/counting-game.ts";
 import { bytesOf, GOLDEN_POLICIES, type GoldenPolicy } from "../../support/golden-policy.ts";

@@ -30,6 +30,26 @@ export function episodeResult(
   };
 }
 
+/** Of an episode that could not be started: it is cut before its first step. */
+export function unplayedResult(
+  instanceId: number,
+  numAgents: number,
+  lessonId: string | null,
+): EpisodeResult {
+  return {
+    instance_id: instanceId,
+    episode: 0,
+    step: 0,
+    returns: new Array<number>(numAgents).fill(0),
+    length_steps: 0,
+    length_ticks: 0,
+    end_reason: "cut",
+    metrics: {},
+    reward_terms: {},
+    lesson_id: lessonId,
+  };
+}
+
 /** `Array.from` asks a typed array for an iterator, which costs more than the rest of the result. */
 function numbers(values: Float64Array): number[] {
   const array: number[] = [];

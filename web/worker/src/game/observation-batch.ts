@@ -1,6 +1,7 @@
 /** What many slots see, may do and remember, side by side in preallocated memory: games write it, policies read it. */
 
 import type { BoxView, ObservationView } from "attract/contract";
+import type { InstanceOptions } from "attract/instance";
 import {
   allocateEntry,
   type ObservationEntry,
@@ -51,6 +52,12 @@ export class ObservationBatch {
     this.maskViews = rows.map((row) => masks.subarray(row * maskSize, (row + 1) * maskSize));
     this.stateSize = stateSize;
     this.states = new Float32Array(capacity * stateSize);
+  }
+
+  /** Of `count` rows from `from` on: what one game's agents fill instead of returning it. */
+  memory(from: number, count: number): Required<Pick<InstanceOptions, "views" | "masks">> {
+    const to = from + count;
+    return { views: this.views.slice(from, to), masks: this.maskViews.slice(from, to) };
   }
 
   /** Copies what row `fromRow` of `from`, a batch of the same space, sees and remembers to row `row`. */

@@ -21,10 +21,5 @@ def plain(text: str, limit: int | None = None) -> str:
     return kept if limit is None or len(text) <= limit else f"{kept}..."
 
 
-def plain_lines(text: str) -> str:
-    """The same line by line, for text such as a stack that has lines of its own."""
-    return "\n".join(plain(line) for line in text.split("\n"))
-
-
 def _is_seen(character: str) -> bool:
     return unicodedata.category(character) not in HIDDEN

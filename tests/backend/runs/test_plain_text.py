@@ -1,6 +1,6 @@
 import pytest
 
-from attract.plain_text import plain, plain_lines
+from attract.runs.plain_text import plain
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,3 @@ def test_what_is_not_to_be_seen_is_written_out(text: str, shown: str):
 def test_long_text_is_cut_before_it_is_written_out():
     assert plain("\x00" * 5, 3) == r"\x00\x00\x00..."
     assert plain("abc", 3) == "abc"
-
-
-def test_lines_stay_lines():
-    assert plain_lines("a\x1b\n  b") == "a\\x1b\n  b"

@@ -1,0 +1,102 @@
+"""What falls due along the way of a run: lessons, kept versions, evaluations, the goal's too (rule C6)."""
+
+import math
+
+from attract.collection import effects as collecting
+from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
+from attract.run import effects
+from attract.run.core_state import CoreState
+from attract.run.evaluation import EvaluationRequest, evaluation_metrics
+from attract.run.life import PauseReason
+from attract.schema.api import EvaluationView, GameReport
+from attract.schema.philox import derive_seed
+
+
+def act(state: CoreState, action: Action, now: float) -> None:
+    """Do what has fallen due."""
+    match action:
+        case ChangeLesson():
+            set_lesson(state, now)
+            view = state.progress.lesson()
+            if view is not None:
+                index, reason = action.global_episode_index, action.change.reason
+                told = view.model_copy(update={"global_episode_index": index, "reason": reason})
+                state.out.append(effects.Publish("lesson", told))
+        case KeepVersion():
+            state.out.append(effects.KeepVersion(state.progress.policy_version))
+        case Evaluate():
+            if state.evaluations.has("callback") or state.life.is_ending:
+                return
+            for mode in action.modes:
+                deterministic, seed = mode == "deterministic", state.settings.evaluation.seed
+                request = EvaluationRequest("callback", action.episodes, deterministic, seed)
+                state.evaluations.add(request)
+
+
+def set_lesson(state: CoreState, now: float) -> None:
+    """Later leases carry the controller's lesson; nothing, where no parameter is set."""
+    controller = state.controller
+    parameters = state.progress.parameters = controller.parameters()
+    if parameters or controller.lesson_id is not None:
+        state.collection.set_evaluation_parameters(controller.base_parameters())
+        state.absorb(state.collection.set_lesson(controller.lesson_id, parameters, now), now)
+
+
+def confirm(state: CoreState, update: int, now: float) -> None:
+    """The version that may have reached the goal is out: evaluate it."""
+    wanted = state.settings.evaluation
+    state.pause(PauseReason.CONFIRMING, now)
+    state.lift(now, PauseReason.AWAITED_VERSION)
+    request = EvaluationRequest("goal", wanted.episodes, wanted.deterministic, wanted.seed, update=update)
+    state.evaluations.add(request)
+    state.changed()
+
+
+def begin_evaluation(state: CoreState, now: float) -> bool:
+    """Ask for the evaluation whose turn it is; whether there was one."""
+    if state.life.is_ending or (request := state.evaluations.begin_next()) is None:
+        return False
+    seed = derive_seed(request.seed, "evaluation")
+    state.absorb(state.collection.request_evaluation(request.episodes, request.deterministic, seed, now), now)
+    return True
+
+
+def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: float) -> None:
+    """All results are there: what they say of the best version and of the goal, and whom to answer."""
+    request, view = state.evaluations.done(), effect.view
+    if request is None:
+        return
+    state.progress.evaluation = view
+    if state.trains:
+        if state.evaluations.is_best(view, deterministic=state.settings.evaluation.deterministic):
+            state.out.append(effects.MarkBest(view.policy_version))
+        values, counters = evaluation_metrics(view), state.progress.counters
+        state.controller.evaluated(values)
+        state.out.append(effects.AddEvaluation(counters.updates, counters.agent_steps, values))
+    if request.purpose == "asked":
+        state.out.append(effects.AnswerEvaluation(request.request_id, view))
+    elif request.purpose == "goal" and not state.life.is_ending:
+        goal_evaluated(state, request.update, view, now)
+    state.changed()
+
+
+def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: float) -> None:
+    """The goal is reached, or training goes on."""
+    if not view.confirmed:
+        text = (
+            f"an evaluation of invited hosts alone came to {view.return_mean:g}: a goal is confirmed by "
+            "hosts of your own; start one here with the dashboard's `Run workers in this tab`"
+        )
+        report = GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None)
+        state.out.append(effects.Report(report))
+    reached = view.return_mean if view.confirmed else -math.inf
+    if state.progress.goal.evaluated(update, reached) == "finish":
+        state.end("finished", now, version=view.policy_version)
+    else:
+        state.lift(now, PauseReason.CONFIRMING)
+
+
+def episodes_counted(state: CoreState, effect: collecting.EpisodesCounted, now: float) -> None:
+    """Finished episodes: what they come to, and what falls due with them."""
+    state.progress.statistics.count(effect.results)
+    state.due += state.controller.count(effect.first_index, effect.results)

@@ -1,0 +1,93 @@
+"""What a run makes of the collection core's effects; those without a handler come out as they are."""
+
+from typing import Any, Final
+
+from attract.collection import effects as collecting
+from attract.errors import ConfigurationError
+from attract.run import callbacks, effects, versions
+from attract.run.core_state import CoreState, Handler
+from attract.run.life import Event, PauseReason, Phase
+from attract.schema.game import GameDescription
+from attract.schema.messages import Lease
+
+
+def sending(state: CoreState, effect: collecting.Send, now: float) -> None:
+    """A message goes out; the first lease for training is where training begins."""
+    state.out.append(effect)
+    if isinstance(effect.message, Lease):
+        state.progress.leased(now)
+        if state.life.phase is Phase.STARTING and effect.message.purpose == "train":
+            state.life.happened(Event.LEASED)
+            state.changed()
+
+
+def lease_finished(state: CoreState, effect: collecting.LeaseFinished, now: float) -> None:
+    """For the metrics."""
+    try:
+        state.progress.statistics.lease_finished(effect.seconds)
+    except Exception as error:
+        state.out.append(effects.Fault("LeaseFinished", error))
+
+
+def lease_closed(state: CoreState, effect: collecting.LeaseClosed, now: float) -> None:
+    """For the metrics."""
+    try:
+        state.progress.statistics.closed(effect.close)
+    except Exception as error:
+        state.out.append(effects.Fault("LeaseClosed", error))
+
+
+def unconfirmed(state: CoreState, effect: collecting.Unconfirmed, now: float) -> None:
+    """The collection core has paused itself (rule C7)."""
+    if not state.life.is_ending:
+        state.pause(PauseReason.UNCONFIRMED, now, effect.text)
+        state.out.append(collecting.Note("paused", effect.text))
+        state.changed()
+
+
+def game_known(state: CoreState, effect: collecting.GameKnown, now: float) -> None:
+    """A browser has loaded the game."""
+    describe(state, effect.description, now)
+
+
+def describe(state: CoreState, description: GameDescription, now: float) -> None:
+    """The game is known: prepare it, or refuse a game that is not the one of before."""
+    known = state.progress.description
+    if known is not None:
+        if known != description:
+            text = "the game is not the one this run was started with: its description changed"
+            state.fail(text, now)
+        return
+    state.progress.described(description, num_cores=state.num_cores, starts_untrained=state.starts_untrained)
+    try:
+        state.controller.described(description)
+    except ConfigurationError as error:
+        state.fail(str(error), now, refused=True)
+        return
+    callbacks.set_lesson(state, now)
+    state.out.append(effects.PrepareGame(description))
+    state.changed()
+
+
+def game_broken(state: CoreState, effect: collecting.GameBroken, now: float) -> None:
+    """The game failed: everyone is told; where it is fatal the run ends."""
+    report = effect.report
+    state.out.append(effects.Report(report, effect.method))
+    if effect.fatal:
+        said = report.text if report.name == "Error" else f"{report.name}: {report.text}"
+        # A worker that gave up counts the failures itself.
+        state.fail(said if "the game failed" in said else f"the game failed ({report.kind}): {said}", now)
+
+
+HANDLERS: Final[dict[type[Any], Handler]] = {
+    collecting.Send: sending,
+    collecting.StartWarmup: versions.start_warmup,
+    collecting.StartUpdate: versions.start_update,
+    collecting.EpisodesCounted: callbacks.episodes_counted,
+    collecting.LeaseFinished: lease_finished,
+    collecting.LeaseClosed: lease_closed,
+    collecting.EvaluationDone: callbacks.evaluation_done,
+    collecting.GameKnown: game_known,
+    collecting.GameBroken: game_broken,
+    collecting.Unconfirmed: unconfirmed,
+}

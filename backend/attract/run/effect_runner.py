@@ -1,0 +1,128 @@
+"""The one place where a run's effects are applied: one queue, drained at the outermost level."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from attract.collection import effects as collecting
+from attract.collection.core import CollectionCore
+from attract.run import effects
+from attract.run.core import RunCore
+from attract.run.effects import Effect
+
+SPARED = (collecting.GameLogged, collecting.Note, effects.Fault)
+"""What is only told: a run goes on where one of these cannot be."""
+log = logging.getLogger(__name__)
+
+
+class EffectRunner:
+    """Brings inputs to the run core and applies what it answers; owned by the active run, on its event loop.
+
+    An input may come while an effect is being applied, from whatever that effect calls: the core hears of it
+    at once, and what it answers is applied after all that waits already. No effect is ever applied within
+    another.
+    """
+
+    def __init__(
+        self,
+        core: RunCore,
+        clock: Callable[[], float],
+        num_refused: Callable[[], int],
+    ) -> None:
+        """`clock` is monotonic seconds; `num_refused`: sockets refused so far, for metrics."""
+        self.ready = asyncio.Event()
+        """There is a policy, and a learner that has it."""
+        self._core = core
+        self._apply: Callable[[Effect], None] = _unconnected
+        self._clock = clock
+        self._num_refused = num_refused
+        self._queue: deque[Effect] = deque()
+        self._is_applying = False
+        self.is_broken = False
+        """A fault of our own ended the run: nothing that browsers say is heard any more."""
+        self.num_faults = 0
+        """How often something that is only told could not be."""
+
+    def connect(self, apply: Callable[[Effect], None]) -> None:
+        """Say what does one effect; once, before any input."""
+        self._apply = apply
+
+    @property
+    def collection(self) -> CollectionCore:
+        """To look at, and for what it hears without emitting anything."""
+        return self._core.collection
+
+    def do(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
+        """Give the run core an input, and apply what follows; a fault in that ends the run."""
+        try:
+            self.ask(call)
+        except Exception as error:
+            self.broke(error)
+
+    def ask(self, call: Callable[[RunCore, float], list[Effect]]) -> None:
+        """As `do`, for who can be refused. Raises: what the core says of the input."""
+        self._core.sockets_refused(self._num_refused())
+        self._queue.extend(call(self._core, self._clock()))
+        self._drain_unless_applying()
+
+    def collect(self, call: Callable[[CollectionCore, float], list[collecting.Effect]]) -> None:
+        """Give the collection core an input, and apply what follows.
+
+        Raises: what that core says of the input. What goes wrong after that is no fault of who spoke: it ends
+            the run.
+        """
+        now = self._clock()
+        self.take(call(self._core.collection, now), now)
+
+    def take(self, emitted: list[collecting.Effect], now: float) -> None:
+        """Apply what the collection core emitted, and what the run core has to say of it."""
+        try:
+            self._queue.extend(self._core.collected(emitted, now))
+        except Exception as error:
+            self._fail(error)
+        self._drain_unless_applying()
+
+    def broke(self, error: BaseException) -> None:
+        """A part of the run failed where nothing should: it ends, and says why."""
+        self._fail(error)
+        self._drain_unless_applying()
+
+    def _fail(self, error: BaseException) -> None:
+        self.is_broken = True
+        log.error("a part of run %s broke", self._core.progress.run_id, exc_info=error)
+        self._queue.extend(self._core.broke(f"{type(error).__name__}: {error}", self._clock()))
+
+    def _drain_unless_applying(self) -> None:
+        """Apply all that waits, one after another; who is applying an effect does so afterwards."""
+        if self._is_applying:
+            return
+        while self._queue:
+            effect = self._queue.popleft()
+            try:
+                self.apply(effect)
+            except Exception as error:
+                # Whoever spoke when this was wanted is not to blame, and the other effects are not lost.
+                if isinstance(effect, SPARED):
+                    self.num_faults += 1
+                    log.exception("a %s could not be carried out: it is left out", type(effect).__name__)
+                else:
+                    self._fail(error)
+        if self._core.has_policy:
+            self.ready.set()
+        else:
+            self.ready.clear()
+
+    def apply(self, effect: Effect) -> None:
+        """Apply one effect. Raises: RuntimeError: another one is being applied; what it raises itself."""
+        if self._is_applying:
+            raise RuntimeError(f"expected no {type(effect).__name__} to be applied while another effect is")
+        self._is_applying = True
+        try:
+            self._apply(effect)
+        finally:
+            self._is_applying = False
+
+
+def _unconnected(effect: Effect) -> None:
+    raise RuntimeError(f"expected outputs to be connected before a {type(effect).__name__}")

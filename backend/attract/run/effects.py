@@ -1,0 +1,155 @@
+"""What the run core wants done, besides what the collection core wants; the run's outputs do it, in order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from attract.collection import effects as collection
+from attract.runs.metrics import UpdateRow
+from attract.schema.api import EvaluationView, GameReport
+from attract.schema.base import WireModel
+from attract.schema.game import GameDescription
+from attract.schema.game_messages import MethodSource
+from attract.schema.learner import Counters, Train, Warmup
+
+Kind = Literal["status", "metrics", "fleet", "report", "policy", "lesson", "finding", "log"]
+"""Of an event that pages hear."""
+
+
+@dataclass(frozen=True)
+class PrepareGame:
+    """The game is known and can be trained: make the store, begin the learner and central inference."""
+
+    description: GameDescription
+
+
+@dataclass(frozen=True)
+class TellLearner:
+    """Send the learner its work."""
+
+    message: Warmup | Train
+
+
+@dataclass(frozen=True)
+class CommitRow:
+    """Write the row of a durable version, with the events that tell of it; `row_committed` follows (D1)."""
+
+    row: UpdateRow
+    counters: Counters
+    bodies: tuple[tuple[Kind, WireModel], ...]
+
+
+@dataclass(frozen=True)
+class TellRow:
+    """Let pages hear the events of the row that was committed last."""
+
+
+@dataclass(frozen=True)
+class KeepPolicies:
+    """Have the models of a version at hand: workers and pages may ask for them from now on."""
+
+    policy_version: int
+    onnx: Mapping[str, bytes]
+    """By policy id."""
+
+
+@dataclass(frozen=True)
+class Publish:
+    """An event for every page; kept."""
+
+    kind: Kind
+    body: WireModel
+
+
+@dataclass(frozen=True)
+class Report:
+    """Something broke: tell everyone, in the places of its author."""
+
+    report: GameReport
+    method: MethodSource | None = None
+    """The method that failed, whose place stands in for a stack."""
+
+
+@dataclass(frozen=True)
+class StateChanged:
+    """The run stands otherwise than before: keep its view and tell everyone."""
+
+
+@dataclass(frozen=True)
+class MarkBest:
+    """Point `best` at a version."""
+
+    policy_version: int
+
+
+@dataclass(frozen=True)
+class KeepVersion:
+    """Never remove a version's checkpoint."""
+
+    policy_version: int
+
+
+@dataclass(frozen=True)
+class AddEvaluation:
+    """Write an evaluation's metrics beside the update that it judged."""
+
+    update: int
+    agent_steps: int
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class AnswerEvaluation:
+    """Give whoever asked for an evaluation what it came to, once that is written."""
+
+    request_id: int
+    view: EvaluationView
+
+
+@dataclass(frozen=True)
+class ExportLast:
+    """Write a version (None: the newest) into the run's export; `exported` follows, with this attempt."""
+
+    attempt: int
+    policy_version: int | None
+
+
+@dataclass(frozen=True)
+class EndLearner:
+    """End the learner, `at_once` without letting it finish; `learner_ended` follows."""
+
+    at_once: bool
+
+
+@dataclass(frozen=True)
+class Release:
+    """The run has ended: nothing more is heard or written, its directory is free."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is only told could not be dealt with; the run goes on."""
+
+    what: str
+    error: Exception
+
+
+RunEffect = (
+    PrepareGame
+    | TellLearner
+    | CommitRow
+    | TellRow
+    | KeepPolicies
+    | Publish
+    | Report
+    | StateChanged
+    | MarkBest
+    | KeepVersion
+    | AddEvaluation
+    | AnswerEvaluation
+    | ExportLast
+    | EndLearner
+    | Release
+    | Fault
+)
+Effect = RunEffect | collection.Effect

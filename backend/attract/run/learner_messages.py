@@ -1,0 +1,89 @@
+"""What the learner says to a run: to the run core, after what the record must know first (rules D1, D2)."""
+
+import logging
+
+from attract.collection.effects import Note
+from attract.run.background import WorkInOrder
+from attract.run.core_state import Recovered
+from attract.run.effect_runner import EffectRunner
+from attract.run.notifications import Notifications
+from attract.run.progress import RunProgress
+from attract.run.record import RunRecord
+from attract.runs.metrics import UpdateRow
+from attract.schema.learner import Counters, Dropped, Noted, Published, Ready, Trained
+
+log = logging.getLogger(__name__)
+
+
+class LearnerMessages:
+    """Hears the learner for one run, as the supervisor's `LearnerOwner`; owned by the active run.
+
+    Each message is dealt with to its end, rows written, before the next is heard.
+    """
+
+    def __init__(
+        self,
+        runner: EffectRunner,
+        progress: RunProgress,
+        record: RunRecord,
+        notifications: Notifications,
+        writes: WorkInOrder,
+    ) -> None:
+        self._runner = runner
+        self._progress = progress
+        self._record = record
+        self._notifications = notifications
+        self._writes = writes
+
+    async def learner_ready(self, ready: Ready) -> None:
+        """A learner has its policy: fresh, or from the newest checkpoint (D2)."""
+        for note in ready.notes:
+            log.warning("%s", note)
+        await self._record.rewind(ready.counters.updates)
+        for row, counters in await self._record.lost_rows(ready.policy_version):
+            # A checkpoint whose row was not written: its learner, or this server, was killed between.
+            await self._commit_lost(row, counters)
+        seconds, version = await self._record.newest_row()
+        recovered = Recovered(seconds, version, await self._record.rows())
+        self._runner.do(lambda core, now: core.learner_came(ready, recovered, now))
+        await self._writes.idle.wait()
+
+    async def _commit_lost(self, row: UpdateRow, counters: Counters) -> None:
+        log.info("the row of update %d is written from the checkpoint of its version", row.update)
+        bodies = self._progress.events_of(row)[:-1]
+        view = self._progress.view_after(row, counters, self._notifications.view())
+        for event, (kind, body) in zip(
+            await self._record.commit_update(row, view, bodies), bodies, strict=True
+        ):
+            self._notifications.tell(event, kind, body)
+
+    async def trained(self, trained: Trained) -> None:
+        """An update is done: the next may begin while this one's version is written."""
+        self._runner.do(lambda core, now: core.trained(trained, now))
+
+    async def published(self, published: Published) -> None:
+        """A version is durable."""
+        self._runner.do(lambda core, now: core.published(published, now))
+        await self._writes.idle.wait()
+
+    async def dropped(self, dropped: Dropped) -> None:
+        """An update was undone (rule P8)."""
+        self._runner.do(lambda core, now: core.dropped(dropped, now))
+
+    def stalled(self, reason: str | None) -> None:
+        """A version waits for the disk, or no longer does."""
+        self._record.disk.tell("the learner", reason)
+
+    def noted(self, noted: Noted) -> None:
+        """The learner has something to tell."""
+        self._notifications.note(Note(noted.kind, noted.text))
+
+    def learner_lost(self) -> None:
+        """The supervisor starts another learner; what this one had not made durable is collected anew."""
+        self.stalled(None)
+        self._runner.do(lambda core, now: core.learner_lost(now))
+
+    def learner_failed(self, why: str) -> None:
+        """The supervisor gave up."""
+        text = f"{why}; see {self._record.directory.logs}"
+        self._runner.do(lambda core, now: core.learner_failed(text, now))

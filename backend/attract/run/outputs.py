@@ -1,0 +1,216 @@
+"""What a run does to the world outside of it: sockets, learner, record, pages. One method per effect."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Protocol
+
+from attract.collection import effects as collecting
+from attract.errors import AttractError
+from attract.processes.learner_supervisor import LearnerSupervisor
+from attract.run import effects
+from attract.run.background import BackgroundTasks, WorkInOrder
+from attract.run.effect_runner import EffectRunner
+from attract.run.effects import Effect
+from attract.run.inference_relay import CentralRelay
+from attract.run.notifications import Notifications
+from attract.run.policy_cache import PolicyCache
+from attract.run.ports import BrowserSockets
+from attract.run.progress import RunProgress
+from attract.run.record import RunRecord
+from attract.schema.api import EvaluationView
+from attract.schema.game import GameDescription
+from attract.schema.learner import Export
+from attract.schema.messages import Lease
+
+TIMER_SECONDS = 0.002
+"""A timer of the event loop may ring a millisecond early."""
+log = logging.getLogger(__name__)
+
+
+class RunHousing(Protocol):
+    """What the outputs ask of the active run; all on the event loop."""
+
+    def prepare_game(self, description: GameDescription) -> None:
+        """Make what a game needs: store, learner, central inference."""
+        ...
+
+    async def release(self) -> None:
+        """Give everything back; nothing is applied any more."""
+        ...
+
+
+class RunOutputs:
+    """Does what effects say; owned by the active run, on its event loop. Decides nothing."""
+
+    def __init__(
+        self,
+        housing: RunHousing,
+        runner: EffectRunner,
+        progress: RunProgress,
+        record: RunRecord,
+        notifications: Notifications,
+        background: BackgroundTasks,
+        *,
+        hub: BrowserSockets,
+        learner: LearnerSupervisor,
+        relay: CentralRelay | None,
+        policies: PolicyCache,
+        writes: WorkInOrder,
+        notices: WorkInOrder,
+    ) -> None:
+        """`writes`: what the record must keep, in order; `notices`: what pages are told of its state."""
+        self._runner = runner
+        self._progress = progress
+        self._record = record
+        self._notifications = notifications
+        self._background = background
+        self._hub = hub
+        self._learner = learner
+        self._relay = relay
+        self._policies = policies
+        self._writes = writes
+        self._notices = notices
+        self._untold: list[tuple[Any, effects.Kind, Any]] = []
+        """Events of the row that was committed last: event, kind, body."""
+        self._asked: dict[int, asyncio.Future[EvaluationView]] = {}
+        self._apply_by: dict[type[Any], Callable[[Any], object]] = {
+            collecting.Send: self._send,
+            collecting.SendPolicy: self._send_policy,
+            collecting.CloseConnection: lambda one: hub.close(one.connection_id, one.code, one.reason),
+            collecting.WakeAfter: lambda one: background.spawn(self._wake_after(one.seconds)),
+            collecting.GameLogged: notifications.logged,
+            collecting.ForgerCaught: lambda one: log.warning("%s is left out: %s", one.identity, one.what),
+            collecting.Note: notifications.note,
+            effects.PrepareGame: lambda one: housing.prepare_game(one.description),
+            effects.TellLearner: lambda one: learner.tell(one.message),
+            effects.CommitRow: lambda one: writes.add(partial(self._commit, one)),
+            effects.TellRow: self._tell_row,
+            effects.KeepPolicies: self._keep_policies,
+            effects.Publish: lambda one: notifications.publish(one.kind, one.body),
+            effects.Report: lambda one: notifications.report(one.report, one.method),
+            effects.StateChanged: self._state_changed,
+            effects.MarkBest: lambda one: writes.add(partial(record.mark_best, one.policy_version)),
+            effects.KeepVersion: lambda one: writes.add(partial(record.keep_version, one.policy_version)),
+            effects.AddEvaluation: self._add_evaluation,
+            effects.AnswerEvaluation: lambda one: writes.add(partial(self._answer, one)),
+            effects.ExportLast: lambda one: self._begin_ending(self._export_last(one)),
+            effects.EndLearner: lambda one: self._begin_ending(self._end_learner(one)),
+            effects.Release: lambda one: background.spawn(housing.release()),
+            effects.Fault: self._fault,
+        }
+
+    def apply(self, effect: Effect) -> None:
+        """Do one effect."""
+        self._apply_by[type(effect)](effect)
+
+    def ask(self, request_id: int) -> "asyncio.Future[EvaluationView]":
+        """What the evaluation asked for under this id will have come to."""
+        self._asked[request_id] = asyncio.get_running_loop().create_future()
+        return self._asked[request_id]
+
+    def give_up_asked(self, why: str) -> None:
+        """Nobody gets an answer any more."""
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(AttractError(why))
+
+    async def export(self, out_dir: str, version: int | None) -> int:
+        """Have the models and policy.json of a version (None: the newest) written to a folder; the version.
+
+        Raises: LearnerError: when the learner could not.
+        """
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        summary = {**self._progress.summary(), "created": created}
+        order = Export(out_dir=out_dir, policy_version=version, summary=summary)
+        return (await self._learner.export(order)).policy_version
+
+    # --- browsers ---
+
+    def _send(self, effect: collecting.Send) -> None:
+        connection_id, message, needs = effect.connection_id, effect.message, None
+        if self._relay is not None and not self._relay.is_for_worker(connection_id, message):
+            return
+        if isinstance(message, Lease):
+            needs = message.seats[0].policy_version
+        self._hub.send(connection_id, message, needs=needs)
+
+    def _send_policy(self, effect: collecting.SendPolicy) -> None:
+        policy_id, version = effect.policy_id, effect.policy_version
+        frame = self._policies.frame(policy_id, version)
+        if self._relay is None or not self._relay.policy(effect):
+            self._hub.send_policy(effect.connection_id, frame, policy_id, version)
+
+    async def _wake_after(self, seconds: float) -> None:
+        await asyncio.sleep(seconds + TIMER_SECONDS)
+        self._runner.do(lambda core, now: core.tick(now))
+
+    # --- versions ---
+
+    async def _commit(self, effect: effects.CommitRow) -> None:
+        view = self._progress.view_after(effect.row, effect.counters, self._notifications.view())
+        try:
+            events = await self._record.commit_update(effect.row, view, effect.bodies)
+        except Exception as error:
+            log.exception("the row of update %d could not be written", effect.row.update)
+            text = f"{type(error).__name__}: {error}"
+            self._runner.do(lambda core, now: core.row_failed(text, now))
+            return
+        told = zip(events, effect.bodies, strict=True)
+        self._untold = [(event, kind, body) for event, (kind, body) in told]
+        self._runner.do(lambda core, now: core.row_committed(now))
+
+    def _tell_row(self, effect: effects.TellRow) -> None:
+        for event, kind, body in self._untold:
+            self._notifications.tell(event, kind, body)
+
+    def _keep_policies(self, effect: effects.KeepPolicies) -> None:
+        for policy_id, onnx in effect.onnx.items():
+            self._policies.keep(effect.policy_version, onnx, policy_id=policy_id)
+
+    def _add_evaluation(self, effect: effects.AddEvaluation) -> None:
+        update, agent_steps, values = effect.update, effect.agent_steps, dict(effect.values)
+        self._writes.add(lambda: self._record.add_evaluation(update, agent_steps, values))
+
+    async def _answer(self, effect: effects.AnswerEvaluation) -> None:
+        future = self._asked.pop(effect.request_id, None)
+        if future is not None and not future.done():
+            future.set_result(effect.view)
+
+    # --- pages ---
+
+    def _state_changed(self, effect: effects.StateChanged) -> None:
+        # As it stands now, not when those before it are told.
+        self._notices.add(partial(self._notifications.changed, self._notifications.view()))
+
+    def _fault(self, effect: effects.Fault) -> None:
+        raise effect.error
+
+    # --- the end ---
+
+    def _begin_ending(self, work: Awaitable[None]) -> None:
+        self._background.spawn(self._or_give_up(work))
+
+    async def _or_give_up(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception as error:
+            log.exception("run %s could not be ended in good order", self._progress.run_id)
+            text = f"{type(error).__name__}: {error}"
+            self._runner.do(lambda core, now: core.cannot_end(text, now))
+
+    async def _export_last(self, effect: effects.ExportLast) -> None:
+        folder = self._record.directory.export
+        try:
+            version = await self.export(str(folder.resolve()), effect.policy_version)
+        except AttractError as error:
+            text = str(error)
+            self._runner.do(lambda core, now: core.export_failed(effect.attempt, text, now))
+            return
+        self._runner.do(lambda core, now: core.exported(effect.attempt, version, str(folder), now))
+
+    async def _end_learner(self, effect: effects.EndLearner) -> None:
+        await self._learner.close(at_once=effect.at_once)
+        self._runner.do(lambda core, now: core.learner_ended(now))

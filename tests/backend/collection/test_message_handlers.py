@@ -1,0 +1,213 @@
+"""What messages of hosts and workers mean to the core, and what those are told in turn."""
+
+import pytest
+
+from attract.collection import effects
+from attract.collection.message_handlers import STAND_IN_SECONDS, choose_describer, describe_deadline
+from attract.collection.state import CollectionState
+from attract.errors import ProtocolError
+from attract.schema.messages import (
+    Assignment,
+    EvaluationResult,
+    GameDescribed,
+    GameLog,
+    Goodbye,
+    HostStatus,
+    LeaseVoid,
+    PolicyAck,
+    Seed,
+)
+from blocks import played_block
+from driven_core import HOST, DrivenCore, game_failure, small_config
+from fake_worker import SHA256, counting_description, host_hello
+
+# --- what the game is ---
+
+
+def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(1, host_hello("a" * 32, max_workers=2), "local", 0.0))
+    driven.do(driven.core.connect_host(2, host_hello("b" * 32, max_workers=3), "local", 0.0))
+    first, second = driven.messages(Assignment, 1), driven.messages(Assignment, 2)
+    assert [(one.describe, one.num_workers) for one in first] == [(True, 2)]
+    assert [(one.describe, one.num_workers) for one in second] == [(False, 0)]
+    driven.do(driven.core.disconnect(1, 0.1))
+    assert driven.messages(Assignment, 2)[-1].describe
+    driven.host(2, "b" * 32, max_workers=3)
+    assert driven.core.description == counting_description()
+    assert driven.messages(Assignment, 2)[-1].num_workers == 3
+    assert not driven.messages(Assignment, 2)[-1].describe
+
+
+def test_a_game_that_cannot_be_loaded_is_fatal() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(1, host_hello(), "local", 0.0))
+    driven.do(driven.core.receive(1, game_failure("load"), 0.0))
+    (broken,) = driven.wanted(effects.GameBroken)
+    assert broken.fatal
+    assert (broken.report.text, broken.report.seed) == ("x is undefined", "0000000200000001")
+
+
+def test_a_worker_that_hangs_loses_its_leases_at_once_and_the_fleet_goes_on() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    driven.play(11)
+    driven.do(driven.core.receive(HOST, game_failure("hang", 0), driven.now))
+    (broken,) = driven.wanted(effects.GameBroken)
+    assert not broken.fatal
+    assert broken.report.worker_index == 0
+    driven.play(11)
+    assert len(driven.trains) == 1
+
+
+def describes(driven: DrivenCore, connection_id: int) -> list[bool]:
+    return [one.describe for one in driven.messages(Assignment, connection_id)]
+
+
+def described_as(max_steps: int) -> GameDescribed:
+    return GameDescribed(run_id="run-1", sha256=SHA256, description=counting_description(max_steps=max_steps))
+
+
+def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "3f2a9c01@192.0.2.7"))
+    driven.do(driven.core.receive(2, described_as(999), 0.0))
+    driven.do(driven.core.receive(2, game_failure("load"), 0.0))
+    assert driven.core.description is None
+    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
+    driven.wait(29.0)
+    assert describes(driven, 2) == [False]
+    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
+    assert describes(driven, 1) == [True]
+    driven.do(driven.core.receive(2, described_as(999), driven.now))
+    driven.do(driven.core.receive(1, described_as(7), driven.now))
+    assert driven.core.description is not None
+    assert driven.core.description.max_steps == 7
+
+
+def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_other() -> None:
+    driven = DrivenCore()
+    for connection_id in (2, 3):
+        hello = host_hello(f"{connection_id}" * 32)
+        driven.do(driven.core.connect_host(connection_id, hello, "invited", 0.0, f"3f2a9c01@{connection_id}"))
+    driven.wait(31.0)
+    assert (describes(driven, 2), describes(driven, 3)) == ([False, True], [False])
+    assert [one.kind for one in driven.wanted(effects.Note)] == ["strangers"]
+    driven.do(driven.core.receive(2, game_failure("load"), driven.now))
+    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
+    assert describes(driven, 3) == [False, True]
+    driven.do(driven.core.receive(2, described_as(999), driven.now))
+    assert driven.core.description is None, "it had its turn"
+    driven.do(driven.core.receive(3, described_as(7), driven.now))
+    assert driven.core.description is not None
+
+
+def test_messages_of_the_wrong_role_are_refused() -> None:
+    driven = DrivenCore.started()
+    with pytest.raises(ProtocolError):
+        driven.core.receive(HOST, driven.workers[10].progress()[0], 0.0)
+    with pytest.raises(ProtocolError):
+        driven.core.receive(10, HostStatus(run_id="run-1", num_workers=1), 0.0)
+    with pytest.raises(ProtocolError):
+        driven.core.offer_block(HOST, played_block(), 0.0)
+
+
+def test_a_deadline_is_that_of_the_strangers_and_there_is_none_once_one_is_asked() -> None:
+    state = CollectionState(small_config())
+    assert describe_deadline(state) is None
+    host, _ = state.fleet.connect_host(2, host_hello("b" * 32), "invited", "guest")
+    choose_describer(state, 5.0)
+    assert describe_deadline(state) == 5.0 + STAND_IN_SECONDS
+    choose_describer(state, 34.9)
+    assert state.describing is None
+    choose_describer(state, 35.0)
+    assert (state.describing, describe_deadline(state)) == (2, None)
+    # It cannot load the game, and nobody else is there: nothing is left to wait for.
+    state.describing = None
+    state.failed_to_describe.add(host.identity)
+    assert describe_deadline(state) is None
+
+
+def test_a_host_of_ones_own_takes_the_place_of_a_stranger_that_was_asked() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "guest"))
+    driven.wait(STAND_IN_SECONDS + 1)
+    assert describes(driven, 2) == [False, True]
+    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
+    assert describes(driven, 1)[-1]
+    driven.do(driven.core.receive(2, described_as(999), driven.now))
+    assert driven.core.description is None
+
+
+def test_a_description_of_another_module_is_not_taken() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", 0.0))
+    driven.do(driven.core.receive(1, described_as(7).model_copy(update={"sha256": "cd" * 32}), 0.0))
+    assert driven.core.description is None
+
+
+# --- what workers say ---
+
+
+def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> None:
+    driven = DrivenCore.started()
+    ack = PolicyAck(
+        run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error="no such operator"
+    )
+    driven.do(driven.core.receive(10, ack, driven.now))
+    (note,) = driven.wanted(effects.Note)
+    assert (note.kind, note.text) == ("policy", "worker 0 cannot run the policy: no such operator")
+    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [
+        one.lease_id for one in driven.leases(10)
+    ]
+    assert not driven.wanted(effects.GameBroken), "that is no fault of the game"
+
+
+def test_a_line_of_the_game_goes_on_with_the_worker_that_wrote_it() -> None:
+    driven = DrivenCore.started()
+    driven.do(driven.core.receive(11, GameLog(run_id="run-1", level="warn", text="low fuel", dropped=2), 0.0))
+    (logged,) = driven.wanted(effects.GameLogged)
+    assert (logged.worker_id, logged.line.level, logged.line.text, logged.line.dropped) == (
+        1,
+        "warn",
+        "low fuel",
+        2,
+    )
+
+
+def test_C3_who_says_goodbye_has_no_lease_any_more() -> None:
+    driven = DrivenCore.started()
+    before = len(driven.leases(10))
+    driven.do(driven.core.receive(10, Goodbye(), driven.now))
+    assert len(driven.messages(LeaseVoid, 10)) == before > 0
+    assert {one.reason for one in driven.messages(LeaseVoid, 10)} == {"the page is going away"}
+    assert len(driven.leases(10)) == before, "and it gets none"
+
+
+def test_a_close_of_anothers_lease_closes_nothing() -> None:
+    driven = DrivenCore.started()
+    said = driven.workers[11].play()
+    driven.do(driven.core.receive(10, said[-1], driven.now))
+    assert not driven.wanted(effects.LeaseClosed)
+    for message in said:
+        driven.say(11, message)
+    (closed,) = driven.wanted(effects.LeaseClosed)
+    assert closed.close is said[-1]
+
+
+def test_an_evaluation_has_a_return_for_each_agent_and_names_what_the_game_declares() -> None:
+    driven = DrivenCore.started(schedule="sync")
+    driven.do(driven.core.pause(driven.now))
+    driven.play(10)
+    driven.play(11)
+    driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
+    connection, worker = next((key, one) for key, one in driven.workers.items() if one.leases)
+    (result,) = worker.play()
+    assert isinstance(result, EvaluationResult)
+    for change, says in (
+        ({"returns": [1.0, 2.0]}, "evaluation_result.episodes: returns"),
+        ({"metrics": {"gold": 1.0}}, "episodes.metrics: 'gold'"),
+    ):
+        wrong = [result.episodes[0].model_copy(update=change), *result.episodes[1:]]
+        with pytest.raises(ProtocolError, match=says):
+            driven.core.receive(connection, result.model_copy(update={"episodes": wrong}), driven.now)
+    assert not driven.wanted(effects.EvaluationDone)

@@ -1,0 +1,33 @@
+"""`attract eval`: what is refused before a browser is started; the rest is `tests/end_to_end`'s."""
+
+from pathlib import Path
+
+import pytest
+
+from attract.browser import chromium
+from attract.commands.evaluate import EvaluateOptions, evaluate_run
+from attract.errors import ConfigurationError
+from attract.runs.directory import RunDirectory
+from attract.settings.run import ServerSettings
+
+
+def options(run_id: str) -> EvaluateOptions:
+    return EvaluateOptions(run_id=run_id, episodes=1, seed=None, deterministic=True, json_output=True)
+
+
+async def test_a_run_that_is_not_there_is_refused(tmp_path: Path):
+    for run_id in ("run-1", "latest"):
+        with pytest.raises(ConfigurationError, match="there is no"):
+            await evaluate_run(options(run_id), ServerSettings(runs_dir=tmp_path))
+
+
+async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    directory.close()
+    for name in (chromium.SETTING, "PLAYWRIGHT_BROWSERS_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ConfigurationError, match=chromium.SETTING):
+        await evaluate_run(options("run-1"), ServerSettings(runs_dir=tmp_path / "runs"))

@@ -1,0 +1,31 @@
+"""`attract export`: what is refused; that the files play is `tests/end_to_end`'s to show."""
+
+from pathlib import Path
+
+import pytest
+
+from attract.commands.export import export_run
+from attract.errors import ConfigurationError
+from attract.runs.directory import RunDirectory
+from attract.settings.run import ServerSettings
+
+
+@pytest.mark.parametrize(
+    ("run_id", "says"), [("run-1", "there is no run run-1"), ("latest", "there is no latest run")]
+)
+async def test_a_run_that_is_not_there_is_refused_and_nothing_is_written(
+    tmp_path: Path, run_id: str, says: str
+):
+    with pytest.raises(ConfigurationError, match=says):
+        await export_run(run_id, tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"))
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_run_without_a_policy_has_nothing_to_export(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    directory.close()
+    settings = ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path, port=0)
+    with pytest.raises(ConfigurationError, match="run-1"):
+        await export_run("run-1", tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,168 @@
+/** Copies of a game through their episodes: started, stepped, cut, failed and started again (rules E1, E3, E7, S5, C5, C6). */
+
+import type { EpisodeResult, Lease } from "@attract/schema";
+import type { Action, GameDefinition } from "attract/contract";
+import { createInstance } from "attract/group-instance";
+import type { EndReason, Instance, InstanceOptions } from "attract/instance";
+import { ParameterSampler } from "attract/parameters";
+import { cutStep } from "./desync.ts";
+import { episodeResult } from "./episode-result.ts";
+import { type FailureLimit, isGameError, reportOf } from "./failures.ts";
+
+/** Why an episode is over: as it ended, or because its game failed. */
+export type Ending = EndReason | "failed";
+
+/** Under which terms games are played. */
+export type RunnerTerms = Pick<
+  Lease,
+  "lease_id" | "seed" | "lesson_id" | "parameters" | "desync_steps" | "max_episode_steps"
+>;
+
+export interface GameRunnerOptions {
+  definition: GameDefinition;
+  /** Of each copy; issued by the server. */
+  instanceIds: readonly number[];
+  /** Where copy `i` writes what its agents see and may do. */
+  memory(i: number): Pick<InstanceOptions, "views" | "masks">;
+  /** Takes the report of each failure, and ends the play after too many. */
+  failures: FailureLimit;
+  /** See `GameRunner.announce`. Default: null. */
+  announce?: ((instanceId: number) => void) | null;
+}
+
+/**
+ * Whoever plays games plays them through this: rollouts and replays of them, served stepping, evaluations. Owned by one of
+ * those; `open` before the first `start`. Allocates nothing per step.
+ */
+export class GameRunner {
+  /** Null where no copy is: it was never started, or could not be. */
+  readonly games: (Instance | null)[];
+  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  announce: ((instanceId: number) => void) | null;
+  readonly #definition: GameDefinition;
+  readonly #memory: GameRunnerOptions["memory"];
+  readonly #failures: FailureLimit;
+  readonly #ids: number[];
+  /** Per copy, the step of its first episode at which it is cut; 0 = not. */
+  readonly #cutSteps: Int32Array;
+  /** Per copy, the lesson under which its episode was started (C6). */
+  readonly #lessons: (string | null)[];
+  #terms!: RunnerTerms;
+  #parameters!: ParameterSampler;
+
+  constructor(options: GameRunnerOptions) {
+    const { definition, instanceIds, memory, failures, announce = null } = options;
+    this.announce = announce;
+    this.#definition = definition;
+    this.#memory = memory;
+    this.#failures = failures;
+    this.#ids = [...instanceIds];
+    this.games = new Array<Instance | null>(instanceIds.length).fill(null);
+    this.#cutSteps = new Int32Array(instanceIds.length);
+    this.#lessons = new Array<string | null>(instanceIds.length).fill(null);
+  }
+
+  /** From now on failures are of this lease; its parameters and its lesson hold from each copy's next start on (C6). */
+  open(terms: RunnerTerms): void {
+    this.#terms = terms;
+    this.#parameters = new ParameterSampler(terms.parameters);
+    // An evaluation's episodes are cut where they have become too long, first ones of training where the seed says.
+    const { seed, desync_steps, max_episode_steps: longest } = terms;
+    for (let i = 0; i < this.#ids.length; i++) {
+      this.#cutSteps[i] = longest ?? cutStep(seed, this.#ids[i], desync_steps);
+    }
+  }
+
+  /**
+   * Starts `episode` of copy `i`, or the first later one that starts at all.
+   *
+   * @throws FatalGameError when the game fails again and again; whatever else than a game's error was thrown.
+   */
+  start(i: number, episode: number): void {
+    for (let next = episode; !this.tryStart(i, next); next++);
+  }
+
+  /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */
+  tryStart(i: number, episode: number): boolean {
+    const id = this.#ids[i];
+    const { seed, lesson_id } = this.#terms;
+    try {
+      this.announce?.(id);
+      this.games[i] ??= createInstance(this.#definition, this.#memory(i));
+      const game = this.games[i];
+      game.setStream(seed.low, seed.high, id);
+      game.start(episode, this.#parameters.sample(seed.low, seed.high, episode, id));
+    } catch (error) {
+      this.#report(error, i, episode, 0, null);
+      this.clear(i);
+      return false;
+    }
+    this.#lessons[i] = lesson_id;
+    return true;
+  }
+
+  /**
+   * Takes one step of copy `i`, which has an episode under way. What it brought stands in `games[i]`.
+   *
+   * @returns why the episode is over now, or null while it goes on; then `startNext` is due, once what the episode left has
+   * been read. "failed": the step counts for nobody, and was reported.
+   * @throws as `start`.
+   */
+  step(i: number, action: Action | ArrayLike<Action>): Ending | null {
+    const game = this.games[i]!;
+    this.announce?.(game.instanceId);
+    try {
+      game.step(action);
+    } catch (error) {
+      this.#report(error, i, game.episode, game.episodeTicks + 1, action);
+      return "failed";
+    }
+    if (game.episode === 0 && game.episodeSteps === this.#cutSteps[i] && !game.episodeOver) game.cut();
+    return game.endReason;
+  }
+
+  /** Starts the episode after one that is over; a fresh copy if it failed, for what is left of that cannot be trusted. */
+  startNext(i: number, ending: Ending): void {
+    const { episode } = this.games[i]!;
+    if (ending === "failed") this.clear(i);
+    this.start(i, episode + 1);
+  }
+
+  /** What the episode of copy `i` came to; `step` is that of the segment in which it ended. */
+  result(i: number, ending: Ending, step: number): EpisodeResult {
+    const reason = ending === "failed" ? "cut" : ending;
+    return episodeResult(this.games[i]!, reason, step, this.#lessons[i]);
+  }
+
+  /** Drops copy `i`: the next start makes a fresh one. */
+  clear(i: number): void {
+    this.games[i] = null;
+  }
+
+  clearAll(): void {
+    this.games.fill(null);
+  }
+
+  /** From now on copy `i` is a fresh one of instance `instanceId`. */
+  assign(i: number, instanceId: number): void {
+    this.clear(i);
+    this.#ids[i] = instanceId;
+  }
+
+  #report(error: unknown, i: number, episode: number, tick: number, action: unknown): void {
+    if (!isGameError(error)) throw error;
+    const { lease_id, seed } = this.#terms;
+    const id = this.#ids[i];
+    const definition = this.#definition;
+    const place = {
+      lease_id,
+      slot_id: id * (definition.numAgents ?? 1),
+      instance_id: id,
+      episode,
+      tick,
+      seed,
+    };
+    const instance = this.games[i] ?? undefined;
+    this.#failures.count(reportOf(error, place, undefined, { definition, instance, action }));
+  }
+}

@@ -1,0 +1,35 @@
+/** What a rollout loop is given. */
+
+import type { ReplayOrder, WelcomeWorker } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import type { FailureReport } from "../game/failures.ts";
+import type { BlockFrame } from "./block-writer.ts";
+
+export interface LoopOptions {
+  definition: GameDefinition;
+  seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size">;
+  /** Gives the event loop its turn and waits for other users of the inference engine; asked every 5 ms. */
+  yieldTurn(): Promise<void>;
+  /** Monotonic, in milliseconds. */
+  now(): number;
+  /** Takes a finished block. */
+  emit(frame: BlockFrame): void;
+  /** Takes the report of a game that broke; the loop goes on with the next episode. */
+  failed(report: FailureReport): void;
+  /** Told before each game's turn whose it is; null: nobody asks, which costs nothing. */
+  announce: ((instanceId: number) => void) | null;
+  /** A promise while too much is waiting to be sent, else null; asked after each segment. */
+  gate(): Promise<void> | null;
+  /** Plays what somebody played before, as the one segment of the one instance of the seat (rule C10); default: not. */
+  script?: Script;
+}
+
+/** Actions that were taken before. */
+export interface Script {
+  order: ReplayOrder;
+  /** [num_before + horizon, agents, numComponents] of `order`. */
+  actions: ArrayLike<number>;
+  /** What the block is numbered as, in place of 0. */
+  segmentIndex: number;
+  firstBlock: number;
+}

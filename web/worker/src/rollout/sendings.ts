@@ -1,0 +1,79 @@
+/** What is sent of the segments of a lease: under each policy the columns of the seats that learn it (rule E9). */
+
+import { type Lease, type RolloutClose, tensorOf } from "@attract/schema";
+import type { Policy } from "../policy/policy.ts";
+import type { BlockFrame, BlockWriter } from "./block-writer.ts";
+import type { ControllerGroup } from "./controllers.ts";
+import type { SegmentRecorder } from "./recorder.ts";
+
+/** The columns that are sent under one policy. */
+interface Sending {
+  policy: Policy;
+  /** In ascending order. */
+  columns: Int32Array;
+}
+
+/** Of one lease; in a warm-up every seat's columns are sent. */
+export class Sendings {
+  /** The first agent whose segments are sent: results of episodes travel with them. */
+  readonly tellingAgent: number;
+  /** Blocks of the lease so far. */
+  numBlocks: number;
+  readonly #lease: Lease;
+  readonly #sendings: readonly Sending[];
+
+  /** @param numBlocks those of the lease before its first segment here. */
+  constructor(lease: Lease, groups: readonly ControllerGroup[], numAgents: number, numBlocks: number) {
+    const isSent = lease.seats.map((seat) => seat.learns || lease.purpose === "warmup");
+    this.tellingAgent = Math.max(0, isSent.indexOf(true));
+    this.numBlocks = numBlocks;
+    this.#lease = lease;
+    this.#sendings = groups
+      .map(({ policy, slots }) => ({ policy, columns: slots.filter((slot) => isSent[slot % numAgents]) }))
+      .filter(({ columns }) => columns.length > 0);
+  }
+
+  /** Hands `emit` the blocks of the segment that `writer` reads. */
+  write(writer: BlockWriter, segmentIndex: number, emit: (frame: BlockFrame) => void): void {
+    const { run_id: runId, lease_id: leaseId } = this.#lease;
+    for (const { columns, policy } of this.#sendings) {
+      const { policyId, policyVersion } = policy;
+      const identity = { runId, leaseId, segmentIndex, policyId, policyVersion };
+      this.numBlocks = writer.write(identity, this.numBlocks, emit, columns);
+    }
+  }
+
+  /** What closes the lease, but for where its time went: every slot that was sent, with the bootstrap value of its last segment. */
+  close({ slotIds, bootstrapValues }: Pick<SegmentRecorder, "slotIds" | "bootstrapValues">) {
+    const columns = this.#columns();
+    return rolloutClose(
+      this.#lease,
+      this.numBlocks,
+      Int32Array.from(columns, (column) => slotIds[column]),
+      Float32Array.from(columns, (column) => bootstrapValues[column]),
+    );
+  }
+
+  /** Of all policies together, in ascending order. */
+  #columns(): Int32Array {
+    if (this.#sendings.length === 1) return this.#sendings[0].columns;
+    return Int32Array.from(this.#sendings.flatMap(({ columns }) => [...columns])).sort();
+  }
+}
+
+/** The close of a lease of which `numBlocks` blocks were sent, without its times. */
+export function rolloutClose(
+  lease: Lease,
+  numBlocks: number,
+  slotIds: Int32Array<ArrayBuffer>,
+  bootstrapValues: Float32Array<ArrayBuffer>,
+): Omit<RolloutClose, "play_seconds" | "inference_seconds" | "game_seconds" | "wait_seconds"> {
+  return {
+    type: "rollout_close",
+    run_id: lease.run_id,
+    lease_id: lease.lease_id,
+    num_blocks: numBlocks,
+    slot_id: tensorOf(slotIds, [slotIds.length]),
+    bootstrap_value: tensorOf(bootstrapValues, [bootstrapValues.length]),
+  };
+}
