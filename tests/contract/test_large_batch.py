@@ -10,9 +10,9 @@ from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.report import scheduled_hyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.schema.messages import Block
 from attract.settings.run import PolicySettings, PpoSettings

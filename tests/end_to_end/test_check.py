@@ -377,6 +377,9 @@ async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
             assert view.findings == [], name
             assert view.play is not None
             assert view.play.episodes > 10, name
+        # Whose rewards random play never finds: what it is bundled for.
+        view = await service.check_game("keydoor", budget_seconds=2.0, wait_seconds=60.0)
+        assert [one.id for one in view.findings] in (["constant-reward"], [])
 
 
 def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
 from attract.benchmarks.speed.segments import segments_work
 from attract.errors import ConfigurationError
 from attract.inference.decider import OnnxDecider
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.checkpoints.checkpoint import weights_sha256
-from attract.learner.ppo.batch_evaluation import evaluate_batch
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.policy.parity import probe

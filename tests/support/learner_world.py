@@ -226,7 +226,7 @@ def begin_for(fleet: SignsFleet, run_dir: Path, **changes: Any) -> Begin:
             "store_path": str(fleet.path),
             "description": fleet.description,
             "policy": policy,
-            "ppo": dict(ppo),
+            "hyperparameters": dict(ppo),
             "seed": 7,
             "device": "cpu",
             "num_threads": 1,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution, resolve_distribution
-from attract.learner.ppo.update_batch import FinalObservations, UpdateBatch
+from attract.learner.algorithms.update_batch import FinalObservations, UpdateBatch
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Entry
 from attract.schema.spaces import BoxSpace, ObservationSpace

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
 from attract.settings.run import PolicySettings

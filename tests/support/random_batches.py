@@ -5,10 +5,10 @@ import dataclasses
 import torch
 
 from attract.algorithm.distributions import Categorical
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.estimates import Estimator
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PpoSettings
 from policies import create_policy

@@ -62,7 +62,7 @@ class RunFacts:
             seconds_per_step=game.seconds_per_step,
             ticks_per_step=game.ticks_per_step,
             observation_names=tuple(_names(game)),
-            explores=ppo.exploration != "none",
+            explores=settings.exploration != "none",
             has_memory=settings.policy.state_size > 0,
             total_steps=settings.total_steps,
             gamma=ppo.gamma,

@@ -11,8 +11,8 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
 from attract.experience.layout import RECURRENT_STATE
-from attract.learner.ppo.batch_evaluation import evaluate_batch
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4

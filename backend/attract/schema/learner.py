@@ -35,8 +35,12 @@ class Begin(WireModel):
     """Id of the policy that plays each agent; empty: `main` plays them all."""
     policy: dict[str, Any]
     """PolicySettings as a mapping, of every policy."""
-    ppo: dict[str, Any]
-    """PpoSettings as a mapping."""
+    algorithm: Name = "ppo"
+    """What every policy is trained by."""
+    hyperparameters: dict[str, Any]
+    """That algorithm's settings as a mapping."""
+    exploration: dict[str, Any] | None = None
+    """RndSettings as a mapping: pay for the unseen beside the rewards; None: nothing does."""
     seed: Count
     device: Text = "auto"
     num_threads: Annotated[int, Field(ge=0)] = 0

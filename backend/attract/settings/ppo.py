@@ -76,11 +76,6 @@ class PpoSettings(Settings):
     """State a recurrent policy's segment is trained from: the one it began with, or zeros."""
     burn_in_steps: Annotated[int, Field(ge=0)] = 0
     """First steps of each segment that only carry a recurrent state, and are not learned from."""
-    exploration: Literal["none", "rnd"] = "none"
-    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
-    rewards: for goals that random play never finds."""
-    exploration_coef: Annotated[float, Field(ge=0)] = 0.5
-    """Factor on that bonus, whose discounted returns are about 1 at first and fade."""
     normalize_rewards: bool = True
     """Divide rewards by the size of the discounted returns seen so far, so that it does not matter
     in what unit a game counts them. Reports show them as the game gave them."""

@@ -18,6 +18,7 @@ from attract.settings.curriculum import (
 )
 from attract.settings.errors import dotted, refusal
 from attract.settings.ppo import PpoSettings
+from attract.settings.rnd import RndSettings
 
 
 def _sizes(given: Any) -> Any:
@@ -102,7 +103,13 @@ class RunSettings(Settings):
     ) = None
     """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
     policy: PolicySettings = PolicySettings()
+    algorithm: Literal["ppo"] = "ppo"
+    """What the policy is trained by; its own settings are in the section of its name."""
     ppo: PpoSettings = PpoSettings()
+    exploration: Literal["none", "rnd"] = "none"
+    """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
+    rewards: for goals that random play never finds."""
+    rnd: RndSettings = RndSettings()
     collection: CollectionSettings = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     parameters: dict[str, DistributionSettings] = {}
@@ -111,6 +118,22 @@ class RunSettings(Settings):
     callbacks: CallbackSettings = CallbackSettings()
     federated: FederatedSettings | None = None
     """Average the policy with other trainers; None: train alone."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, data: Any) -> Any:
+        """Files of runs from before `exploration` was around any algorithm have it under `ppo`."""
+        if not isinstance(data, Mapping):
+            return data
+        given = dict(cast("Mapping[str, Any]", data))
+        if not isinstance(given.get("ppo"), Mapping):
+            return given
+        ppo = given["ppo"] = dict(cast("Mapping[str, Any]", given["ppo"]))
+        if (exploration := ppo.pop("exploration", None)) is not None:
+            given.setdefault("exploration", exploration)
+        if (coef := ppo.pop("exploration_coef", None)) is not None:
+            given["rnd"] = {"coef": coef, **cast("Mapping[str, Any]", given.get("rnd") or {})}
+        return given
 
     @model_validator(mode="after")
     def _fit_policy(self) -> Self:

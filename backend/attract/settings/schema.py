@@ -71,6 +71,15 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
         "Longer gradients are cut to this length. Empty: not cut.",
     ),
     "ppo.target_kl": ("Target KL", None),
+    "exploration": (
+        "Exploration",
+        "rnd: pays for observations unlike those seen before, for games whose rewards chance never finds.",
+    ),
+    "rnd": ("Exploration (RND)", None),
+    "rnd.coef": ("Weight of the unseen", None),
+    "rnd.value_head": ("Value of the unseen", None),
+    "rnd.gamma": ("Discount of the unseen", None),
+    "rnd.gae_lambda": ("GAE lambda of the unseen", None),
     "collection": ("Workers and games", None),
     "collection.schedule": (
         "Schedule",

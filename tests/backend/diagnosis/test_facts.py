@@ -30,7 +30,7 @@ def test_they_are_those_of_the_game_and_the_settings():
     assert (found.num_agents, found.num_workers, found.max_steps, found.seconds_per_step) == (2, 3, 50, 0.2)
     assert (found.gamma, found.total_steps, found.num_cores, found.action) == (0.5, 1000, 8, "discrete")
     assert not found.explores and not found.has_memory
-    other = facts(game(), {"ppo": {"exploration": "rnd"}, "policy": {"recurrent": "lstm"}})
+    other = facts(game(), {"exploration": "rnd", "policy": {"recurrent": "lstm"}})
     assert other.explores and other.has_memory
     continuous = {"kind": "box", "shape": [1], "low": -1.0, "high": 1.0}
     assert facts(game(action=continuous)).action == "continuous"

@@ -9,9 +9,10 @@ import torch
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
 from attract.learner import verification
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.policy_updater import PolicyUpdater
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.registry import choose_algorithm
 from attract.learner.verification import (
     CALIBRATION_CHECKS,
     SlotEnds,
@@ -22,7 +23,7 @@ from attract.learner.verification import (
 )
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_distribution, build_policy
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 from learner_world import SignsFleet, describe_signs
 from played_batches import build, play
 
@@ -333,10 +334,10 @@ def test_C7_correctness_6_ends_of_slots_are_those_of_a_dictionary():
 
 
 def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_recomputed():
-    settings, game = PpoSettings(), describe_signs()
-    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), settings, 3, torch.device("cpu"))
+    choice, game = choose_algorithm("ppo", {}), describe_signs()
+    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
     distribution = build_distribution(game)
-    trainer = PolicyUpdater(state, distribution, settings, 2)
+    trainer = PolicyUpdater(state, distribution, 2)
     trainer.remember(3, state.policy.state_dict())
     honest = claims(play(state.policy, distribution, slots=6, runs=2))
     # Three workers of four segments each; the second says that it was surer than it was.

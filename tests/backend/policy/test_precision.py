@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.policy.export import OnnxPatcher
 from attract.policy.parity import check_parity
 from attract.policy.precision import full_precision

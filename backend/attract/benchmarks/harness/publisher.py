@@ -22,6 +22,7 @@ from attract.learner.process.channel import Channel
 from attract.learner.process.loop import Learner
 from attract.learner.process.machine import warm_up
 from attract.learner.process.main import SWITCH_SECONDS, die_with_parent
+from attract.learner.registry import choose_algorithm
 from attract.policy.export import OnnxPatcher
 from attract.processes.allocator import keep_freed_memory
 from attract.schema.learner import (
@@ -37,7 +38,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 
 WEIGHT_NOISE = 1e-3
 """Size of what is added to the weights: every version has other bytes, and the games go on as they were."""
@@ -52,8 +53,12 @@ class Publisher:
         """`send` and `on_failure` are also called from the thread that writes checkpoints."""
         torch.set_num_threads(1)
         self._send = send
-        policy, ppo = PolicySettings.from_mapping(begin.policy), PpoSettings.from_mapping(begin.ppo)
-        self._state = TrainingState.create(begin.description, policy, ppo, begin.seed, torch.device("cpu"))
+        policy = PolicySettings.from_mapping(begin.policy)
+        algorithm = choose_algorithm(begin.algorithm, begin.hyperparameters)
+        self._state = TrainingState.create(
+            begin.description, policy, algorithm, begin.seed, torch.device("cpu")
+        )
+        self._generator = torch.Generator().manual_seed(begin.seed)
         (self._sole,) = self._state.policies.values()
         self._patcher = OnnxPatcher(self._sole.policy)
         self._writer = CheckpointWriter(Path(begin.run_dir), on_failure, lambda _reason: None)
@@ -92,9 +97,7 @@ class Publisher:
         state = self._state
         with torch.no_grad():
             for parameter in self._sole.policy.parameters():
-                parameter.add_(
-                    torch.randn(parameter.shape, generator=self._sole.generator), alpha=WEIGHT_NOISE
-                )
+                parameter.add_(torch.randn(parameter.shape, generator=self._generator), alpha=WEIGHT_NOISE)
         state.policy_version += 1
         state.counters = message.counters
         ended = time.monotonic()

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.benchmarks.speed.matmul import synchronise
-from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
 from attract.learner.ppo.update import create_optimizer, ppo_update
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DiscreteSpace

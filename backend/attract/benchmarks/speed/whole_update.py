@@ -114,7 +114,7 @@ class _WholePath:
                 store_path=str(path),
                 description=game,
                 policy=work.policy.model_dump(mode="json"),
-                ppo=work.ppo.model_dump(mode="json"),
+                hyperparameters=work.ppo.model_dump(mode="json"),
                 seed=5,
                 device=device,
                 num_threads=torch.get_num_threads(),

@@ -6,16 +6,15 @@ import torch
 
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
+from attract.learner.algorithms.algorithm import Progress, Report
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.policies.training_state import TrainingState
-from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_distribution
 from attract.schema.game import GameDescription
 from attract.schema.learner import RejectedRow, Train, Warmup
-from attract.settings.ppo import PpoSettings
 
 
 class PolicyGroup:
@@ -24,17 +23,14 @@ class PolicyGroup:
     Args:
         state: whose policies are changed in place; its version is only read.
         game: that is played.
-        ppo: of every policy.
         num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
     """
 
-    def __init__(
-        self, state: TrainingState, game: GameDescription, ppo: PpoSettings, num_versions: int
-    ) -> None:
+    def __init__(self, state: TrainingState, game: GameDescription, num_versions: int) -> None:
         self._state = state
         distribution = build_distribution(game)
         self._trainers = {
-            policy_id: PolicyUpdater(one, distribution, ppo, num_versions)
+            policy_id: PolicyUpdater(one, distribution, num_versions)
             for policy_id, one in state.policies.items()
         }
         # All policies have the same shape.
@@ -93,27 +89,25 @@ class PolicyGroup:
         """Those that can be learned from. A policy whose agents were away all the time has none."""
         return {name: one for name, one in batches.items() if self._trainers[name].can_learn_from(one)}
 
-    def update(
-        self, batches: Mapping[str, Batch], rates: ScheduledHyperparameters
-    ) -> dict[str, UpdateReport]:
+    def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:
         """Update each of these policies from its own batch: all of them, or none (rule P8).
 
         Args:
-            batches: from `fit`; a policy without one stays as it is.
-            rates: the same for all (rule P10).
+            batches: from `trainable`; a policy without one stays as it is.
+            progress: of the run, before the update (rule P10).
 
         Raises: NonFiniteUpdateError: one could not be updated; all are as they were, as they are after any
             other exception.
         """
         undo: list[Callable[[], None]] = []
-        reports: dict[str, UpdateReport] = {}
+        reports: dict[str, Report] = {}
         try:
             for number, (policy_id, batch) in enumerate(batches.items(), 1):
                 trainer = self._trainers[policy_id]
                 if number < len(batches):
                     # The last one undoes itself.
-                    undo.append(trainer.state.remember())
-                reports[policy_id] = trainer.update(batch, self._state.policy_version, rates)
+                    undo.append(trainer.state.undo_point())
+                reports[policy_id] = trainer.update(batch, progress)
         except BaseException:
             for restore in undo:
                 restore()

@@ -1,6 +1,5 @@
 """What training changes of one policy: how it starts, goes into checkpoints, and comes back (rule D2)."""
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -10,50 +9,36 @@ from torch import Tensor
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
-from attract.learner.checkpoints.checkpoint import Checkpoint
-from attract.learner.checkpoints.state_tensors import (
-    adam_tensors,
-    moments_of,
-    moments_tensors,
-    restore_adam,
-    within,
+from attract.learner.algorithms.algorithm import (
+    ALGORITHM_PREFIXES,
+    Algorithm,
+    AlgorithmChoice,
+    Learnable,
+    stream_seed,
 )
+from attract.learner.checkpoints.checkpoint import Checkpoint
+from attract.learner.checkpoints.state_tensors import moments_of, moments_tensors
 from attract.learner.federated.averaging import FederatedStatistics
-from attract.learner.ppo.novelty import RandomNetworkDistillation
-from attract.learner.ppo.reward_history import RewardHistory
-from attract.learner.ppo.reward_scale import SlotReturns
-from attract.learner.ppo.update import create_optimizer
 from attract.learner.verification import Tolerance
-from attract.policy.network import Policy, build_policy
+from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
-from attract.schema.philox import derive_seed
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 
-_STATISTICS, _RETURNS = "observation_statistics", "return_statistics"
+_STATISTICS = "observation_statistics"
 _ALL, _COMMON, _OWN = "", "_common", "_own"
-_SLOTS = f"{_RETURNS}.slots."
-_NOVELTY = "exploration."
-RETURNS = "//returns"
-"""Key of the moments of discounted returns beside those of observation entries; no entry is called so."""
+_OF_ALGORITHM = "//"
+"""How the keys of the algorithm's own moments begin beside those of observation entries, which never do."""
 
 
 @dataclass(slots=True)
 class PolicyState:
-    """Weights, optimizer, statistics and random state of one policy: owned by the learner's main thread."""
+    """Weights, statistics and the algorithm's state of one policy: owned by the learner's main thread."""
 
     policy: Policy
-    optimizer: torch.optim.Adam
-    generator: torch.Generator
-    """Shuffles minibatches; on the CPU whatever the device."""
-    statistics: Mapping[str, RunningMoments]
-    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version. Under
-    `RETURNS` those of discounted returns, where rewards are scaled by them (rule P11)."""
-    slot_returns: SlotReturns = field(default_factory=SlotReturns)
-    rewards: RewardHistory | None = None
-    """None before there was one."""
+    algorithm: Algorithm
+    observation_statistics: Mapping[str, RunningMoments]
+    """Of each entry that is normalised, seen so far (rule P7); the policy has those of its version."""
     tolerance: Tolerance = field(default_factory=Tolerance)
-    novelty: RandomNetworkDistillation | None = None
-    """What pays for the unseen, where that is asked for."""
     federated: FederatedStatistics | None = None
     """Where the statistics come from, for a trainer that averages with others."""
 
@@ -62,7 +47,7 @@ class PolicyState:
         cls,
         game: GameDescription,
         policy_settings: PolicySettings,
-        ppo: PpoSettings,
+        algorithm: AlgorithmChoice,
         seed: int,
         device: torch.device,
         policy_id: str | None = None,
@@ -78,41 +63,40 @@ class PolicyState:
         policy = build_policy(
             policy_settings,
             game,
-            normalize_observations=ppo.normalize_observations,
-            seed=_number(seed, f"policy_init{own}"),
+            normalize_observations=algorithm.normalize_observations,
+            seed=stream_seed(seed, f"policy_init{own}"),
         ).to(device)
         return cls(
             policy=policy,
-            optimizer=create_optimizer(policy, ppo.learning_rate),
-            generator=torch.Generator().manual_seed(_number(seed, f"shuffle{own}")),
-            statistics={
+            algorithm=algorithm.create(Learnable(policy, build_distribution(game), seed, policy_id)),
+            observation_statistics={
                 key: RunningMoments.empty(tuple(normaliser.mean.shape))
                 for key, normaliser in policy.normalisers.items()
-            }
-            | ({RETURNS: RunningMoments.empty(())} if ppo.normalize_rewards else {}),
-            novelty=RandomNetworkDistillation(
-                policy.entries,
-                torch.Generator().manual_seed(_number(seed, f"exploration{own}")),
-                device,
-            )
-            if ppo.exploration == "rnd"
-            else None,
+            },
         )
+
+    @property
+    def statistics(self) -> dict[str, RunningMoments]:
+        """All running moments that averaging merges: of observation entries, and the algorithm's own."""
+        own = {f"{_OF_ALGORITHM}{name}": seen for name, seen in self.algorithm.moments.items()}
+        return {**self.observation_statistics, **own}
+
+    @statistics.setter
+    def statistics(self, moments: Mapping[str, RunningMoments]) -> None:
+        self.observation_statistics = {key: moments[key] for key in self.observation_statistics}
+        self.algorithm.moments = {name: moments[f"{_OF_ALGORITHM}{name}"] for name in self.algorithm.moments}
 
     def apply_statistics(self) -> None:
         """Let the policy normalise by what was gathered; only between versions (rule P7)."""
         self.policy.set_statistics(self.observation_statistics)
 
-    @property
-    def observation_statistics(self) -> dict[str, RunningMoments]:
-        """Those that belong to the policy's version, and to its graph."""
-        return {key: seen for key, seen in self.statistics.items() if key != RETURNS}
-
-    def gather(self, moments: Mapping[str, RunningMoments]) -> None:
-        """More was seen (rules P7, P11); the next version normalises by it too.
+    def gather(self, observed: Mapping[str, RunningMoments]) -> None:
+        """More was seen, and the algorithm's last update counts (rules P7, P11); the next version goes by it.
 
         A key that is left out has seen nothing.
         """
+        own = self.algorithm.commit()
+        moments = {**observed, **{f"{_OF_ALGORITHM}{name}": seen for name, seen in own.items()}}
         self.statistics = _merged(self.statistics, moments)
         if self.federated is not None:
             self.federated.add(moments)
@@ -130,19 +114,12 @@ class PolicyState:
         if self.federated is not None:
             tensors |= self._to_tensors(_COMMON, self.federated.common)
             tensors |= self._to_tensors(_OWN, self.federated.own)
-        if RETURNS in self.statistics:
-            tensors |= {f"{_SLOTS}{name}": tensor for name, tensor in self.slot_returns.tensors().items()}
-        if self.novelty is not None:
-            tensors |= {f"{_NOVELTY}{name}": tensor for name, tensor in self.novelty.tensors().items()}
-        return tensors
+        return tensors | self.algorithm.tensors()
 
     def document(self) -> dict[str, Any]:
         """What a checkpoint's document holds of it."""
         return {
-            "random_state": {
-                "shuffle": base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
-            },
-            "rewards": None if self.rewards is None else self.rewards.to_document(),
+            **self.algorithm.document(),
             "verification": {
                 "num_checks": self.tolerance.num_checks,
                 "largest_difference": self.tolerance.largest_difference,
@@ -150,21 +127,13 @@ class PolicyState:
         }
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Take over what `adopt` leaves out: optimizer, random state, running returns and tolerance.
+        """Take over what `adopt` leaves out: the algorithm's own state, and the tolerance.
 
         Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
         """
-        self.restore_optimizer(checkpoint.optimizer)
-        state = bytearray(base64.b64decode(checkpoint.document["random_state"]["shuffle"]))
-        self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        self.algorithm.restore_optimizer(checkpoint.optimizer)
+        self.algorithm.restore(checkpoint.policy, checkpoint.document)
         self.tolerance = Tolerance(**checkpoint.document["verification"])
-        known = checkpoint.document.get("rewards")
-        self.rewards = None if known is None else RewardHistory.restore(known)
-        slots, novelty = within(checkpoint.policy, _SLOTS), within(checkpoint.policy, _NOVELTY)
-        if slots:
-            self.slot_returns.restore(slots)
-        if self.novelty is not None and novelty:
-            self.novelty.restore(novelty)
         if self.federated is None:
             return
         own = self._from_tensors(_OWN, checkpoint.policy)
@@ -186,27 +155,16 @@ class PolicyState:
             raise CheckpointError(str(checkpoint.path), "it has a normaliser without its statistics")
         self.statistics = statistics
 
-    def remember(self) -> Callable[[], None]:
-        """What undoes everything that updates do to weights, optimizer and random state from here on."""
+    def undo_point(self) -> Callable[[], None]:
+        """What undoes everything that updates do to the weights and the algorithm's state from here on."""
         weights = {name: tensor.detach().clone() for name, tensor in self.policy.state_dict().items()}
-        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
-        random_state = self.generator.get_state()
+        undo_algorithm = self.algorithm.undo_point()
 
         def undo() -> None:
             self.policy.load_state_dict(weights)
-            self.restore_optimizer(optimizer)
-            self.optimizer.zero_grad(set_to_none=True)
-            self.generator.set_state(random_state)
+            undo_algorithm()
 
         return undo
-
-    def optimizer_tensors(self) -> dict[str, Tensor]:
-        """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
-        return adam_tensors(self.optimizer, self.policy)
-
-    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what `optimizer_tensors` gave."""
-        restore_adam(self.optimizer, self.policy, tensors)
 
     def _to_tensors(self, whose: str, moments: Mapping[str, RunningMoments]) -> dict[str, Tensor]:
         """Moments of each entry, by the names they have in a checkpoint."""
@@ -218,14 +176,14 @@ class PolicyState:
     def _from_tensors(self, whose: str, tensors: Mapping[str, Tensor]) -> dict[str, RunningMoments] | None:
         """What `_to_tensors` made; None when something of it is missing.
 
-        Of returns nothing need be there: rewards were not scaled then.
+        Of an algorithm's own nothing need be there: another one, or other settings, made the checkpoint.
         """
         moments: dict[str, RunningMoments] = {}
         for key, start in self._names(whose).items():
             found = moments_of(start, tensors)
-            if found is None and key != RETURNS:
+            if found is None and not key.startswith(_OF_ALGORITHM):
                 return None
-            moments[key] = found or RunningMoments.empty(())
+            moments[key] = found or RunningMoments.empty(tuple(self.statistics[key].mean.shape))
         return moments
 
     def _names(self, whose: str) -> dict[str, str]:
@@ -233,9 +191,9 @@ class PolicyState:
         names = {
             entry.key: f"{_STATISTICS}{whose}{entry.suffix}"
             for entry in self.policy.entries
-            if entry.key in self.statistics
+            if entry.key in self.observation_statistics
         }
-        return names | ({RETURNS: f"{_RETURNS}{whose}"} if RETURNS in self.statistics else {})
+        return names | {f"{_OF_ALGORITHM}{name}": f"{name}{whose}" for name in self.algorithm.moments}
 
 
 def _merged(
@@ -249,12 +207,8 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
 
     Raises: CheckpointError: when it does not, naming each tensor.
     """
-    saved = {
-        name: tensor
-        for name, tensor in checkpoint.policy.items()
-        if not name.startswith((_STATISTICS, _RETURNS, _NOVELTY))
-    }
     wanted = policy.state_dict()
+    saved = {name: one for name, one in checkpoint.policy.items() if _is_of_network(name)}
     problems = [
         f"{name}: this network has {_shape(wanted.get(name))}, the checkpoint {_shape(saved.get(name))}"
         for name in sorted(wanted.keys() | saved.keys())
@@ -265,10 +219,10 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
     return saved
 
 
+def _is_of_network(name: str) -> bool:
+    """Statistics and what algorithms keep have names with these beginnings; no part of a network does."""
+    return not name.startswith((_STATISTICS, *ALGORITHM_PREFIXES))
+
+
 def _shape(tensor: Tensor | None) -> str:
     return "none" if tensor is None else str(list(tensor.shape))
-
-
-def _number(run_seed: int, name: str) -> int:
-    seed = derive_seed(run_seed, name)
-    return seed.low | seed.high << 32

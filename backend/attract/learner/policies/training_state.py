@@ -11,13 +11,14 @@ import torch
 
 from attract.collection.seating import MAIN
 from attract.errors import CheckpointError
+from attract.learner.algorithms.algorithm import AlgorithmChoice
 from attract.learner.checkpoints.checkpoint import Checkpoint, Snapshot, weights_sha256
 from attract.learner.checkpoints.tensor_namespaces import with_prefixes
 from attract.learner.federated.averaging import Lineage
 from attract.learner.policies.policy_state import PolicyState
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class TrainingState:
         cls,
         game: GameDescription,
         policy_settings: PolicySettings,
-        ppo: PpoSettings,
+        algorithm: AlgorithmChoice,
         seed: int,
         device: torch.device,
         policy_ids: Sequence[str] = (MAIN,),
@@ -49,7 +50,7 @@ class TrainingState:
         return cls(
             {
                 policy_id: PolicyState.create(
-                    game, policy_settings, ppo, seed, device, policy_id if len(policy_ids) > 1 else None
+                    game, policy_settings, algorithm, seed, device, policy_id if len(policy_ids) > 1 else None
                 )
                 for policy_id in policy_ids
             }
@@ -86,7 +87,9 @@ class TrainingState:
         return Snapshot.take(
             self.policy_version,
             with_prefixes({policy_id: one.tensors() for policy_id, one in self.policies.items()}),
-            with_prefixes({policy_id: one.optimizer_tensors() for policy_id, one in self.policies.items()}),
+            with_prefixes(
+                {policy_id: one.algorithm.optimizer_tensors() for policy_id, one in self.policies.items()}
+            ),
             document,
         )
 

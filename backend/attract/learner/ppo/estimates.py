@@ -8,8 +8,8 @@ from torch import Tensor
 from attract.algorithm.advantages import advantages_from_segments, vtrace_from_segments
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.streams import chain_segments
-from attract.learner.ppo.batch_evaluation import BatchEvaluation, evaluate_batch
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms.batch_evaluation import BatchEvaluation, evaluate_batch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.settings.ppo import PpoSettings
 
@@ -84,7 +84,7 @@ class Estimator:
             gamma=settings.gamma,
             gae_lambda=self._gae_lambda,
         )
-        return Estimates(advantages, advantages + values, values)
+        return Estimates(self._with_bonus(advantages), advantages + values, values)
 
     def _vtrace(self, now: BatchEvaluation, ratios: Tensor) -> Estimates:
         batch, settings = self._batch, self._settings
@@ -103,4 +103,8 @@ class Estimator:
             rho_max=settings.rho_max,
             c_max=settings.c_max,
         )
-        return Estimates(advantages, targets, now.values, ratios)
+        return Estimates(self._with_bonus(advantages), targets, now.values, ratios)
+
+    def _with_bonus(self, advantages: Tensor) -> Tensor:
+        bonus = self._batch.advantage_bonus
+        return advantages if bonus is None else advantages + bonus

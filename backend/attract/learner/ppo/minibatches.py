@@ -10,8 +10,8 @@ from torch import Tensor
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
 from attract.experience.batch import upload
+from attract.learner.algorithms.update_batch import UpdateBatch, finite_where_invalid, start_states
 from attract.learner.ppo.estimates import Estimates
-from attract.learner.ppo.update_batch import UpdateBatch, finite_where_invalid, start_states
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
 from attract.settings.ppo import PpoSettings

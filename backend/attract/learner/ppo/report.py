@@ -71,23 +71,6 @@ class UpdateReport:
         }
 
 
-def update_metrics(
-    reports: Mapping[str, UpdateReport], rates: ScheduledHyperparameters, *, is_sole: bool
-) -> dict[str, float]:
-    """What an update reports of the policies that it changed, by policy id.
-
-    Args:
-        reports: of each policy that was updated.
-        rates: that all were updated with.
-        is_sole: whether the run has one policy, whose names stay plain; else they are `<name>/<policy id>`.
-    """
-    found = dict(rates.metrics())
-    for policy_id, report in reports.items():
-        own = "" if is_sole else f"/{policy_id}"
-        found |= {f"{name}{own}": value for name, value in report.metrics().items()}
-    return found
-
-
 def scheduled_hyperparameters(
     settings: PpoSettings, agent_steps: int, schedule_steps: int | None
 ) -> ScheduledHyperparameters:

@@ -16,10 +16,11 @@ from attract.algorithm.losses import (
     value_loss,
 )
 from attract.errors import NonFiniteUpdateError
+from attract.learner.algorithms.algorithm import ExtraLoss
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.minibatches import Minibatches, Steps
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
-from attract.learner.ppo.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.settings.ppo import PpoSettings
 
@@ -41,6 +42,7 @@ def ppo_update(
     *,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
+    extra_loss: ExtraLoss | None = None,
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
     """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
@@ -58,6 +60,7 @@ def ppo_update(
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
         distribution: of the game's actions.
         rates: numbers that do.
+        extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
     Returns: what was done.
@@ -66,7 +69,9 @@ def ppo_update(
     """
     restore = _snapshot(policy, optimizer, generator)
     try:
-        return _update(policy, optimizer, batch, settings, generator, distribution, rates, on_minibatch)
+        return _update(
+            policy, optimizer, batch, settings, generator, distribution, rates, extra_loss, on_minibatch
+        )
     except BaseException:
         restore()
         raise
@@ -80,6 +85,7 @@ def _update(
     generator: torch.Generator,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
+    extra_loss: ExtraLoss | None,
     on_minibatch: Callable[[int, int], None] | None,
 ) -> UpdateReport:
     estimator = Estimator(policy, distribution, batch, settings)
@@ -111,6 +117,8 @@ def _update(
             if _is_too_far(log_ratio, settings):
                 stopped = True
                 break
+            if extra_loss is not None:
+                loss = loss + extra_loss(generator)
             for parameter in parameters:
                 parameter.grad = None
             loss.backward()

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attract.experience.batch import Batch
-from attract.learner.ppo.report import UpdateReport
+from attract.learner.algorithms.algorithm import Report
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 
@@ -29,7 +29,7 @@ class ExperienceHealth:
         """[numbers] float32 smallest and largest of each followed entry."""
 
     def metrics(
-        self, batches: Mapping[str, Batch], reports: Mapping[str, UpdateReport], *, is_sole: bool
+        self, batches: Mapping[str, Batch], reports: Mapping[str, Report], *, is_sole: bool
     ) -> dict[str, float]:
         """What the batches of one update show, over their valid steps.
 
@@ -84,7 +84,7 @@ class ExperienceHealth:
             found["rollout/first_constant_value"] = float(lowest[places[0]])
         return found
 
-    def _spread(self, batch: Batch, report: UpdateReport) -> dict[str, float]:
+    def _spread(self, batch: Batch, report: Report) -> dict[str, float]:
         space = self._game.action
         if isinstance(space, BoxSpace):
             return {"train/action_spread": math.exp(report.entropy / space.size - _GAUSSIAN_ENTROPY)}

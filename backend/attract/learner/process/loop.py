@@ -10,6 +10,7 @@ import torch
 from attract.collection.seating import MAIN, Seating
 from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
+from attract.learner.algorithms.algorithm import Progress, run_metrics
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
@@ -18,11 +19,11 @@ from attract.learner.federated.meetings import Meetings
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
-from attract.learner.ppo.report import scheduled_hyperparameters, update_metrics
 from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
 from attract.learner.process.health import ExperienceHealth
 from attract.learner.process.machine import default_threads, resolve_device
 from attract.learner.process.rounds import average, join
+from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_policy
 from attract.schema.learner import (
     Begin,
@@ -41,7 +42,7 @@ from attract.schema.learner import (
     Warmup,
 )
 from attract.settings.curriculum import FederatedSettings
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +76,19 @@ class Learner:
         self._device = resolve_device(begin.device)
         torch.set_num_threads(begin.num_threads or default_threads())
         self._policy_settings = PolicySettings.from_mapping(begin.policy)
-        self._ppo = PpoSettings.from_mapping(begin.ppo)
+        self._algorithm = choose_algorithm(
+            begin.algorithm, begin.hyperparameters, exploration=begin.exploration
+        )
         self._seating = Seating(tuple(begin.seats) or (MAIN,) * begin.description.num_agents)
         self._state = TrainingState.create(
             begin.description,
             self._policy_settings,
-            self._ppo,
+            self._algorithm,
             begin.seed,
             self._device,
             self._seating.policy_ids,
         )
-        self._policies = PolicyGroup(self._state, begin.description, self._ppo, begin.max_policy_lag + 1)
+        self._policies = PolicyGroup(self._state, begin.description, begin.max_policy_lag + 1)
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
@@ -106,7 +109,7 @@ class Learner:
             "description_sha256": description_sha256(begin.description),
             "seed": begin.seed,
             "policy": self._policy_settings.model_dump(mode="json"),
-            "ppo": self._ppo.model_dump(mode="json"),
+            begin.algorithm: begin.hyperparameters,
         }
 
     def start(self) -> None:
@@ -232,11 +235,11 @@ class Learner:
             refused = "no segment stood up to being computed again (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
             return
-        rates = scheduled_hyperparameters(
-            self._ppo, self._state.counters.agent_steps, self._begin.schedule_steps
+        progress = Progress(
+            self._state.policy_version, self._state.counters.agent_steps, self._begin.schedule_steps
         )
         try:
-            reports = self._policies.update(trainable, rates)
+            reports = self._policies.update(trainable, progress)
         except NonFiniteUpdateError as error:
             self._drop(message, str(error))
             return
@@ -253,7 +256,7 @@ class Learner:
         self._state.counters = self._counted(message, num_steps, rejected)
         self._state.curriculum = message.curriculum
         metrics = {
-            **update_metrics(reports, rates, is_sole=len(self._state.policies) == 1),
+            **run_metrics(reports, is_sole=len(self._state.policies) == 1),
             **self._health.metrics(trainable, reports, is_sole=len(self._state.policies) == 1),
             "train/policy_lag_mean": float(lags.mean()),
             "train/policy_lag_max": float(lags.max()),
@@ -341,7 +344,7 @@ class Learner:
         blank = build_policy(
             self._policy_settings,
             self._begin.description,
-            normalize_observations=self._ppo.normalize_observations,
+            normalize_observations=self._algorithm.normalize_observations,
         )
         export_policies(
             Path(message.out_dir),

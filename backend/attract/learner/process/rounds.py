@@ -36,7 +36,7 @@ def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequenc
         _load_weights(state, result.weights)
         names = list(state.policies)
         for policy_id, one in state.policies.items():
-            one.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
+            one.algorithm.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
             federated[policy_id].take_in(strip_prefix(result.common, policy_id, names))
             one.statistics = federated[policy_id].common
             one.apply_statistics()
@@ -54,7 +54,7 @@ def _share_of(state: TrainingState) -> Share:
     policies = state.policies.items()
     return Share(
         with_prefixes({policy_id: dict(one.policy.named_parameters()) for policy_id, one in policies}),
-        with_prefixes({policy_id: one.optimizer_tensors() for policy_id, one in policies}),
+        with_prefixes({policy_id: one.algorithm.optimizer_tensors() for policy_id, one in policies}),
         with_prefixes({name: {} if one.federated is None else one.federated.own for name, one in policies}),
         with_prefixes(
             {name: {} if one.federated is None else one.federated.common for name, one in policies}

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
-from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
 
 
 def test_work_counts_steps_and_samples() -> None:

@@ -10,10 +10,11 @@ from attract.errors import CheckpointError
 from attract.learner.checkpoints.checkpoint import Snapshot, load_checkpoint, write_checkpoint
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.learner.registry import choose_algorithm
 from attract.learner.verification import Tolerance
 from attract.schema.game import GameDescription
 from attract.schema.learner import Counters
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.settings.run import PolicySettings
 from learner_world import describe_signs
 
 
@@ -23,7 +24,7 @@ def create(
     return TrainingState.create(
         describe_signs(inputs),
         PolicySettings(hidden_sizes=hidden),
-        PpoSettings(normalize_observations=normalise),
+        choose_algorithm("ppo", {"normalize_observations": normalise}),
         seed,
         torch.device("cpu"),
     )
@@ -37,10 +38,12 @@ def sole(state: TrainingState) -> PolicyState:
 
 def train_a_little(state: TrainingState) -> None:
     for _ in range(3):
-        outputs, value = sole(state).policy({"obs": torch.randn(16, 3, generator=sole(state).generator)})
-        sole(state).optimizer.zero_grad()
+        outputs, value = sole(state).policy(
+            {"obs": torch.randn(16, 3, generator=sole(state).algorithm.generator)}
+        )
+        sole(state).algorithm.optimizer.zero_grad()
         (outputs.square().mean() + value.sum()).backward()
-        sole(state).optimizer.step()
+        sole(state).algorithm.optimizer.step()
     state.policy_version += 1
 
 
@@ -55,7 +58,9 @@ def test_C8_the_same_seed_gives_the_same_version_0_and_another_another():
 
 def test_D2_a_restored_state_goes_on_bit_for_bit(tmp_path: Path):
     state = create()
-    sole(state).statistics = {"obs": RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))}
+    sole(state).observation_statistics = {
+        "obs": RunningMoments.of(torch.randn(50, 3), torch.ones(50, dtype=torch.bool))
+    }
     sole(state).apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1, global_episode_index=9)
@@ -90,14 +95,14 @@ def test_D2_a_state_without_optimizer_steps_is_restored_too(tmp_path: Path):
 
 def test_adopting_takes_weights_and_normaliser_and_nothing_else(tmp_path: Path):
     state = create()
-    sole(state).statistics = {
+    sole(state).observation_statistics = {
         "obs": RunningMoments.of(torch.full((4, 3), 2.0), torch.ones(4, dtype=torch.bool))
     }
     sole(state).apply_statistics()
     train_a_little(state)
     state.counters = Counters(agent_steps=512, updates=1)
     other = create(seed=99)
-    random_state = sole(other).generator.get_state()
+    random_state = sole(other).algorithm.generator.get_state()
     other.adopt(saved(state, tmp_path))
     assert other.weights_sha256() == state.weights_sha256()
     assert sole(other).statistics["obs"].count == 4 and sole(other).statistics["obs"].mean.tolist() == [
@@ -106,8 +111,8 @@ def test_adopting_takes_weights_and_normaliser_and_nothing_else(tmp_path: Path):
         2.0,
     ]
     assert other.policy_version == 0 and other.counters == Counters()
-    assert len(sole(other).optimizer.state) == 0
-    assert torch.equal(sole(other).generator.get_state(), random_state)
+    assert len(sole(other).algorithm.optimizer.state) == 0
+    assert torch.equal(sole(other).algorithm.generator.get_state(), random_state)
 
 
 def test_a_checkpoint_of_another_network_is_refused_naming_each_tensor(tmp_path: Path):
@@ -141,7 +146,7 @@ def test_a_checkpoint_is_tensors_and_json_and_no_pickle(tmp_path: Path):
     assert "trunk.0.weight/exp_avg_sq" in checkpoint.optimizer
     assert checkpoint.document["run_id"] == "run-1"
     state_bytes = base64.b64decode(checkpoint.document["random_state"]["shuffle"])
-    assert len(state_bytes) == sole(state).generator.get_state().numel()
+    assert len(state_bytes) == sole(state).algorithm.generator.get_state().numel()
     for file in checkpoint.path.iterdir():
         # Protocol 2 and up begin with this opcode; torch.save wraps it into a zip.
         assert not file.read_bytes().startswith((b"\x80", b"PK"))

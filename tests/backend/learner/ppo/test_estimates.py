@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attract.algorithm.advantages import advantages_from_segments
-from attract.learner.ppo.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.ppo.estimates import Estimator
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PpoSettings

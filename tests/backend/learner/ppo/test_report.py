@@ -6,7 +6,6 @@ from attract.learner.ppo.report import (
     ScheduledHyperparameters,
     UpdateReport,
     scheduled_hyperparameters,
-    update_metrics,
 )
 from attract.settings.run import PpoSettings
 
@@ -44,24 +43,10 @@ def test_P5_the_names_are_those_of_the_charts():
         stopped_by_kl=False,
         details={"train/prio_beta": 0.9},
     )
-    metrics = update_metrics({"main": report}, RATES, is_sole=True)
+    metrics = report.metrics() | RATES.metrics()
     assert metrics["train/policy_gradient_loss"] == 0.1 and metrics["train/value_loss"] == 0.2
     assert metrics["train/approx_kl"] == 0.5 and metrics["train/clip_fraction"] == 0.6
     assert metrics["train/grad_norm"] == 0.7 and metrics["train/explained_variance"] == 0.8
     assert metrics["train/entropy"] == 0.3 and metrics["train/entropy_loss"] == -0.3
     assert metrics["train/learning_rate"] == 1e-3 and metrics["train/prio_beta"] == 0.9
     assert all(math.isfinite(value) for value in metrics.values())
-
-
-def test_E9_what_is_told_of_several_policies_is_told_apart():
-    reports = {
-        name: UpdateReport(loss, 0, 0, loss, 0, 0, 0, 0, 1, 1, 1, False, {"train/prio_beta": loss})
-        for name, loss in (("scout", 0.1), ("keeper", 0.2))
-    }
-    metrics = update_metrics(reports, RATES, is_sole=False)
-    assert (metrics["train/loss/scout"], metrics["train/loss/keeper"]) == (0.1, 0.2)
-    assert metrics["train/prio_beta/keeper"] == 0.2
-    assert metrics["train/learning_rate"] == 1e-3 and "train/loss" not in metrics
-    # One that stayed as it was says nothing, and the other keeps its name.
-    alone = update_metrics({"scout": reports["scout"]}, RATES, is_sole=False)
-    assert "train/loss/scout" in alone and "train/loss" not in alone

@@ -8,8 +8,11 @@ from attract.learner.federated.averaging import FederatedStatistics, Lineage, Ro
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.training_state import TrainingState
 from attract.learner.process.rounds import average, join
-from attract.settings.run import PolicySettings, PpoSettings
+from attract.learner.registry import choose_algorithm
+from attract.settings.run import PolicySettings
 from learner_world import describe_signs
+
+PPO = choose_algorithm("ppo", {})
 
 
 class WithOther:
@@ -43,7 +46,11 @@ def sole(state: TrainingState) -> PolicyState:
 def trained_state(seed: int) -> TrainingState:
     """One step of Adam and ten observations after the start."""
     state = TrainingState.create(
-        describe_signs(), PolicySettings(hidden_sizes=(4,)), PpoSettings(), seed, torch.device("cpu")
+        describe_signs(),
+        PolicySettings(hidden_sizes=(4,)),
+        choose_algorithm("ppo", {}),
+        seed,
+        torch.device("cpu"),
     )
     empty = dict(sole(state).statistics)
     sole(state).federated = FederatedStatistics(common=empty, own=empty)
@@ -51,7 +58,7 @@ def trained_state(seed: int) -> TrainingState:
     observations = torch.randn(10, 3, generator=generator) + seed
     for parameter in sole(state).policy.parameters():
         parameter.grad = torch.randn(parameter.shape, generator=generator)
-    sole(state).optimizer.step()
+    sole(state).algorithm.optimizer.step()
     seen = type(sole(state).statistics["obs"]).of(observations, torch.ones(10, dtype=torch.bool))
     sole(state).gather({"obs": seen})
     return state
@@ -60,7 +67,7 @@ def trained_state(seed: int) -> TrainingState:
 def share_of(state: TrainingState) -> Share:
     assert sole(state).federated is not None
     weights = {name: one.detach().clone() for name, one in sole(state).policy.named_parameters()}
-    optimizer = {name: one.clone() for name, one in sole(state).optimizer_tensors().items()}
+    optimizer = {name: one.clone() for name, one in sole(state).algorithm.optimizer_tensors().items()}
     return Share(weights, optimizer, sole(state).federated.own, sole(state).federated.common)
 
 
@@ -75,7 +82,7 @@ def test_a_round_leaves_both_trainers_with_the_same_state():
     mean = (shares[0].weights[name] + shares[1].weights[name]) / 2
     assert torch.allclose(dict(sole(states[0]).policy.named_parameters())[name], mean)
     assert sole(states[0]).statistics["obs"].count == 20
-    left, right = (sole(state).optimizer_tensors() for state in states)
+    left, right = (sole(state).algorithm.optimizer_tensors() for state in states)
     assert all(torch.equal(left[key], right[key]) for key in left)
 
 
@@ -91,11 +98,13 @@ def test_rounds_are_done_in_order_and_none_when_none_is_due():
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():
     state, first = trained_state(1), trained_state(2)
-    before = {name: one.clone() for name, one in sole(state).optimizer_tensors().items()}
+    before = {name: one.clone() for name, one in sole(state).algorithm.optimizer_tensors().items()}
     join(state, WithOther(share_of(first)))
     for name, parameter in sole(first).policy.named_parameters():
         assert torch.equal(dict(sole(state).policy.named_parameters())[name], parameter)
-    assert all(torch.equal(one, before[name]) for name, one in sole(state).optimizer_tensors().items())
+    assert all(
+        torch.equal(one, before[name]) for name, one in sole(state).algorithm.optimizer_tensors().items()
+    )
     assert sole(state).statistics["obs"].count == 10
 
 
@@ -123,7 +132,11 @@ def test_what_a_trainer_saw_alone_is_its_own_when_it_joins_others_later(tmp_path
     (tmp_path / "checkpoints").mkdir()
     path = write_checkpoint(tmp_path / "checkpoints", alone.snapshot({}))
     joined = TrainingState.create(
-        describe_signs(), PolicySettings(hidden_sizes=(4,)), PpoSettings(), 5, torch.device("cpu")
+        describe_signs(),
+        PolicySettings(hidden_sizes=(4,)),
+        choose_algorithm("ppo", {}),
+        5,
+        torch.device("cpu"),
     )
     empty = dict(sole(joined).statistics)
     sole(joined).federated = FederatedStatistics(common=empty, own=empty)
@@ -143,7 +156,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
         state = TrainingState.create(
             describe_signs(),
             PolicySettings(hidden_sizes=(4,)),
-            PpoSettings(),
+            choose_algorithm("ppo", {}),
             seed,
             torch.device("cpu"),
             ("left", "right"),
@@ -152,7 +165,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
             one.begin_federated()
             for parameter in one.policy.parameters():
                 parameter.grad = torch.ones_like(parameter)
-            one.optimizer.step()
+            one.algorithm.optimizer.step()
             seen = torch.full((10, 3), float(seed + number))
             one.gather({"obs": RunningMoments.of(seen, torch.ones(10, dtype=torch.bool))})
         return state
@@ -161,7 +174,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
         alone = {}
         for name, one in state.policies.items():
             weights = {key: tensor.detach().clone() for key, tensor in one.policy.named_parameters()}
-            optimizer = {key: tensor.clone() for key, tensor in one.optimizer_tensors().items()}
+            optimizer = {key: tensor.clone() for key, tensor in one.algorithm.optimizer_tensors().items()}
             assert one.federated is not None
             alone[name] = Share(weights, optimizer, one.federated.own, one.federated.common)
         return alone
@@ -178,7 +191,7 @@ def test_several_policies_are_averaged_each_with_its_namesake():
     for name, one in first.policies.items():
         for key, parameter in one.policy.named_parameters():
             assert torch.equal(parameter, expected[name].weights[key])
-        for key, tensor in one.optimizer_tensors().items():
+        for key, tensor in one.algorithm.optimizer_tensors().items():
             assert torch.equal(tensor, expected[name].optimizer[key])
         assert one.statistics["obs"].count == 20
     means = [one.statistics["obs"].mean[0].item() for one in first.policies.values()]

@@ -45,6 +45,24 @@ describe("chartGroups", () => {
     expect(groups[1].charts[0].help).toMatch(/^How undecided .* Of scout alone\.$/);
   });
 
+  it("shows what is paid for the unseen where a run looks for it, and nowhere else", () => {
+    const names = ["train/entropy", "train/exploration_bonus", "train/exploration_error"];
+    expect(
+      chartGroups(names).map(({ title, isOpen, charts }) => [title, isOpen, charts.map(({ name }) => name)]),
+    ).toEqual([
+      [
+        "Is it getting better?",
+        true,
+        ["rollout/ep_rew_mean", "rollout/ep_len_mean", "fleet/steps_per_second"],
+      ],
+      ["How is it learning?", true, ["train/entropy"]],
+      ["Does it still find anything new?", true, ["train/exploration_bonus", "train/exploration_error"]],
+    ]);
+    expect(chartGroups(["train/entropy"]).map(({ title }) => title)).not.toContain(
+      "Does it still find anything new?",
+    );
+  });
+
   it("has the first group, empty, without metrics", () => {
     expect(chartGroups([]).map(({ title, charts }) => [title, charts.length])).toEqual([
       ["Is it getting better?", 3],

@@ -79,6 +79,29 @@ const CHARTS: readonly ChartGroup[] = [
   },
 ];
 
+/** What a run that looks for the unseen has besides; in the order in which the charts are shown. */
+const EXPLORATION: ChartGroup = {
+  title: "Does it still find anything new?",
+  isOpen: true,
+  charts: [
+    {
+      name: "train/exploration_bonus",
+      title: "Pay for the unseen",
+      help: "What a step earned for what was seen after it, on average, in the unit of the scaled rewards. It falls as the game becomes known, and jumps where something new is found.",
+    },
+    {
+      name: "train/exploration_error",
+      title: "Novelty",
+      help: "How wrong the prediction of a random network is on what was seen: the raw size of what is paid for.",
+    },
+    {
+      name: "train/exploration_explained_variance",
+      title: "Novelty foreseen",
+      help: "How well it is foreseen what the unseen will pay: 1 is perfectly, 0 is not at all. Only with a value head of its own.",
+    },
+  ],
+};
+
 /** What other metrics are called and tell, by name. */
 const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> = {
   "rollout/episodes": ["Episodes per update", "Episodes that ended since the update before."],
@@ -205,7 +228,7 @@ const REST = "Other metrics";
 const ALIASES: Readonly<Record<string, string>> = { "train/entropy_loss": "train/entropy" };
 
 const MAIN: Readonly<Record<string, ChartInfo>> = Object.fromEntries(
-  CHARTS.flatMap(({ charts }) => charts.map((chart) => [chart.name, chart])),
+  [...CHARTS, EXPLORATION].flatMap(({ charts }) => charts.map((chart) => [chart.name, chart])),
 );
 
 /**
@@ -217,7 +240,7 @@ export function chartGroups(names: readonly string[]): ChartGroup[] {
   const present = new Set(names);
   const used = new Set<string>();
   const groups: ChartGroup[] = [];
-  for (const [i, group] of CHARTS.entries()) {
+  for (const [i, group] of [...CHARTS, EXPLORATION].entries()) {
     const charts = group.charts.flatMap((chart) => [
       ...(i === 0 || present.has(chart.name) ? [chart] : []),
       ...names.filter((name) => parentOf(name) === chart.name).map(chartOf),

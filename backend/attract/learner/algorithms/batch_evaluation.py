@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
-from attract.learner.ppo.update_batch import (
+from attract.learner.algorithms.update_batch import (
     FinalObservations,
     UpdateBatch,
     finite_where_invalid,

@@ -3,9 +3,9 @@ import dataclasses
 import pytest
 import torch
 
-from attract.learner.ppo import batch_evaluation
-from attract.learner.ppo.batch_evaluation import evaluate_batch
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms import batch_evaluation
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
 from played_batches import build, play
 

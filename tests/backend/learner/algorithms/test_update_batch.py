@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from attract.learner.ppo.update_batch import finite_where_invalid, start_states
+from attract.learner.algorithms.update_batch import finite_where_invalid, start_states
 from random_batches import make_batch
 
 

@@ -1,4 +1,4 @@
-"""What one PPO update trains on: the segments of a batch as tensors on the learner's device."""
+"""What one update trains on: the segments of a batch as tensors on the learner's device."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,6 +66,10 @@ class UpdateBatch:
     """[S, ...] each, after the last step; needed to compute values anew (rule E8)."""
     finals: FinalObservations | None = None
     """Needed to compute values anew, where an episode was truncated."""
+    reward_bonus: Tensor | None = None
+    """[T, S] float32, what a wrapper pays beside the rewards, once these are scaled; None: nothing."""
+    advantage_bonus: Tensor | None = None
+    """[T, S] float32, a wrapper's own advantages, added to those that the algorithm estimates; None: none."""
 
     @classmethod
     def of(cls, batch: Batch, policy_version: int) -> Self:

@@ -2,9 +2,9 @@ import pytest
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
-from attract.learner.ppo import reward_scale
-from attract.learner.ppo.reward_scale import SlotReturns, scaled
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms import reward_scale
+from attract.learner.algorithms.reward_scale import SlotReturns, scaled
+from attract.learner.algorithms.update_batch import UpdateBatch
 
 
 def batch_of(rewards: list[list[float]], slots: list[int], first_steps: list[int], ended=()) -> UpdateBatch:

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from attract.experience.batch import load_batch
-from attract.learner.ppo.novelty import RandomNetworkDistillation
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.learner.exploration.novelty import RandomNetworkDistillation
 from attract.policy.network import Policy, build_policy
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
 from attract.settings.run import PolicySettings
@@ -118,5 +118,5 @@ def test_every_kind_of_observation_has_features():
         bootstrap_observations={key: array[0] for key, array in observations.items()},
     )
     seen = novelty.see(policy, batch, GAMMA)
-    assert seen.features.shape == (horizon * slots, 6 * 5 * 2 + 3 + 4 + 6)
+    assert seen.features.shape == (horizon, slots, 6 * 5 * 2 + 3 + 4 + 6)
     assert seen.bonus.shape == (horizon, slots) and (seen.bonus > 0).all()

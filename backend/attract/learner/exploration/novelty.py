@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.algorithms.update_batch import UpdateBatch, finite_where_invalid
 from attract.learner.checkpoints.state_tensors import (
     adam_tensors,
     moments_of,
@@ -15,8 +17,6 @@ from attract.learner.checkpoints.state_tensors import (
     restore_adam,
     within,
 )
-from attract.learner.ppo.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.ppo.update_batch import UpdateBatch, finite_where_invalid
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Entry
 
@@ -35,8 +35,14 @@ class SeenNovelty:
     bonus: Tensor
     """[T, S] float32, of the observation after each step, in units of the bonus's own discounted returns."""
     features: Tensor
-    """[N, F] float32, of the valid steps: what the predictor learns to know."""
+    """[T, S, F] float32, of the observation before each step: what the predictor learns to know."""
+    bootstrap_features: Tensor
+    """[S, F] float32, of the observation after the last step."""
+    valid: Tensor
+    """[T, S] bool."""
     returns: SeenReturns
+    error: float
+    """Mean squared error of the predictor, over the steps that are paid for."""
 
 
 class RandomNetworkDistillation:
@@ -51,35 +57,43 @@ class RandomNetworkDistillation:
         generator: of the initial weights of both networks.
         device: of the policy.
 
-    Source: Burda et al. 2018 (arXiv:1810.12894), with one value head for rewards and bonus together.
+    Source: Burda et al. 2018 (arXiv:1810.12894), sections 2.2 and 2.4.
     """
 
     def __init__(self, entries: Sequence[Entry], generator: torch.Generator, device: torch.device) -> None:
         self._entries = entries
         num_features = sum(entry.num_features for entry in entries)
-        self._target = _network(num_features, generator).to(device).requires_grad_(False)
-        self._predictor = _network(num_features, generator).to(device)
+        self._target = small_network(num_features, NUM_CODES, generator).to(device).requires_grad_(False)
+        self._predictor = small_network(num_features, NUM_CODES, generator).to(device)
         self._optimizer = torch.optim.Adam(self._predictor.parameters(), lr=LEARNING_RATE, fused=True)
         self._moments = RunningMoments.empty(())
         self._slot_returns = SlotReturns()
 
     @torch.no_grad()
-    def see(self, policy: Policy, batch: UpdateBatch, gamma: float) -> SeenNovelty:
+    def see(
+        self, policy: Policy, batch: UpdateBatch, gamma: float, *, is_episodic: bool = True
+    ) -> SeenNovelty:
         """What the batch's steps are paid; changes nothing.
 
         Args:
             policy: normalises the observations, as the update does.
             batch: with its bootstrap observations.
             gamma: discount per step.
+            is_episodic: whether the returns by which errors are divided end with an episode.
         """
         observed = finite_where_invalid(batch.observations, batch.valid)
         features = self._features(policy, observed)
-        after = torch.cat((features[1:], self._features(policy, batch.bootstrap_observations).unsqueeze(0)))
+        last = self._features(policy, batch.bootstrap_observations)
+        after = torch.cat((features[1:], last.unsqueeze(0)))
         ended = batch.terminated | batch.truncated
-        errors = self._errors(after.flatten(0, 1)).view(ended.shape).masked_fill(ended | ~batch.valid, 0.0)
-        seen = self._slot_returns.see(batch, gamma, rewards=errors)
+        is_paid = batch.valid & ~ended
+        errors = self._errors(after.flatten(0, 1)).view(ended.shape).masked_fill(~is_paid, 0.0)
+        seen = self._slot_returns.see(
+            batch, gamma, rewards=errors, ended=None if is_episodic else ~batch.valid
+        )
         bonus, _ = scaled(errors, self._moments, seen)
-        return SeenNovelty(bonus, features[batch.valid], seen)
+        error = float(errors.sum() / is_paid.sum().clamp(min=1))
+        return SeenNovelty(bonus, features, last, batch.valid, seen, error)
 
     def take_over(self, seen: SeenNovelty, generator: torch.Generator) -> None:
         """The batch was learned from: what it showed is less of a novelty now.
@@ -90,10 +104,11 @@ class RandomNetworkDistillation:
         """
         self._moments = self._moments.merge(seen.returns.moments)
         self._slot_returns.take_over(seen.returns)
-        order = torch.randperm(len(seen.features), generator=generator).to(seen.features.device)
+        known = seen.features[seen.valid]
+        order = torch.randperm(len(known), generator=generator).to(known.device)
         for part in order.split(MINIBATCH_STEPS):
             self._optimizer.zero_grad(set_to_none=True)
-            self._errors(seen.features.index_select(0, part)).mean().backward()
+            self._errors(known.index_select(0, part)).mean().backward()
             self._optimizer.step()
 
     def tensors(self) -> dict[str, Tensor]:
@@ -136,13 +151,16 @@ class RandomNetworkDistillation:
         return (self._predictor(features) - self._target(features)).square().mean(1)
 
 
-def _network(num_features: int, generator: torch.Generator) -> nn.Sequential:
+def small_network(
+    num_features: int, num_outputs: int, generator: torch.Generator, *, output_gain: float = 2**0.5
+) -> nn.Sequential:
+    """Two hidden layers of `HIDDEN_SIZE` rectified units; `output_gain`: how large outputs are at first."""
     layers = (
         nn.Linear(num_features, HIDDEN_SIZE),
         nn.Linear(HIDDEN_SIZE, HIDDEN_SIZE),
-        nn.Linear(HIDDEN_SIZE, NUM_CODES),
+        nn.Linear(HIDDEN_SIZE, num_outputs),
     )
-    for layer in layers:
-        nn.init.orthogonal_(layer.weight, 2**0.5, generator=generator)
+    for layer, gain in zip(layers, (2**0.5, 2**0.5, output_gain), strict=True):
+        nn.init.orthogonal_(layer.weight, gain, generator=generator)
         nn.init.zeros_(layer.bias)
     return nn.Sequential(layers[0], nn.ReLU(), layers[1], nn.ReLU(), layers[2])

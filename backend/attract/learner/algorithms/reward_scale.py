@@ -10,7 +10,7 @@ from torch import Tensor
 from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewards
 from attract.algorithm.streams import chain_segments
-from attract.learner.ppo.update_batch import UpdateBatch
+from attract.learner.algorithms.update_batch import UpdateBatch
 
 MOST_SLOTS = 65_536
 """Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
@@ -32,19 +32,28 @@ class SlotReturns:
 
     _carried: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
-    def see(self, batch: UpdateBatch, gamma: float, *, rewards: Tensor | None = None) -> SeenReturns:
+    def see(
+        self,
+        batch: UpdateBatch,
+        gamma: float,
+        *,
+        rewards: Tensor | None = None,
+        ended: Tensor | None = None,
+    ) -> SeenReturns:
         """The discounted returns of a batch; changes nothing.
 
         Args:
             batch: one update's segments.
             gamma: discount per step.
             rewards: [T, S] float32; None: the batch's own, raw.
+            ended: [T, S] bool, after which steps a return begins anew; None: where episodes end.
         """
         rewards = batch.rewards if rewards is None else rewards
         horizon = rewards.shape[0]
         slots, firsts = batch.slot_id.tolist(), batch.first_step.tolist()
         entered = [self._entered(slot, first) for slot, first in zip(slots, firsts, strict=True)]
-        ended = batch.terminated | batch.truncated
+        if ended is None:
+            ended = batch.terminated | batch.truncated
         returns = past_returns(
             rewards,
             ended,

@@ -1,0 +1,173 @@
+"""The seam: all that the learner's process, policies, checkpoints and averaging know of an algorithm."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.distributions import ActionDistribution
+from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.policy.network import Policy
+from attract.schema.philox import derive_seed
+
+ALGORITHM_PREFIXES = ("return_statistics", "exploration.")
+"""How the names of tensors and moments begin that algorithms and wrappers keep beside the network's."""
+
+ExtraLoss = Callable[[torch.Generator], Tensor]
+"""A term that is added to the loss of each minibatch; its generator is the update's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learnable:
+    """One policy of a run, as an algorithm gets it."""
+
+    policy: Policy
+    """Already on its device; the algorithm changes its parameters in place, nobody else does."""
+    distribution: ActionDistribution
+    seed: int
+    """Of the run."""
+    policy_id: str | None = None
+    """Of one among several; None: the sole one."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the policy computes."""
+        return next(self.policy.parameters()).device
+
+    def generator(self, stream: str) -> torch.Generator:
+        """A CPU generator of a stream of this policy's own; the same seed and names give the same numbers."""
+        own = "" if self.policy_id is None else f"/{self.policy_id}"
+        return torch.Generator().manual_seed(stream_seed(self.seed, f"{stream}{own}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands before an update: what schedules are a function of (rule P10)."""
+
+    policy_version: int = 0
+    agent_steps: int = 0
+    schedule_steps: int | None = None
+    """None: schedules are constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one update of one policy did."""
+
+    entropy: float
+    """Of the action distribution before the update, nats, mean over the steps that were learned from."""
+    metrics: Mapping[str, float]
+    """The policy's own, under the names that dashboards and TensorBoard show."""
+    shared_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    """The same for all policies of a run: scheduled hyperparameters."""
+
+    def with_metrics(self, more: Mapping[str, float]) -> Self:
+        """The same with more metrics of the policy's own."""
+        return replace(self, metrics={**self.metrics, **more})
+
+
+class Algorithm(Protocol):
+    """How one policy learns: its state besides the network, and its updates. On the learner's main thread.
+
+    Whatever an update changes, weights included, is undone when it fails (rule P8), and what the batch adds
+    to running statistics counts from `commit` on. Names of tensors and moments begin with one of
+    `ALGORITHM_PREFIXES`.
+    """
+
+    @property
+    def moments(self) -> Mapping[str, RunningMoments]:
+        """Running moments besides those of observations, by their name in a checkpoint.
+
+        Trainers that average with each other merge them, so they are replaced from outside; the keys stay.
+        """
+        ...
+
+    @moments.setter
+    def moments(self, moments: Mapping[str, RunningMoments]) -> None: ...
+
+    def can_learn_from(self, batch: Batch) -> bool:
+        """Whether any of its steps is learned from."""
+        ...
+
+    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+        """One update from verified segments.
+
+        Args:
+            batch: with at least one step to learn from.
+            progress: before the update.
+            extra_loss: what a wrapper adds to the loss of each minibatch.
+
+        Raises: NonFiniteUpdateError: everything is as it was, as it is after any other exception (rule P8).
+        """
+        ...
+
+    def commit(self) -> Mapping[str, RunningMoments]:
+        """The last update counts, if there was one since the last call.
+
+        Returns: what its batch adds to `moments`, by the same keys; the caller merges it.
+        """
+        ...
+
+    def undo_point(self) -> Callable[[], None]:
+        """What undoes all that updates do from here on to its state; of the weights the caller takes care."""
+        ...
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """The optimizer's state by `<parameter>/<key>`, which averaging averages. Not copied."""
+        ...
+
+    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `optimizer_tensors` gave."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What else of its state is tensors, as a checkpoint names them; without `moments`. Not copied."""
+        ...
+
+    def document(self) -> dict[str, Any]:
+        """What else of its state is JSON values."""
+        ...
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """Take over what `tensors` and `document` gave, out of mappings that hold more than that (rule D2).
+
+        Raises: KeyError, TypeError, ValueError, RuntimeError: when something of it is missing or spoilt.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AlgorithmChoice:
+    """An algorithm with its settings, ready to be made for each policy of a run."""
+
+    name: str
+    normalize_observations: bool
+    """Whether its policies carry observation normalisers (rule P7)."""
+    create: Callable[[Learnable], Algorithm]
+    """The algorithm for one policy, at version 0; the same seed gives the same bits."""
+
+
+def run_metrics(reports: Mapping[str, Report], *, is_sole: bool) -> dict[str, float]:
+    """What an update reports of the policies that it changed, by policy id.
+
+    Args:
+        reports: of each policy that was updated.
+        is_sole: whether the run has one policy, whose names stay plain; else they are `<name>/<policy id>`.
+    """
+    found: dict[str, float] = {}
+    for report in reports.values():
+        found |= report.shared_metrics
+    for policy_id, report in reports.items():
+        own = "" if is_sole else f"/{policy_id}"
+        found |= {f"{name}{own}": value for name, value in report.metrics.items()}
+    return found
+
+
+def stream_seed(run_seed: int, name: str) -> int:
+    """64 bits for a named stream of a run."""
+    seed = derive_seed(run_seed, name)
+    return seed.low | seed.high << 32

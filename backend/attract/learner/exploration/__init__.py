@@ -1,0 +1,1 @@
+"""What pays for the unseen, around any algorithm."""

@@ -1,0 +1,142 @@
+"""Random network distillation around any algorithm: what the unseen pays, beside the game's rewards."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.annealing import scheduled
+from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch
+from attract.learner.algorithms.algorithm import Algorithm, ExtraLoss, Learnable, Progress, Report
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.learner.checkpoints.state_tensors import within
+from attract.learner.exploration.intrinsic_value import IntrinsicEstimates, IntrinsicValue
+from attract.learner.exploration.novelty import RandomNetworkDistillation, SeenNovelty
+from attract.settings.rnd import RndSettings
+
+PREFIX = "exploration."
+_VALUE = f"{PREFIX}value."
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the last update showed; not learned from before it counts (rule P8)."""
+
+    novelty: SeenNovelty
+    intrinsic: IntrinsicEstimates | None
+
+
+class WithRnd:
+    """`Algorithm`: another one, which is also told what the unseen pays.
+
+    With a value head of its own the intrinsic rewards have their own discount, run on across the ends of
+    episodes, and reach the algorithm as advantages; with a shared one they are added to its rewards.
+
+    Args:
+        learnable: the policy that `inner` learns.
+        inner: owns the policy's weights; what it does is left as it is.
+        settings: of the run.
+
+    Source: Burda et al. 2018 (arXiv:1810.12894), section 2.3.
+    """
+
+    def __init__(self, learnable: Learnable, inner: Algorithm, settings: RndSettings) -> None:
+        self._policy = learnable.policy
+        self._inner = inner
+        self._settings = settings
+        generator = learnable.generator("exploration")
+        self._novelty = RandomNetworkDistillation(learnable.policy.entries, generator, learnable.device)
+        self._value = None
+        if settings.value_head == "own":
+            num_features = sum(entry.num_features for entry in learnable.policy.entries)
+            self._value = IntrinsicValue(num_features, generator, learnable.device)
+        self._generator = generator
+        self._seen: _Seen | None = None
+
+    @property
+    def moments(self) -> Mapping[str, RunningMoments]:
+        """See `Algorithm`: those of the inner one."""
+        return self._inner.moments
+
+    @moments.setter
+    def moments(self, moments: Mapping[str, RunningMoments]) -> None:
+        self._inner.moments = moments
+
+    def can_learn_from(self, batch: Batch) -> bool:
+        """See `Algorithm`."""
+        return self._inner.can_learn_from(batch)
+
+    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+        """See `Algorithm`."""
+        settings, intrinsic = self._settings, None
+        seen = self._novelty.see(
+            self._policy, batch, settings.gamma, is_episodic=settings.value_head == "shared"
+        )
+        metrics = {
+            "train/exploration_bonus": float((seen.bonus * settings.coef)[batch.valid].mean()),
+            "train/exploration_error": seen.error,
+        }
+        if self._value is None:
+            batch = replace(batch, reward_bonus=seen.bonus * settings.coef)
+        else:
+            intrinsic = self._value.estimate(
+                seen, batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda
+            )
+            metrics["train/exploration_explained_variance"] = intrinsic.explained_variance
+            # In units of what was ever paid they would drown in the error of the other value function, which
+            # is all that there is before the first reward. So in units of their own, fading with the run.
+            spread = intrinsic.advantages[batch.valid].std(correction=0).clamp(min=1e-8)
+            coef = scheduled(settings.coef, "linear", progress.agent_steps, progress.schedule_steps)
+            batch = replace(batch, advantage_bonus=intrinsic.advantages * (coef / spread))
+        self._seen = _Seen(seen, intrinsic)
+        return self._inner.update(batch, progress, extra_loss).with_metrics(metrics)
+
+    def commit(self) -> Mapping[str, RunningMoments]:
+        """See `Algorithm`."""
+        if self._seen is not None:
+            seen, self._seen = self._seen, None
+            self._novelty.take_over(seen.novelty, self._generator)
+            if self._value is not None and seen.intrinsic is not None:
+                self._value.learn(seen.intrinsic, self._generator)
+        return self._inner.commit()
+
+    def undo_point(self) -> Callable[[], None]:
+        """See `Algorithm`: nothing of its own changes before `commit`."""
+        return self._inner.undo_point()
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`: of the inner one."""
+        return self._inner.optimizer_tensors()
+
+    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        """See `Algorithm`: of the inner one."""
+        self._inner.restore_optimizer(tensors)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`."""
+        own = {f"{PREFIX}{name}": tensor for name, tensor in self._novelty.tensors().items()}
+        if self._value is not None:
+            own |= {f"{_VALUE}{name}": tensor for name, tensor in self._value.tensors().items()}
+        return self._inner.tensors() | own
+
+    def document(self) -> dict[str, Any]:
+        """See `Algorithm`."""
+        state = base64.b64encode(self._generator.get_state().numpy().tobytes()).decode()
+        return {**self._inner.document(), "exploration": {"random_state": state}}
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """See `Algorithm`; a run that explored by nothing, or otherwise, until now begins anew here."""
+        self._inner.restore(tensors, document)
+        own = within(tensors, PREFIX)
+        if "exploration" not in document or not own:
+            return
+        state = bytearray(base64.b64decode(document["exploration"]["random_state"]))
+        self._generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        self._novelty.restore(own)
+        value = within(tensors, _VALUE)
+        if self._value is not None and value:
+            self._value.restore(value)

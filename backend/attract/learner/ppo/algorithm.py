@@ -1,0 +1,149 @@
+"""PPO behind the seam: its state between updates, and what it makes of a batch before it learns from it."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.distributions import DiagonalGaussian
+from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch
+from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
+from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
+from attract.learner.ppo.reward_history import RewardHistory
+from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.settings.ppo import PpoSettings
+
+RETURNS = "return_statistics"
+"""The moments of discounted returns, by which rewards are scaled (rule P11)."""
+_SLOTS = f"{RETURNS}.slots."
+UNREWARDED_ENTROPY_COEF = 0.01
+"""Least coefficient of the entropy of choices while every step so far had the same reward: nothing was found
+yet that would be worth deciding for, and what looks better is the critic's error."""
+
+
+class Ppo:
+    """`Algorithm`: clipped PPO with Adam, on rewards scaled by the size of their returns.
+
+    Args:
+        learnable: the policy.
+        settings: of the run.
+    """
+
+    def __init__(self, learnable: Learnable, settings: PpoSettings) -> None:
+        self._policy = learnable.policy
+        self._distribution = learnable.distribution
+        self._settings = settings
+        self.optimizer = create_optimizer(learnable.policy, settings.learning_rate)
+        self.generator = learnable.generator("shuffle")
+        """Shuffles minibatches; on the CPU whatever the device."""
+        self.moments: Mapping[str, RunningMoments] = (
+            {RETURNS: RunningMoments.empty(())} if settings.normalize_rewards else {}
+        )
+        self._slot_returns = SlotReturns()
+        self._rewards: RewardHistory | None = None
+        """None before there was one."""
+        self._seen_returns: SeenReturns | None = None
+        self._seen_rewards: RewardHistory | None = None
+
+    def can_learn_from(self, batch: Batch) -> bool:
+        """See `Algorithm`: whether a valid step is left past any burn-in."""
+        return bool(batch.valid[self._settings.burn_in_steps :].any())
+
+    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+        """See `Algorithm`."""
+        settings, details = self._settings, dict[str, float]()
+        scheduled = scheduled_hyperparameters(settings, progress.agent_steps, progress.schedule_steps)
+        rates = self._rates_with(scheduled, batch)
+        if rates.entropy_coef != scheduled.entropy_coef:
+            details["train/entropy_coef"] = rates.entropy_coef
+        if settings.normalize_rewards:
+            self._seen_returns = self._slot_returns.see(batch, settings.gamma)
+            rewards, divisor = scaled(batch.rewards, self.moments[RETURNS], self._seen_returns)
+            batch = replace(batch, rewards=rewards)
+            details["train/reward_divisor"] = divisor
+        if batch.reward_bonus is not None:
+            batch = replace(batch, rewards=batch.rewards + batch.reward_bonus)
+        report = ppo_update(
+            self._policy,
+            self.optimizer,
+            batch,
+            settings,
+            self.generator,
+            distribution=self._distribution,
+            rates=rates,
+            extra_loss=extra_loss,
+        )
+        return Report(report.entropy, {**report.metrics(), **details}, scheduled.metrics())
+
+    def commit(self) -> Mapping[str, RunningMoments]:
+        """See `Algorithm`."""
+        if self._seen_rewards is not None:
+            self._rewards, self._seen_rewards = self._seen_rewards, None
+        if self._seen_returns is None:
+            return {}
+        seen, self._seen_returns = self._seen_returns, None
+        self._slot_returns.take_over(seen)
+        return {RETURNS: seen.moments}
+
+    def undo_point(self) -> Callable[[], None]:
+        """See `Algorithm`."""
+        optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
+        random_state = self.generator.get_state()
+
+        def undo() -> None:
+            self.restore_optimizer(optimizer)
+            self.optimizer.zero_grad(set_to_none=True)
+            self.generator.set_state(random_state)
+
+        return undo
+
+    def optimizer_tensors(self) -> dict[str, Tensor]:
+        """Adam's state by `<parameter>/<key>`; empty before the first update. Not copied."""
+        return adam_tensors(self.optimizer, self._policy)
+
+    def restore_optimizer(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over what `optimizer_tensors` gave."""
+        restore_adam(self.optimizer, self._policy, tensors)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """See `Algorithm`."""
+        if RETURNS not in self.moments:
+            return {}
+        return {f"{_SLOTS}{name}": tensor for name, tensor in self._slot_returns.tensors().items()}
+
+    def document(self) -> dict[str, Any]:
+        """See `Algorithm`."""
+        shuffle = base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
+        rewards = None if self._rewards is None else self._rewards.to_document()
+        return {"random_state": {"shuffle": shuffle}, "rewards": rewards}
+
+    def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
+        """See `Algorithm`."""
+        state = bytearray(base64.b64decode(document["random_state"]["shuffle"]))
+        self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        known = document.get("rewards")
+        self._rewards = None if known is None else RewardHistory.restore(known)
+        if slots := within(tensors, _SLOTS):
+            self._slot_returns.restore(slots)
+
+    def _rates_with(self, rates: ScheduledHyperparameters, batch: UpdateBatch) -> ScheduledHyperparameters:
+        """Those of this update: what nothing was found for is not decided for (rule P12)."""
+        history = RewardHistory.of(batch)
+        self._seen_rewards = history if self._rewards is None else self._rewards.then(history)
+        has_bonus = batch.reward_bonus is not None or batch.advantage_bonus is not None
+        is_held = self._seen_rewards.holds_policy and not has_bonus
+        if isinstance(self._distribution, DiagonalGaussian):
+            # Where entropy alone counts, the spread of a number would grow without bound.
+            entropy_coef = 0.0 if is_held else rates.entropy_coef
+        elif self._seen_rewards.is_uniform:
+            entropy_coef = max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF)
+        else:
+            entropy_coef = rates.entropy_coef
+        return replace(rates, is_policy_held=is_held, entropy_coef=entropy_coef)

@@ -1,0 +1,24 @@
+"""Random network distillation's hyperparameters: how much the unseen pays, and how far ahead it counts."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from attract.settings.base import Fraction, Settings
+
+
+class RndSettings(Settings):
+    """Of `exploration: rnd`, around whatever algorithm."""
+
+    section: ClassVar[str] = "rnd"
+
+    coef: Annotated[float, Field(ge=0)] = 0.5
+    """Weight of what the unseen pays, beside the game's rewards; both are in units of their own returns, or
+    with `value_head: own` of their own advantages, falling over `schedule_steps` to a twentieth."""
+    value_head: Literal["shared", "own"] = "shared"
+    """`shared`: what the unseen pays is added to the rewards and ends with the episode; `own`: it is foreseen
+    by a value function of its own, with its own discount, across the ends of episodes."""
+    gamma: Fraction = 0.99
+    """Discount per step of what the unseen pays."""
+    gae_lambda: Fraction = 0.95
+    """As `ppo.gae_lambda`, for what the unseen pays; read with `value_head: own` alone."""

@@ -1,0 +1,133 @@
+"""Random network distillation around an algorithm that learns nothing but notes what it is told."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attract.experience.batch import Batch, load_batch
+from attract.learner.algorithms.algorithm import Learnable, Progress, Report
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.learner.exploration.rnd import WithRnd
+from attract.learner.policies.policy_state import PolicyState
+from attract.learner.policies.policy_updater import PolicyUpdater
+from attract.learner.registry import choose_algorithm
+from attract.policy.network import build_distribution, build_policy
+from attract.settings.rnd import RndSettings
+from attract.settings.run import PolicySettings
+from learner_world import SignsFleet, describe_signs
+
+HEADS = ("own", "shared")
+
+
+class Noted:
+    """An `Algorithm` that keeps the batches it is given."""
+
+    def __init__(self) -> None:
+        self.moments = {}
+        self.batches: list[UpdateBatch] = []
+        self.restored: list[set[str]] = []
+
+    def can_learn_from(self, batch: Batch) -> bool:
+        return True
+
+    def update(self, batch: UpdateBatch, progress: Progress, extra_loss=None) -> Report:
+        self.batches.append(batch)
+        return Report(1.0, {"train/loss": 2.0}, {"train/learning_rate": 3.0})
+
+    def commit(self):
+        return {}
+
+    def tensors(self):
+        return {"return_statistics.inner": torch.ones(1)}
+
+    def document(self):
+        return {"inner": 1}
+
+    def restore(self, tensors, document) -> None:
+        self.restored.append(set(tensors) | set(document))
+
+
+@pytest.fixture
+def batch(tmp_path: Path):
+    fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
+    yield load_batch(fleet.store, fleet.play(None, 0, invalid=0.5))
+    fleet.close()
+
+
+def around(inner: Noted, **settings: object) -> WithRnd:
+    game = describe_signs()
+    policy = build_policy(PolicySettings(hidden_sizes=(4,)), game, seed=1)
+    learnable = Learnable(policy, build_distribution(game), seed=3)
+    return WithRnd(learnable, inner, RndSettings.model_validate(settings))
+
+
+def test_with_a_shared_head_the_unseen_is_paid_as_a_reward_and_with_its_own_as_an_advantage(batch: Batch):
+    told = {}
+    for head in HEADS:
+        inner = Noted()
+        report = around(inner, value_head=head, coef=0.5).update(UpdateBatch.of(batch, 0), Progress())
+        told[head] = inner.batches[0]
+        assert report.metrics["train/loss"] == 2.0 and report.shared_metrics == {"train/learning_rate": 3.0}
+        assert report.metrics["train/exploration_bonus"] > 0 and report.metrics["train/exploration_error"] > 0
+    assert told["shared"].advantage_bonus is None and told["own"].reward_bonus is None
+    assert torch.equal(told["own"].rewards.nan_to_num(), batch.reward.nan_to_num())
+    paid, advantages = told["shared"].reward_bonus, told["own"].advantage_bonus
+    assert (paid[~batch.valid] == 0).all() and (advantages[~batch.valid] == 0).all()
+    assert (paid >= 0).all() and (advantages < 0).any() and (advantages > 0).any()
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_P8_the_unseen_pays_the_same_until_an_update_counts(batch: Batch, head: str):
+    wrapped, one = around(Noted(), value_head=head), UpdateBatch.of(batch, 0)
+    first = wrapped.update(one, Progress()).metrics
+    assert wrapped.update(one, Progress()).metrics == first
+    wrapped.commit()
+    assert (
+        wrapped.update(one, Progress()).metrics["train/exploration_error"]
+        < (first["train/exploration_error"])
+    )
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_D2_it_goes_into_a_checkpoint_beside_the_inner_one_and_comes_back(batch: Batch, head: str):
+    one, inner = around(Noted(), value_head=head), Noted()
+    two = around(inner, value_head=head)
+    for _ in range(2):
+        one.update(UpdateBatch.of(batch, 0), Progress())
+        one.commit()
+    two.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
+    assert inner.restored[0] >= {"return_statistics.inner", "inner"}
+    for wrapped in (one, two):
+        wrapped.update(UpdateBatch.of(batch, 0), Progress())
+        wrapped.commit()
+    again = [wrapped.update(UpdateBatch.of(batch, 0), Progress()).metrics for wrapped in (one, two)]
+    assert again[0] == again[1]
+
+
+@pytest.mark.parametrize("before", ["none", "shared"])
+def test_a_run_that_explored_otherwise_until_now_begins_to_explore(batch: Batch, before: str):
+    tensors, document = {}, {}
+    if before == "shared":
+        other = around(Noted(), value_head="shared")
+        other.update(UpdateBatch.of(batch, 0), Progress())
+        other.commit()
+        tensors, document = other.tensors(), other.document()
+    wrapped = around(Noted(), value_head="own")
+    wrapped.restore(tensors, document)
+    metrics = wrapped.update(UpdateBatch.of(batch, 0), Progress()).metrics
+    assert metrics["train/exploration_bonus"] > 0
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_around_ppo_what_is_seen_again_pays_less(batch: Batch, head: str):
+    game = describe_signs()
+    ppo = {"learning_rate": 1e-3, "entropy_coef": 0.0, "target_kl": None}
+    choice = choose_algorithm("ppo", ppo, exploration={"value_head": head})
+    state = PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), choice, 3, torch.device("cpu"))
+    updater = PolicyUpdater(state, build_distribution(game), 2)
+    bonuses = []
+    for version in range(20):
+        bonuses.append(updater.update(batch, Progress(version)).metrics["train/exploration_bonus"])
+        updater.gather(batch)
+    assert bonuses[0] > 0 and bonuses[-1] < 0.5 * bonuses[0]

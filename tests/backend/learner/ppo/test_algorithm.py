@@ -1,0 +1,203 @@
+"""PPO behind the seam: what wrappers hand it is learned from, and what it keeps comes back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from attract.errors import NonFiniteUpdateError
+from attract.experience.batch import load_batch
+from attract.learner.algorithms.algorithm import Learnable, Progress
+from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.learner.ppo import algorithm as ppo_algorithm
+from attract.learner.ppo.algorithm import RETURNS, Ppo
+from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
+from attract.policy.network import build_distribution, build_policy
+from attract.schema.spaces import BoxSpace
+from attract.settings.ppo import PpoSettings
+from attract.settings.run import PolicySettings
+from learner_world import SignsFleet, describe_signs
+
+
+@pytest.fixture
+def batch(tmp_path: Path):
+    fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
+    yield UpdateBatch.of(load_batch(fleet.store, fleet.play(None, 0)), 0)
+    fleet.close()
+
+
+def create(**ppo: object) -> tuple[Ppo, torch.nn.Module]:
+    game = describe_signs()
+    policy = build_policy(PolicySettings(hidden_sizes=(8,)), game, seed=2)
+    settings = PpoSettings.model_validate({"target_kl": None, "learning_rate": 0.01, **ppo})
+    return Ppo(Learnable(policy, build_distribution(game), seed=3), settings), policy
+
+
+def weights_after(batch: UpdateBatch, extra_loss=None, **ppo: object) -> dict[str, torch.Tensor]:
+    algorithm, policy = create(**ppo)
+    algorithm.update(batch, Progress(), extra_loss and extra_loss(policy))
+    return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+
+
+def probability_of_zero(weights: dict[str, torch.Tensor], batch: UpdateBatch) -> float:
+    _, policy = create()
+    policy.load_state_dict(weights)
+    with torch.no_grad():
+        outputs, _ = policy({"obs": batch.observations["obs"].flatten(0, 1)})
+    return float(outputs.softmax(1)[:, 0].mean())
+
+
+def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batch: UpdateBatch):
+    paid = torch.where(batch.actions == 0, 5.0, -5.0)
+    likelier, less_likely = (
+        probability_of_zero(weights_after(replace(batch, advantage_bonus=bonus)), batch)
+        for bonus in (paid, -paid)
+    )
+    assert likelier > 0.55 and less_likely < 0.45
+    # One trunk each: what the value is fitted to is the same, up to what the common gradient norm does.
+    for name in ("value_head.weight", "value_trunk.0.weight"):
+        alike = weights_after(replace(batch, advantage_bonus=paid), max_grad_norm=None)[name]
+        torch.testing.assert_close(alike, weights_after(batch, max_grad_norm=None)[name])
+
+
+def test_a_reward_bonus_is_paid_on_top_of_scaled_rewards(batch: UpdateBatch):
+    algorithm, _ = create()
+    plain = algorithm.update(batch, Progress()).metrics
+    algorithm, _ = create()
+    paid = algorithm.update(replace(batch, reward_bonus=torch.full_like(batch.rewards, 3.0)), Progress())
+    # The divisor is that of the game's own rewards; what the value is fitted to is more by the bonus.
+    assert paid.metrics["train/reward_divisor"] == plain["train/reward_divisor"]
+    assert paid.metrics["train/value_loss"] > 2 * plain["train/value_loss"]
+
+
+def test_an_extra_loss_is_added_to_each_minibatchs_loss(batch: UpdateBatch):
+    calls: list[torch.Generator] = []
+
+    def push(policy):
+        def loss(generator: torch.Generator) -> torch.Tensor:
+            calls.append(generator)
+            return 10.0 * policy.policy_head.bias[0]
+
+        return loss
+
+    pushed = weights_after(batch, push, n_epochs=2, num_minibatches=3)
+    plain = weights_after(batch, n_epochs=2, num_minibatches=3)
+    assert len(calls) == 6
+    assert pushed["policy_head.bias"][0] < plain["policy_head.bias"][0] - 0.03
+
+
+def test_P8_what_a_batch_shows_counts_from_commit_on(batch: UpdateBatch):
+    algorithm, _ = create()
+    algorithm.update(batch, Progress())
+    assert algorithm.moments[RETURNS].count == 0
+    shown = algorithm.commit()
+    assert shown[RETURNS].count == int(batch.valid.sum())
+    assert algorithm.commit() == {}
+
+
+def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: UpdateBatch):
+    one, policy = create()
+    one.update(batch, Progress())
+    one.moments = dict(one.commit())
+    other, copied = create()
+    copied.load_state_dict(policy.state_dict())
+    other.moments = one.moments
+    other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
+    other.restore({**one.tensors(), "unknown": torch.zeros(1)}, {**one.document(), "unknown": 1})
+    for algorithm in (one, other):
+        algorithm.update(batch, Progress(1))
+    for name, tensor in policy.state_dict().items():
+        assert torch.equal(tensor, copied.state_dict()[name]), name
+
+
+def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: UpdateBatch):
+    algorithm, _ = create()
+    algorithm.update(batch, Progress())
+    undo = algorithm.undo_point()
+    before = {name: tensor.clone() for name, tensor in algorithm.optimizer_tensors().items()}
+    state = algorithm.generator.get_state()
+    algorithm.update(batch, Progress(1))
+    undo()
+    assert torch.equal(algorithm.generator.get_state(), state)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.optimizer_tensors().items())
+
+
+def always_paid(batch: UpdateBatch) -> UpdateBatch:
+    """So that steps differ in what is still to come."""
+    return replace(batch, rewards=torch.ones_like(batch.rewards))
+
+
+def unfound(batch: UpdateBatch) -> UpdateBatch:
+    """All rewards are the same, and no episode has ended but at its limit."""
+    return replace(always_paid(batch), terminated=torch.zeros_like(batch.terminated))
+
+
+def moved(batch: UpdateBatch, algorithm: Ppo, policy: torch.nn.Module) -> set[str]:
+    """Which of actions and value an update changes."""
+    before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+    algorithm.update(batch, Progress())
+    changed = {name for name, tensor in policy.state_dict().items() if not torch.equal(tensor, before[name])}
+    return {head for head in ("policy_head", "value_head") if f"{head}.weight" in changed}
+
+
+@pytest.fixture
+def no_entropy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ppo_algorithm, "UNREWARDED_ENTROPY_COEF", 0.0)
+    return {"entropy_coef": 0.0}
+
+
+BOTH = {"policy_head", "value_head"}
+
+
+def test_P12_while_nothing_was_found_only_the_critic_and_entropy_learn(
+    batch: UpdateBatch, no_entropy: dict[str, float]
+):
+    assert moved(unfound(batch), *create(**no_entropy)) == {"value_head"}
+    for found in (batch, always_paid(batch)):  # a reward; an end
+        assert moved(found, *create(**no_entropy)) == BOTH
+
+
+@pytest.mark.parametrize("bonus", ["reward_bonus", "advantage_bonus"])
+def test_P12_a_policy_is_not_held_where_the_unseen_is_paid_for(
+    batch: UpdateBatch, no_entropy: dict[str, float], bonus: str
+):
+    paid = replace(unfound(batch), **{bonus: torch.zeros_like(batch.rewards)})
+    assert moved(paid, *create(**no_entropy)) == BOTH
+
+
+def test_P12_what_was_found_is_not_forgotten_and_a_policy_not_held_for_ever(
+    batch: UpdateBatch, no_entropy: dict[str, float]
+):
+    algorithm, policy = create(**no_entropy)
+    algorithm.update(batch, Progress())
+    algorithm.commit()
+    assert moved(unfound(batch), algorithm, policy) == BOTH
+    waiting, policy = create(**no_entropy)
+    known = RewardHistory(1.0, 1.0, has_terminated=False, num_steps=MOST_HELD_STEPS)
+    waiting.restore({}, {**waiting.document(), "rewards": known.to_document()})
+    assert moved(unfound(batch), waiting, policy) == BOTH
+
+
+def test_P8_P12_an_update_that_is_dropped_has_found_nothing(batch: UpdateBatch):
+    algorithm, _ = create()
+    rewards = batch.rewards.clone().index_fill(0, torch.tensor([3]), float("inf"))
+    with pytest.raises(NonFiniteUpdateError):
+        algorithm.update(replace(batch, rewards=rewards), Progress())
+    algorithm.update(unfound(batch), Progress())
+    algorithm.commit()
+    assert algorithm.document()["rewards"] == RewardHistory.of(unfound(batch)).to_document()
+
+
+def test_P12_the_spread_of_numbers_does_not_grow_while_nothing_was_found(batch: UpdateBatch):
+    game = describe_signs().model_copy(update={"action": BoxSpace(shape=[1], low=0.0, high=1.0)})
+    policy = build_policy(PolicySettings(hidden_sizes=(8,)), game, seed=2)
+    algorithm = Ppo(
+        Learnable(policy, build_distribution(game), seed=3), PpoSettings(target_kl=None, entropy_coef=0.01)
+    )
+    numbers = replace(unfound(batch), actions=batch.actions.float().unsqueeze(-1))
+    before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+    algorithm.update(numbers, Progress())
+    changed = {name for name, tensor in policy.state_dict().items() if not torch.equal(tensor, before[name])}
+    assert "value_head.weight" in changed and not any("log_std" in name for name in changed)
+    assert any("log_std" in name for name in before)
