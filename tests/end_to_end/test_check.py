@@ -417,6 +417,13 @@ def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: 
     assert outcome.json["agent_steps"] >= 30_000
     chance = {one["id"]: one for one in outcome.json["check"]}["random"]
     assert (chance["severity"], chance["line"]) == ("error", 6)
+    # Of a run that goes on too: what is found decides whether guests can be told from forgers.
+    resumed = run_attract(
+        "train", "--resume", "--run-id", outcome.json["run_id"], "--headless", "--workers", "2",
+        "--total-steps", "60000", "--json", runs_dir=tmp_path / "runs",
+    )  # fmt: skip
+    assert resumed.code == 0, resumed.stderr
+    assert "random" in {one["id"] for one in resumed.json["check"]}
 
 
 def test_a_game_that_cannot_be_played_ends_its_training_at_once_with_one_stack(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ class ActiveRun:
         self._learner.begin(
             lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
         )
-        if self._check is not None and not self._resume:
+        if self._check is not None:
             # The learner is being started meanwhile, which takes longer.
             self._background.spawn(self._have_checked(self._check))
 
