@@ -9,6 +9,8 @@ from attract.runs.metrics import Event
 from attract.schema.base import WireModel
 
 KEEP_ALIVE_SECONDS = 15.0
+RECHECK_SECONDS = 60.0
+"""How long after a session has expired its streams end at the latest."""
 MAX_WAITING = 500
 """Events that wait for one slow page; more, and it is cut off to come back with `Last-Event-ID`."""
 
@@ -98,12 +100,16 @@ async def stream_events(
     first: Callable[[], Event],
     missed: Callable[[], list[Event]],
     entry: str | None = None,
+    is_granted: Callable[[], bool] = lambda: True,
 ) -> AsyncIterator[str]:
     """First where the run stands, then what was missed, then what happens; comments keep it open.
 
     `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
-    the session that listens; the stream ends with it.
+    the session that listens; the stream ends with it. `is_granted`: whether who listens may still do so, as
+    is asked every minute: nobody tells when a session expires, or is ended by another server.
     """
+    loop = asyncio.get_running_loop()
+    asked = loop.time()
     with hub.listen(run_id, entry) as listening:
         now = first()
         yield "retry: 1000\n\n"
@@ -111,6 +117,10 @@ async def stream_events(
             yield format_event(event)
         yield format_event(now)
         while True:
+            if loop.time() - asked >= RECHECK_SECONDS:
+                asked = loop.time()
+                if not is_granted():
+                    return
             try:
                 event = await listening.next(KEEP_ALIVE_SECONDS)
             except TimeoutError:

@@ -227,8 +227,12 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
 
         grant = guard.credential(request.scope)
         entry = None if grant is None else grant.entry
+
+        def is_granted() -> bool:
+            return guard.check_request(request.scope, "viewer") is None
+
         return StreamingResponse(
-            stream_events(service.events, run_id, first, missed, entry),
+            stream_events(service.events, run_id, first, missed, entry, is_granted),
             media_type="text/event-stream",
             headers={"cache-control": NO_STORE, "x-accel-buffering": "no"},
         )

@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from attract.run import events
 from attract.run.events import EventHub, format_event, stream_events
 from attract.runs.metrics import Event, MetricsStore
@@ -52,3 +54,16 @@ async def test_closing_the_hub_ends_every_stream():
     await take(stream, 2)
     hub.close()
     assert [text async for text in stream] == []
+
+
+async def test_a_stream_ends_when_who_listens_may_no_longer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(events, "RECHECK_SECONDS", 0.0)
+    hub, answers = EventHub(), [True, True, False]
+    stream = stream_events(
+        hub, "r", lambda: Event(0, "status", "{}"), list, is_granted=lambda: answers.pop(0)
+    )
+    await take(stream, 2)
+    for _ in range(3):
+        hub.publish("r", Event(0, "fleet", "{}"))
+    # A run that is busy never falls silent: it is asked between its events.
+    assert len([text async for text in stream]) == 2

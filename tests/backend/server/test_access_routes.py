@@ -1,11 +1,14 @@
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from attract.run import events
 from attract.schema.api import AccessView, JoinLink, OpenedSession, ServerInfo
+from attract.server import access_store
 from gateway_world import GatewayWorld, gateway
 
 
@@ -168,3 +171,26 @@ async def test_hostile_13_an_event_stream_ends_with_the_session_that_listens(wor
         await world.service.abort()
     for browser in (first, second):
         await browser.client.aclose()
+
+
+async def test_hostile_13_an_event_stream_ends_when_its_session_expires(
+    world: GatewayWorld, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(events, "RECHECK_SECONDS", 0.2)
+    browser = await Browser(world, "one").sign_in(world.guard.admin_token)
+    async with world.fleet().joined():
+        view = await world.start(total_steps=10_000_000)
+        async with (
+            asyncio.timeout(60),
+            browser.client.stream("GET", f"/api/runs/{view.run_id}/events") as stream,
+        ):
+            lines = stream.aiter_lines()
+            metrics = 0
+            while metrics < 3:
+                metrics += (await anext(lines)) == "event: metrics"
+            now = time.time()
+            monkeypatch.setattr(world.guard.access, "_wall", lambda: now + access_store.SESSION_SECONDS + 1)
+            async for _ in lines:
+                pass
+        await world.service.abort()
+    await browser.client.aclose()
