@@ -29,7 +29,7 @@ class RunFacts:
     has_memory: bool = False
     total_steps: int | None = None
     gamma: float = 0.99
-    learning_rate: float = 3e-3
+    learning_rate: float = 2.5e-3
     n_epochs: int = 4
     num_workers: int = 2
     num_cores: int = 2

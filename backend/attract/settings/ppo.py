@@ -28,7 +28,7 @@ class PpoSettings(Settings):
     n_epochs: Annotated[int, Field(ge=1, le=1000)] = 4
     """Passes over each batch."""
 
-    learning_rate: Annotated[float, Field(gt=0)] = 3e-3
+    learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
     """Of the optimizer, Adam."""
     learning_rate_schedule: ScheduleName = "linear"
     """`linear`: falls over `schedule_steps` to a twentieth."""
