@@ -48,7 +48,7 @@ def begin_in(run_dir: Any) -> Begin:
         store_path="none",
         description=DESCRIPTION,
         policy={},
-        ppo={},
+        hyperparameters={},
         seed=1,
     )
 

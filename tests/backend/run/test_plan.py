@@ -55,7 +55,7 @@ def test_the_learner_resumes_exactly_when_there_is_a_checkpoint(tmp_path: Path):
     (directory.checkpoints / "0").mkdir()
     begin = begin_message(settings(), directory, DESCRIPTION, "store", None)
     assert begin.resume
-    assert begin.ppo["horizon"] == 8
+    assert begin.hyperparameters["horizon"] == 8
     directory.close()
 
 
@@ -84,7 +84,10 @@ def test_P9_lag_is_corrected_in_async_and_when_asked_for(
     chosen = RunSettings.from_mapping(
         {"ppo": {"lag_correction": given}, "collection": {"schedule": schedule}}
     )
-    assert begin_message(chosen, directory, DESCRIPTION, "store", None).ppo["lag_correction"] == expected
+    assert (
+        begin_message(chosen, directory, DESCRIPTION, "store", None).hyperparameters["lag_correction"]
+        == expected
+    )
     directory.close()
 
 
