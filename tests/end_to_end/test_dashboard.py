@@ -257,7 +257,7 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
         for device in ("desktop", "phone"):
             for scheme in ("light", "dark"):
                 async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
-                    await expect(page.locator(".game-card")).to_have_count(8)
+                    await expect(page.locator(".game-card")).to_have_count(9)
                     await wait_until(page, DRAWN)
                     await check_accessible(page, f"start, {device}, {scheme}")
                     await photograph(page, pictures / f"start-{device}-{scheme}.png")
