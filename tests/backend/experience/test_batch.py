@@ -5,12 +5,22 @@ import numpy as np
 import pytest
 import torch
 
-from attract.experience.batch import finite_where_invalid, load_batch, start_states, taken_into, upload
+from attract.experience.batch import (
+    UNREAD,
+    Batch,
+    finite_where_invalid,
+    load_batch,
+    start_states,
+    taken_into,
+    upload,
+)
 from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
+from attract.schema.messages import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS, Block, StepOutcome
 from attract.schema.spaces import MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
+from attract.vector.batch import StepBatch
 from blocks import played_block
 from fake_worker import counting_description
 from random_batches import make_batch
@@ -160,3 +170,14 @@ def test_S5_what_invalid_steps_hold_becomes_zero_and_nothing_else_changes():
 def test_S5_observations_of_a_batch_that_is_all_valid_are_not_copied():
     observations = {"obs": torch.zeros(2, 2, 1)}
     assert finite_where_invalid(observations, torch.ones((2, 2), dtype=torch.bool)) is observations
+
+
+def test_every_number_of_a_step_is_kept_loaded_and_sent_by_its_row():
+    """A row more shows everywhere: the layout, the batch of an update, a block, an outcome."""
+    assert DECIDED_NUMBERS.keys() | OUTCOME_NUMBERS.keys() == STEP_NUMBERS.keys()
+    layout = StoreLayout.for_run(counting_description(), PolicyLayout(), 4, 8)
+    assert {name: layout.field(name).dtype for name in STEP_NUMBERS} == STEP_NUMBERS
+    loaded = {one.name for one in dataclasses.fields(Batch)}
+    assert STEP_NUMBERS.keys() - UNREAD <= loaded and not UNREAD & loaded
+    assert STEP_NUMBERS.keys() <= Block.model_fields.keys()
+    assert OUTCOME_NUMBERS.keys() <= StepOutcome.model_fields.keys() & StepBatch.__dataclass_fields__.keys()
