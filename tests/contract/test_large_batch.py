@@ -10,7 +10,6 @@ from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.report import scheduled_hyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
 from attract.policy.network import Policy
@@ -80,7 +79,7 @@ def test_S1_E9_the_benchmarks_batch_fills_and_trains(tmp_path: Path) -> None:
     report = ppo_update(
         policy,
         create_optimizer(policy, 1e-3),
-        UpdateBatch.of(batch, 0),
+        batch.at_version(0),
         settings,
         torch.Generator().manual_seed(2),
         distribution=distribution,

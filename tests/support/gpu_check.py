@@ -25,9 +25,9 @@ from torch.profiler import ProfilerActivity, profile
 from attract.benchmarks.speed.ready_update import ReadyUpdate, cartpole_work
 from attract.benchmarks.speed.segments import segments_work
 from attract.errors import ConfigurationError
+from attract.experience.batch import Batch
 from attract.inference.decider import OnnxDecider
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.checkpoints.checkpoint import weights_sha256
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
@@ -353,7 +353,7 @@ def _moved(batch: Any, device: torch.device) -> Any:
     return replace(batch, **{field.name: move(getattr(batch, field.name)) for field in fields(batch)})
 
 
-def _update(policy: Any, distribution: Any, batch: UpdateBatch) -> None:
+def _update(policy: Any, distribution: Any, batch: Batch) -> None:
     settings = PpoSettings(n_epochs=2, num_minibatches=2)
     generator = torch.Generator().manual_seed(0)
     optimizer = create_optimizer(policy, RATES.learning_rate)

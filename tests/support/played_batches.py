@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution, resolve_distribution
-from attract.learner.algorithms.update_batch import FinalObservations, UpdateBatch
+from attract.experience.batch import Batch, Finals
+from attract.experience.layout import RECURRENT_STATE
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Entry
 from attract.schema.spaces import BoxSpace, ObservationSpace
@@ -51,7 +52,7 @@ def play(
     invalid: float = 0.0,
     masks: int = 0,
     seed: int = 0,
-) -> UpdateBatch:
+) -> Batch:
     """`runs` consecutive segments of each slot, ordered by slot and first step.
 
     Args:
@@ -119,23 +120,25 @@ def play(
         name: columns([row[name] for row in rows]) for name in rows[0] if name not in ("observed", "mask")
     }
     keys = [entry.key for entry in policy.entries]
-    batch = UpdateBatch(
-        observations={key: columns([row["observed"][key] for row in rows]) for key in keys},
-        actions=steps_of["action"],
-        log_probs=steps_of["log_prob"],
-        values=steps_of["value"],
-        rewards=steps_of["reward"],
+    batch = Batch(
+        observation={key: columns([row["observed"][key] for row in rows]) for key in keys},
+        action=steps_of["action"],
+        log_prob=steps_of["log_prob"],
+        value=steps_of["value"],
+        reward=steps_of["reward"],
         terminated=steps_of["terminated"],
         truncated=steps_of["truncated"],
         valid=steps_of["valid"],
-        final_values=steps_of["final_value"],
+        final_value=steps_of["final_value"],
         bootstrap_value=per_segment([one[0] for one in after]),
         slot_id=torch.arange(slots).repeat_interleave(runs),
         first_step=torch.arange(runs).mul(horizon).repeat(slots),
-        action_masks=columns([row["mask"] for row in rows]) if masks else None,
-        state=per_segment(starts) if policy.state_size else None,
-        bootstrap_observations={key: per_segment([one[1][key] for one in after]) for key in keys},
-        finals=FinalObservations(
+        policy_version=torch.zeros(slots * runs, dtype=torch.int64),
+        worker_id=torch.zeros(slots * runs, dtype=torch.int64),
+        action_mask=columns([row["mask"] for row in rows]) if masks else None,
+        recurrent_state={RECURRENT_STATE: per_segment(starts)} if policy.state_size else {},
+        bootstrap_observation={key: per_segment([one[1][key] for one in after]) for key in keys},
+        finals=Finals(
             torch.tensor([step % horizon for step, _, _ in finals], dtype=torch.int64),
             torch.tensor([slot * runs + step // horizon for step, slot, _ in finals], dtype=torch.int64),
             {key: torch.stack([one[2][key] for one in finals]) for key in keys} if finals else {},
@@ -144,7 +147,7 @@ def play(
     return poisoned(batch)
 
 
-def poisoned(batch: UpdateBatch) -> UpdateBatch:
+def poisoned(batch: Batch) -> Batch:
     """The batch with NaN wherever nothing may be read: at invalid steps, and as final values elsewhere."""
 
     def spoil(array: Tensor, where: Tensor) -> Tensor:
@@ -155,12 +158,12 @@ def poisoned(batch: UpdateBatch) -> UpdateBatch:
     gone = ~batch.valid
     return replace(
         batch,
-        observations={key: spoil(array, gone) for key, array in batch.observations.items()},
-        actions=spoil(batch.actions, gone),
-        log_probs=spoil(batch.log_probs, gone),
-        values=spoil(batch.values, gone),
-        rewards=spoil(batch.rewards, gone),
-        final_values=spoil(batch.final_values, ~batch.truncated),
+        observation={key: spoil(array, gone) for key, array in batch.observation.items()},
+        action=spoil(batch.action, gone),
+        log_prob=spoil(batch.log_prob, gone),
+        value=spoil(batch.value, gone),
+        reward=spoil(batch.reward, gone),
+        final_value=spoil(batch.final_value, ~batch.truncated),
     )
 
 

@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 from torch import Tensor
 
+from attract.experience.batch import Batch
 from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.schema.game import GameDescription
 from attract.settings.run import PolicySettings
@@ -42,14 +42,14 @@ class PlayedFleet:
         self._batches += 1
         return list(range(SLOTS * RUNS))
 
-    def _arrays(self, batch: UpdateBatch, version: int) -> dict[str, np.ndarray | int]:
+    def _arrays(self, batch: Batch, version: int) -> dict[str, np.ndarray | int]:
         assert batch.finals is not None
         segments = SLOTS * RUNS
         arrays: dict[str, np.ndarray | int] = {
-            "action": _array(batch.actions),
-            "log_prob": _array(batch.log_probs),
-            "value": _array(batch.values),
-            "reward": _array(batch.rewards),
+            "action": _array(batch.action),
+            "log_prob": _array(batch.log_prob),
+            "value": _array(batch.value),
+            "reward": _array(batch.reward),
             "terminated": _array(batch.terminated),
             "truncated": _array(batch.truncated),
             "valid": _array(batch.valid),
@@ -62,18 +62,18 @@ class PlayedFleet:
             "policy_version": version,
             "worker_id": 0,
         }
-        for key, tensor in batch.observations.items():
+        for key, tensor in batch.observation.items():
             arrays[f"obs.{key}"] = _array(tensor)
-            arrays[f"bootstrap_obs.{key}"] = _array(batch.bootstrap_observations[key])
-        if batch.action_masks is not None:
-            arrays["action_mask"] = _array(batch.action_masks)
-        if batch.state is not None:
-            arrays["recurrent_state.state"] = _array(batch.state)
+            arrays[f"bootstrap_obs.{key}"] = _array(batch.bootstrap_observation[key])
+        if batch.action_mask is not None:
+            arrays["action_mask"] = _array(batch.action_mask)
+        for key, tensor in batch.recurrent_state.items():
+            arrays[f"recurrent_state.{key}"] = _array(tensor)
         step, column = _array(batch.finals.step), _array(batch.finals.column)
         if len(step):
             arrays |= {"final_step": step, "final_column": column}
-            arrays["final_value"] = _array(batch.final_values)[step, column]
-            arrays |= {f"final_obs.{key}": _array(one) for key, one in batch.finals.observations.items()}
+            arrays["final_value"] = _array(batch.final_value)[step, column]
+            arrays |= {f"final_obs.{key}": _array(one) for key, one in batch.finals.observation.items()}
         assert segments == len(batch.slot_id)
         return arrays
 

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from attract.algorithm.distributions import Categorical
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch
 from attract.learner.ppo.estimates import Estimator
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
@@ -37,19 +37,21 @@ def make_batch(*, horizon=8, slots=6, invalid=0.0, seed=0, dtype="float32"):
     with torch.no_grad():
         logits, values = build(dtype=dtype)({"obs": observations.flatten(0, 1)})
         log_probs = DISTRIBUTION.log_prob_and_entropy(logits, actions.flatten())[0]
-    return UpdateBatch(
-        observations={"obs": observations},
-        actions=actions,
-        log_probs=log_probs.view(shape),
-        values=values.view(shape),
-        rewards=random(),
+    return Batch(
+        observation={"obs": observations},
+        action=actions,
+        log_prob=log_probs.view(shape),
+        value=values.view(shape),
+        reward=random(),
         terminated=torch.rand(shape, generator=generator) < 0.1,
         truncated=torch.rand(shape, generator=generator) < 0.1,
         valid=torch.rand(shape, generator=generator) >= invalid,
-        final_values=random(),
+        final_value=random(),
         bootstrap_value=torch.randn(slots, generator=generator),
         slot_id=torch.arange(slots),
         first_step=torch.zeros(slots, dtype=torch.int64),
+        policy_version=torch.zeros(slots, dtype=torch.int64),
+        worker_id=torch.zeros(slots, dtype=torch.int64),
     )
 
 
@@ -85,7 +87,7 @@ def update(
 
 def tensors_of(batch):
     fields = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
-    return batch.observations | {name: value for name, value in fields.items() if torch.is_tensor(value)}
+    return batch.observation | {name: value for name, value in fields.items() if torch.is_tensor(value)}
 
 
 def weights_of(policy):
@@ -115,4 +117,4 @@ def numbered(*, horizon, slots, invalid=None):
     valid = torch.ones((horizon, slots), dtype=torch.bool)
     for t, s in invalid or []:
         valid[t, s] = False
-    return dataclasses.replace(batch, observations={"obs": observations}, valid=valid)
+    return dataclasses.replace(batch, observation={"obs": observations}, valid=valid)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
+from attract.schema.messages import STEP_NUMBERS
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 
 ALIGNMENT: Final = 64
@@ -82,9 +83,7 @@ class StoreLayout:
         action_dtype, action_shape = _action_field(description)
         fields = [Field(f"obs.{key}", "step", dtype, shape) for key, (dtype, shape) in observations.items()]
         fields.append(Field("action", "step", action_dtype, action_shape))
-        fields += [Field(name, "step", "float32", ()) for name in ("log_prob", "value", "reward")]
-        fields += [Field(name, "step", "bool", ()) for name in ("terminated", "truncated", "valid")]
-        fields.append(Field("executed_ticks", "step", "uint16", ()))
+        fields += [Field(name, "step", dtype, ()) for name, dtype in STEP_NUMBERS.items()]
         choices = _action_choices(description)
         if description.action_mask and isinstance(description.action, DiscreteSpace | MultiDiscreteSpace):
             fields.append(Field("action_mask", "step", "bool", (sum(choices),)))

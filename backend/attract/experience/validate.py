@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from attract.experience.layout import StoreLayout
 from attract.schema.episodes import check_columns
 from attract.schema.frames import malformed
-from attract.schema.messages import Block, EpisodeColumns, Tensor
-from attract.schema.tensor import to_flags, to_numpy
+from attract.schema.messages import STEP_NUMBERS, Block, EpisodeColumns, Tensor
+from attract.schema.tensor import step_numbers, to_flags, to_numpy
 
 LOG_PROB_SLACK: Final = 1e-6
 """How far above 0 rounding may put the logarithm of a probability."""
@@ -46,12 +46,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
 
     observations(block.observation, "observation", "obs", steps)
     observations(block.bootstrap_observation, "bootstrap_observation", "bootstrap_obs", (columns,))
-    for name in ("log_prob", "value", "reward"):
-        arrays[name] = to_numpy(getattr(block, name), f"block.{name}", "float32", steps)
-    terminated = to_flags(block.terminated, "block.terminated", steps)
-    truncated = to_flags(block.truncated, "block.truncated", steps)
-    valid = to_flags(block.valid, "block.valid", steps)
-    arrays |= {"terminated": terminated, "truncated": truncated, "valid": valid}
+    arrays |= step_numbers(block, STEP_NUMBERS, "block", steps)
+    terminated, truncated, valid = arrays["terminated"], arrays["truncated"], arrays["valid"]
     if np.count_nonzero(valid) != valid.size:
         _check_invalid_steps(arrays["reward"], terminated | truncated, valid)
     arrays["bootstrap_value"] = to_numpy(
@@ -59,7 +55,7 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     )
     arrays["slot_id"] = to_numpy(block.slot_id, "block.slot_id", "int32", (columns,))
     arrays["first_step"] = _first_step(block, columns)
-    arrays["executed_ticks"] = _executed_ticks(block, valid, layout)
+    _check_executed_ticks(arrays["executed_ticks"], valid, layout)
     arrays["action"] = _actions(block, valid, layout)
     _check_log_prob(arrays["log_prob"], valid, layout)
     _add_mask(block, layout, arrays)
@@ -119,8 +115,7 @@ def _first_step(block: Block, columns: int) -> NDArray[np.int32]:
     return first_step
 
 
-def _executed_ticks(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[np.uint16]:
-    ticks = to_numpy(block.executed_ticks, "block.executed_ticks", "uint16", valid.shape)
+def _check_executed_ticks(ticks: NDArray[np.uint16], valid: NDArray[np.bool_], layout: StoreLayout) -> None:
     most = layout.ticks_per_step
     # Most blocks have no step of no tick, whether valid or not.
     if int(ticks.max()) > most or (not int(ticks.min()) and bool((valid & (ticks == 0)).any())):
@@ -128,7 +123,6 @@ def _executed_ticks(block: Block, valid: NDArray[np.bool_], layout: StoreLayout)
             f"block.executed_ticks: {int(ticks[valid].min(initial=most))} to {int(ticks.max())} ticks",
             fix=f"rule T2: a valid step executes 1 to {most} ticks",
         )
-    return ticks
 
 
 def _actions(block: Block, valid: NDArray[np.bool_], layout: StoreLayout) -> NDArray[Any]:

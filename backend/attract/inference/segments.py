@@ -8,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.episodes import columns_of
-from attract.schema.messages import Block, EpisodeColumns, EpisodeResult, FinalObservations
+from attract.schema.messages import (
+    DECIDED_NUMBERS,
+    OUTCOME_NUMBERS,
+    STEP_NUMBERS,
+    Block,
+    EpisodeColumns,
+    EpisodeResult,
+    FinalObservations,
+)
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout
@@ -63,9 +71,7 @@ class SegmentBuilder:
         steps = (layout.horizon, num_slots)
         self._numbers: dict[str, NDArray[Any]] = {
             "action": np.zeros((*steps, *layout.action_shape), layout.action_dtype),
-            **{name: np.zeros(steps, np.float32) for name in ("log_prob", "value", "reward")},
-            **{name: np.zeros(steps, np.bool_) for name in ("terminated", "truncated", "valid")},
-            "executed_ticks": np.zeros(steps, np.uint16),
+            **{name: np.zeros(steps, dtype) for name, dtype in STEP_NUMBERS.items()},
         }
         if layout.mask_size:
             self._numbers["action_mask"] = np.ones((*steps, layout.mask_size), np.bool_)
@@ -109,8 +115,8 @@ class SegmentBuilder:
             # No action is drawn for who does not play: what the game left in its mask means nothing.
             numbers["action_mask"][t] = batch.action_mask | ~batch.active[:, None]
         numbers["action"][t] = decision.action
-        numbers["log_prob"][t] = decision.log_prob
-        numbers["value"][t] = decision.value
+        for name in DECIDED_NUMBERS:
+            numbers[name][t] = getattr(decision, name)
         self._active = batch.active.copy()
         self._state_before = state
 
@@ -122,7 +128,7 @@ class SegmentBuilder:
         step counts nowhere, and the step before is truncated at what the failed one began with.
         """
         numbers, t = self._numbers, self.step
-        for name in ("reward", "terminated", "truncated", "valid", "executed_ticks"):
+        for name in OUTCOME_NUMBERS:
             numbers[name][t] = getattr(batch, name)
         failed = self._active & ~batch.valid
         if len(batch.final_column):
@@ -189,7 +195,9 @@ class SegmentBuilder:
         ]
 
     def _block(self, identity: BlockIdentity, block_index: int, columns: slice) -> Block:
-        numbers = {name: from_numpy(values[:, columns]) for name, values in self._numbers.items()}
+        numbers: dict[str, Any] = {
+            name: from_numpy(values[:, columns]) for name, values in self._numbers.items()
+        }
         state = self._first_state[columns]
         return Block(
             run_id=identity.run_id,
@@ -207,14 +215,8 @@ class SegmentBuilder:
             final_observations=self._finals_of(columns),
             episodes=self._episodes_of(columns),
             action=numbers["action"],
-            log_prob=numbers["log_prob"],
-            value=numbers["value"],
-            reward=numbers["reward"],
-            terminated=numbers["terminated"],
-            truncated=numbers["truncated"],
-            valid=numbers["valid"],
-            executed_ticks=numbers["executed_ticks"],
             action_mask=numbers.get("action_mask"),
+            **{name: numbers[name] for name in STEP_NUMBERS},
         )
 
     def _finals_of(self, columns: slice) -> FinalObservations | None:

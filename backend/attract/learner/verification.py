@@ -12,7 +12,6 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch
 from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy
 
 TOLERANCE_FLOOR = 1e-4
@@ -77,8 +76,8 @@ class VersionHistory:
             chosen = batch.policy_version == version
             known |= chosen
             self._behaviour_policy.load_state_dict(self._states[version])
-            mine = batch if bool(chosen.all()) else keep_segments(batch, chosen)
-            said = evaluate_batch(self._behaviour_policy, self._distribution, UpdateBatch.of(mine, version))
+            mine = batch if bool(chosen.all()) else batch.keep_segments(chosen)
+            said = evaluate_batch(self._behaviour_policy, self._distribution, mine)
             log_prob[:, chosen], value[:, chosen] = said.log_probs, said.values
             final_value[:, chosen], bootstrap[chosen] = said.final_values, said.bootstrap_value
             next_states[chosen] = said.next_states
@@ -147,40 +146,6 @@ class SlotEnds:
 def _place(slots: Tensor, steps: Tensor) -> Tensor:
     """One number for slot and step, ordered by both."""
     return (slots << 32) + steps
-
-
-def keep_segments(batch: Batch, chosen: Tensor) -> Batch:
-    """The batch with only the segments where `chosen` ([S] bool) holds, in the same order."""
-    columns = torch.cumsum(chosen, 0) - 1
-    finals = chosen[batch.final_column]
-
-    def steps(array: Tensor) -> Tensor:
-        return array[:, chosen]
-
-    return Batch(
-        observation={key: steps(array) for key, array in batch.observation.items()},
-        action=steps(batch.action),
-        log_prob=steps(batch.log_prob),
-        value=steps(batch.value),
-        reward=steps(batch.reward),
-        final_value=steps(batch.final_value),
-        terminated=steps(batch.terminated),
-        truncated=steps(batch.truncated),
-        valid=steps(batch.valid),
-        executed_ticks=steps(batch.executed_ticks),
-        action_mask=None if batch.action_mask is None else steps(batch.action_mask),
-        recurrent_state={key: array[chosen] for key, array in batch.recurrent_state.items()},
-        bootstrap_value=batch.bootstrap_value[chosen],
-        bootstrap_observation={key: array[chosen] for key, array in batch.bootstrap_observation.items()},
-        final_step=batch.final_step[finals],
-        final_column=columns[batch.final_column[finals]],
-        final_observation={key: array[finals] for key, array in batch.final_observation.items()},
-        slot_id=batch.slot_id[chosen],
-        first_step=batch.first_step[chosen],
-        policy_version=batch.policy_version[chosen],
-        worker_id=batch.worker_id[chosen],
-        rows=tuple(row for row, is_kept in zip(batch.rows, chosen.tolist(), strict=True) if is_kept),
-    )
 
 
 def largest_differences(claimed: Batch, recomputed: Batch) -> Tensor:
@@ -261,7 +226,7 @@ def verify(
         return batch, {}
     rows, device = frozenset(wanted), batch.valid.device
     chosen = torch.tensor([row in rows for row in batch.rows], device=device)
-    checked = batch if bool(chosen.all()) else keep_segments(batch, chosen)
+    checked = batch if bool(chosen.all()) else batch.keep_segments(chosen)
     recomputed, known = history.recompute(checked)
     differences = torch.where(known, largest_differences(checked, recomputed), torch.inf)
     refused = {
@@ -273,5 +238,5 @@ def verify(
         batch = recomputed
     if refused:
         kept = torch.tensor([row not in refused for row in batch.rows], device=device)
-        batch = keep_segments(batch, kept)
+        batch = batch.keep_segments(kept)
     return batch, refused

@@ -1,6 +1,8 @@
 """Every message on a websocket, by direction; `PROTOCOL.md` tells when each is sent."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
 
 from pydantic import FailFast, Field, TypeAdapter
 
@@ -45,6 +47,50 @@ class Tensor(FiniteModel):
     dtype: DType
     shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 24)]], Field(max_length=6)]
     data: WireBytes
+
+
+@dataclass(frozen=True)
+class Kept:
+    """As what a step's number is kept in the segment store; `bool` travels as uint8."""
+
+    dtype: Literal["float32", "bool", "uint16"]
+
+
+class DecidedNumbers(FiniteModel):
+    """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
+
+    log_prob: Annotated[Tensor, Kept("float32")]
+    """Of the action, under the version that acted."""
+    value: Annotated[Tensor, Kept("float32")]
+    """V(observation) under that version."""
+
+
+class OutcomeNumbers(FiniteModel):
+    """What a game says of each step; one more is a line here, and is sent, checked, kept and loaded."""
+
+    reward: Annotated[Tensor, Kept("float32")]
+    """Raw, summed over the step's ticks."""
+    terminated: Annotated[Tensor, Kept("bool")]
+    truncated: Annotated[Tensor, Kept("bool")]
+    """Rule E1."""
+    valid: Annotated[Tensor, Kept("bool")]
+    """0: the agent took no part, or its game failed in this step."""
+    executed_ticks: Annotated[Tensor, Kept("uint16")]
+
+
+def _kept(model: type[FiniteModel]) -> Mapping[str, str]:
+    return {
+        name: kept.dtype
+        for name, one in model.model_fields.items()
+        for kept in one.metadata
+        if isinstance(kept, Kept)
+    }
+
+
+DECIDED_NUMBERS: Final[Mapping[str, str]] = _kept(DecidedNumbers)
+OUTCOME_NUMBERS: Final[Mapping[str, str]] = _kept(OutcomeNumbers)
+STEP_NUMBERS: Final[Mapping[str, str]] = {**DECIDED_NUMBERS, **OUTCOME_NUMBERS}
+"""Name to dtype in the store, of every number that each step has one of for each agent."""
 
 
 # --- from the browser -------------------------------------------------------------------------------------
@@ -159,7 +205,7 @@ class FinalObservations(FiniteModel):
     recurrent_state: dict[str, Tensor] = {}
 
 
-class Block(FiniteModel):
+class Block(DecidedNumbers, OutcomeNumbers):
     """k slots' segments of one segment index of one lease; tensors are [horizon, k, ...]."""
 
     type: Literal["block"] = "block"
@@ -178,15 +224,6 @@ class Block(FiniteModel):
     """Keys sorted; a plain box is `obs`."""
     action: Tensor
     """[horizon, k] int32, or [horizon, k, components] int32 / float32."""
-    log_prob: Tensor
-    value: Tensor
-    reward: Tensor
-    """float32, raw."""
-    terminated: Tensor
-    truncated: Tensor
-    valid: Tensor
-    executed_ticks: Tensor
-    """uint16."""
     action_mask: Tensor | None = None
     recurrent_state: dict[str, Tensor] = {}
     """[k, ...] at the segment's first step."""
@@ -216,17 +253,12 @@ class RolloutClose(FiniteModel):
     """Time between the end of the lease before and the start of this one."""
 
 
-class StepOutcome(FiniteModel):
-    """What the last action brought to each slot of a group (rule I1); k slots, agents inside instances."""
+class StepOutcome(OutcomeNumbers):
+    """What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
 
-    reward: Tensor
-    """[k] float32, raw."""
-    terminated: Tensor
-    truncated: Tensor
-    valid: Tensor
-    """[k] uint8; 0: the agent took no part, or its game failed in this step."""
-    executed_ticks: Tensor
-    """[k] uint16."""
+    The numbers of a step are [k].
+    """
+
     final_column: Tensor | None = None
     """[n] int32: columns whose step was truncated (rule E2); None: there are none."""
     final_observation: dict[str, Tensor] = {}

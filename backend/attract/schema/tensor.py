@@ -1,7 +1,7 @@
 """Tensors between the wire and numpy: checked before use, viewed without copying."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.frames import malformed
-from attract.schema.messages import DType, Tensor
+from attract.schema.messages import DecidedNumbers, DType, OutcomeNumbers, Tensor
 
 DTYPES: Final[dict[DType, np.dtype[Any]]] = {
     "float32": np.dtype("<f4"),
@@ -69,6 +69,27 @@ def to_flags(tensor: Tensor, name: str, shape: Sequence[int | None]) -> NDArray[
     if array.size and int(array.max()) > 1:
         raise malformed(f"{name}: a flag of {int(array.max())}", fix="flags are 0 or 1")
     return array.view(np.bool_)
+
+
+def step_numbers(
+    told: DecidedNumbers | OutcomeNumbers, wanted: Mapping[str, str], name: str, shape: Sequence[int | None]
+) -> dict[str, NDArray[Any]]:
+    """The numbers of each step that a message has, as they are kept.
+
+    Args:
+        wanted: name to dtype, `STEP_NUMBERS` or a part of them.
+        name: the message, for what is told ("block").
+        shape: of each.
+
+    Returns: read-only views; no bytes are copied.
+    Raises: ProtocolError: as `to_numpy` and `to_flags`.
+    """
+    return {
+        key: to_flags(getattr(told, key), f"{name}.{key}", shape)
+        if dtype == "bool"
+        else to_numpy(getattr(told, key), f"{name}.{key}", dtype, shape)
+        for key, dtype in wanted.items()
+    }
 
 
 def from_numpy(array: NDArray[Any]) -> Tensor:

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.frames import malformed
-from attract.schema.messages import EpisodeResult, Observe, StepOutcome, Tensor
-from attract.schema.tensor import to_flags, to_numpy
+from attract.schema.messages import OUTCOME_NUMBERS, EpisodeResult, Observe, StepOutcome, Tensor
+from attract.schema.tensor import step_numbers, to_flags, to_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout
 from attract.vector.parts import Part, StepRequest
 
 NO_COLUMNS: Final = np.zeros(0, np.int64)
-OUTCOME: Final = ("reward", "terminated", "truncated", "valid", "executed_ticks")
 
 
 @dataclass(eq=False)
@@ -52,11 +51,7 @@ class Group:
             "active": np.zeros(at, np.bool_),
             "episode": np.zeros(at, np.int64),
             "episode_step": np.zeros(at, np.int64),
-            "reward": np.zeros(at, np.float32),
-            "terminated": np.zeros(at, np.bool_),
-            "truncated": np.zeros(at, np.bool_),
-            "valid": np.zeros(at, np.bool_),
-            "executed_ticks": np.zeros(at, np.uint16),
+            **{name: np.zeros(at, dtype) for name, dtype in OUTCOME_NUMBERS.items()},
         }
         if layout.mask_size:
             self._numbers["action_mask"] = np.ones((at, layout.mask_size), np.bool_)
@@ -159,11 +154,7 @@ class Group:
             active=numbers["active"],
             episode=numbers["episode"],
             episode_step=numbers["episode_step"],
-            reward=numbers["reward"],
-            terminated=numbers["terminated"],
-            truncated=numbers["truncated"],
-            valid=numbers["valid"],
-            executed_ticks=numbers["executed_ticks"],
+            **{name: numbers[name] for name in OUTCOME_NUMBERS},
             final_column=np.concatenate(columns) if columns else NO_COLUMNS,
             final_observation=final_observation,
             episodes=tuple(self._episodes),
@@ -172,7 +163,7 @@ class Group:
 
     def _invalidate(self, seat: GroupMember) -> None:
         """The step brought nothing; what was seen last stays."""
-        for name in OUTCOME:
+        for name in OUTCOME_NUMBERS:
             self._numbers[name][seat.columns] = 0
 
     def _check_step(self, seat: GroupMember, step: int) -> None:
@@ -212,12 +203,7 @@ class Group:
 
 def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[str, NDArray[Any]]:
     shape = (num_slots,)
-    arrays: dict[str, NDArray[Any]] = {
-        "reward": to_numpy(outcome.reward, "observe.reward", "float32", shape),
-        "executed_ticks": to_numpy(outcome.executed_ticks, "observe.executed_ticks", "uint16", shape),
-    }
-    for name in ("terminated", "truncated", "valid"):
-        arrays[name] = to_flags(getattr(outcome, name), f"observe.{name}", shape)
+    arrays = step_numbers(outcome, OUTCOME_NUMBERS, "observe", shape)
     if bool((arrays["terminated"] & arrays["truncated"]).any()):
         raise malformed("observe.truncated: set beside terminated", fix="rule E1: terminated wins")
     ticks, valid = arrays["executed_ticks"], arrays["valid"]

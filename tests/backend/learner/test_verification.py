@@ -9,7 +9,6 @@ import torch
 from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, load_batch
 from attract.learner import verification
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.policy_updater import PolicyUpdater
 from attract.learner.registry import choose_algorithm
@@ -18,7 +17,6 @@ from attract.learner.verification import (
     SlotEnds,
     Tolerance,
     VersionHistory,
-    keep_segments,
     largest_differences,
 )
 from attract.policy.export import OnnxPatcher
@@ -138,18 +136,18 @@ def test_S2_keeping_some_segments_keeps_each_one_whole_and_in_order(world):
     _, batch = world
     chosen = torch.zeros(2 * SLOTS, dtype=torch.bool)
     chosen[[1, 3, 8]] = True
-    kept = keep_segments(batch, chosen)
+    kept = batch.keep_segments(chosen)
+    finals, all_finals = kept.finals, batch.finals
+    assert finals is not None and all_finals is not None
     assert kept.rows == (batch.rows[1], batch.rows[3], batch.rows[8])
     assert kept.slot_id.tolist() == [1, 3, 2] and kept.policy_version.tolist() == [4, 4, 5]
     for new, old in enumerate([1, 3, 8]):
         np.testing.assert_array_equal(kept.observation["obs"][:, new], batch.observation["obs"][:, old])
         np.testing.assert_array_equal(kept.reward[:, new], batch.reward[:, old])
-        mine, theirs = kept.final_column == new, batch.final_column == old
-        assert kept.final_step[mine].tolist() == batch.final_step[theirs].tolist()
-        np.testing.assert_array_equal(
-            kept.final_observation["obs"][mine], batch.final_observation["obs"][theirs]
-        )
-    assert len(kept.final_step) == sum(int((batch.final_column == old).sum()) for old in [1, 3, 8]) > 0
+        mine, theirs = finals.column == new, all_finals.column == old
+        assert finals.step[mine].tolist() == all_finals.step[theirs].tolist()
+        np.testing.assert_array_equal(finals.observation["obs"][mine], all_finals.observation["obs"][theirs])
+    assert len(finals.step) == sum(int((all_finals.column == old).sum()) for old in [1, 3, 8]) > 0
 
 
 def test_C7_tolerance_is_ten_times_the_largest_calibration_difference():
@@ -179,34 +177,10 @@ def test_C7_correctness_R5_who_is_wrong_from_the_start_makes_no_room_for_more():
     assert tolerance.accept(1e-3) and not tolerance.accept(1.01e-3)
 
 
-def claims(batch: UpdateBatch, version: int = 3) -> Batch:
+def claims(batch: Batch, version: int = 3) -> Batch:
     """What a worker sends of a batch that `played_batches` played."""
-    assert batch.finals is not None
     segments = len(batch.slot_id)
-    return Batch(
-        observation=batch.observations,
-        action=batch.actions,
-        log_prob=batch.log_probs,
-        value=batch.values,
-        reward=batch.rewards,
-        final_value=batch.final_values,
-        terminated=batch.terminated,
-        truncated=batch.truncated,
-        valid=batch.valid,
-        executed_ticks=batch.valid.int(),
-        action_mask=batch.action_masks,
-        recurrent_state={} if batch.state is None else {"state": batch.state},
-        bootstrap_value=batch.bootstrap_value,
-        bootstrap_observation=batch.bootstrap_observations,
-        final_step=batch.finals.step,
-        final_column=batch.finals.column,
-        final_observation=batch.finals.observations,
-        slot_id=batch.slot_id,
-        first_step=batch.first_step,
-        policy_version=torch.full((segments,), version),
-        worker_id=torch.zeros(segments, dtype=torch.int64),
-        rows=tuple(range(segments)),
-    )
+    return replace(batch, policy_version=torch.full((segments,), version), rows=tuple(range(segments)))
 
 
 def judged(**network: Any) -> tuple[VersionHistory, Policy, ActionDistribution]:
@@ -278,12 +252,12 @@ def test_C7_S3_a_state_is_compared_with_the_end_of_a_segment_of_an_earlier_batch
     history, policy, distribution = judged(recurrent="lstm")
     batch = claims(play(policy, distribution, slots=5, runs=2, ends=0.0))
     first, second = batch.first_step == 0, batch.first_step > 0
-    history.recompute(keep_segments(batch, first))
-    later = keep_segments(batch, second)
+    history.recompute(batch.keep_segments(first))
+    later = batch.keep_segments(second)
     recomputed, _ = history.recompute(later)
     assert 0 < largest_differences(later, recomputed).max() < 1e-5
     lie = with_state(later, 2, 0.5)
-    history.recompute(keep_segments(batch, first))
+    history.recompute(batch.keep_segments(first))
     recomputed, _ = history.recompute(lie)
     assert largest_differences(lie, recomputed)[2] > 0.1
     torch.testing.assert_close(recomputed.recurrent_state, later.recurrent_state)

@@ -6,6 +6,7 @@ export type * from "./api.gen.ts";
 export * as closeCodes from "./close-codes.gen.ts";
 export * from "./codec.ts";
 export type * from "./messages.gen.ts";
+export * from "./step-numbers.gen.ts";
 
 export type ObservationSpace = GameDescription["observation"];
 export type ActionSpace = GameDescription["action"];

@@ -112,6 +112,13 @@ export interface GameReference {
  * k slots' segments of one segment index of one lease; tensors are [horizon, k, ...].
  */
 export interface Block {
+  reward: Tensor;
+  terminated: Tensor;
+  truncated: Tensor;
+  valid: Tensor;
+  executed_ticks: Tensor;
+  log_prob: Tensor;
+  value: Tensor;
   type: "block";
   run_id: string;
   lease_id: number;
@@ -140,19 +147,6 @@ export interface Block {
    * [horizon, k] int32, or [horizon, k, components] int32 / float32.
    */
   action: Tensor;
-  log_prob: Tensor;
-  value: Tensor;
-  /**
-   * float32, raw.
-   */
-  reward: Tensor;
-  terminated: Tensor;
-  truncated: Tensor;
-  valid: Tensor;
-  /**
-   * uint16.
-   */
-  executed_ticks: Tensor;
   action_mask: Tensor | null;
   /**
    * [k, ...] at the segment's first step.
@@ -673,21 +667,14 @@ export interface Observe {
 }
 /**
  * What the last action brought to each slot of a group (rule I1); k slots, agents inside instances.
+ *
+ * The numbers of a step are [k].
  */
 export interface StepOutcome {
-  /**
-   * [k] float32, raw.
-   */
   reward: Tensor;
   terminated: Tensor;
   truncated: Tensor;
-  /**
-   * [k] uint8; 0: the agent took no part, or its game failed in this step.
-   */
   valid: Tensor;
-  /**
-   * [k] uint16.
-   */
   executed_ticks: Tensor;
   /**
    * [n] int32: columns whose step was truncated (rule E2); None: there are none.

@@ -32,9 +32,9 @@ class BarePpo:
         self._ppo = ready.work.ppo
         batch = ready.batch
         estimates = Estimator(ready.policy, ready.distribution, batch, self._ppo).estimate()
-        self._observations = ready.policy.preprocess(batch.observations)["obs"].flatten(0, 1).contiguous()
-        self._actions = batch.actions.flatten().long()
-        self._log_probs = batch.log_probs.flatten().contiguous()
+        self._observations = ready.policy.preprocess(batch.observation)["obs"].flatten(0, 1).contiguous()
+        self._actions = batch.action.flatten().long()
+        self._log_probs = batch.log_prob.flatten().contiguous()
         self._advantages = estimates.advantages.flatten().contiguous()
         self._targets = estimates.value_targets.flatten().contiguous()
         variance = float(self._targets.var(correction=0))

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.benchmarks.speed.matmul import synchronise
+from attract.experience.batch import Batch
+from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
 from attract.learner.ppo.update import create_optimizer, ppo_update
 from attract.policy.network import Policy, build_distribution, build_policy
@@ -116,9 +117,7 @@ def timed(function: Callable[[], object], device: torch.device) -> float:
 
 
 @torch.no_grad()
-def make_batch(
-    policy: Policy, distribution: ActionDistribution, work: Work, device: torch.device
-) -> UpdateBatch:
+def make_batch(policy: Policy, distribution: ActionDistribution, work: Work, device: torch.device) -> Batch:
     """Random observations and outcomes, and what `policy` says of them."""
     generator = torch.Generator().manual_seed(3)
     shape = (work.ppo.horizon, work.segments)
@@ -131,21 +130,25 @@ def make_batch(
 
     column = torch.arange(work.segments)
     nothing = torch.zeros(shape, device=device)
-    batch = UpdateBatch(
-        observations={"obs": normal(*shape, work.num_inputs)},
-        actions=torch.randint(0, work.num_actions, shape, generator=generator).to(device),
-        log_probs=nothing,
-        values=nothing,
-        rewards=normal(*shape),
+    batch = Batch(
+        observation={"obs": normal(*shape, work.num_inputs)},
+        action=torch.randint(0, work.num_actions, shape, generator=generator).to(device),
+        log_prob=nothing,
+        value=nothing,
+        reward=normal(*shape),
         terminated=happens(TERMINATED),
         truncated=happens(TRUNCATED),
         valid=torch.ones(shape, dtype=torch.bool, device=device),
-        final_values=normal(*shape),
+        final_value=normal(*shape),
         bootstrap_value=nothing[0],
         slot_id=(column // SLOT_SEGMENTS).to(device),
         first_step=(column % SLOT_SEGMENTS * work.ppo.horizon).to(device),
-        state=normal(work.segments, policy.state_size).mul_(0.1) if policy.state_size else None,
-        bootstrap_observations={"obs": normal(work.segments, work.num_inputs)},
+        policy_version=torch.zeros_like(column, device=device),
+        worker_id=torch.zeros_like(column, device=device),
+        recurrent_state={RECURRENT_STATE: normal(work.segments, policy.state_size).mul_(0.1)}
+        if policy.state_size
+        else {},
+        bootstrap_observation={"obs": normal(work.segments, work.num_inputs)},
     )
     said = evaluate_batch(policy, distribution, batch)
-    return replace(batch, log_probs=said.log_probs, values=said.values, bootstrap_value=said.bootstrap_value)
+    return replace(batch, log_prob=said.log_probs, value=said.values, bootstrap_value=said.bootstrap_value)

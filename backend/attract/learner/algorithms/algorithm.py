@@ -10,7 +10,6 @@ from torch import Tensor
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.schema.philox import derive_seed
 
@@ -93,7 +92,7 @@ class Algorithm(Protocol):
         """Whether any of its steps is learned from."""
         ...
 
-    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+    def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
         """One update from verified segments.
 
         Args:

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
-from attract.learner.algorithms.update_batch import (
-    FinalObservations,
-    UpdateBatch,
+from attract.experience.batch import (
+    Batch,
+    Finals,
     finite_where_invalid,
     start_states,
 )
@@ -43,7 +43,7 @@ class BatchEvaluation:
 @torch.no_grad()
 @full_precision()
 def evaluate_batch(
-    policy: Policy, distribution: ActionDistribution, batch: UpdateBatch, *, from_zero: bool = False
+    policy: Policy, distribution: ActionDistribution, batch: Batch, *, from_zero: bool = False
 ) -> BatchEvaluation:
     """Log-probabilities and values of the batch under the policy's weights (rules C7, P4, P9).
 
@@ -57,19 +57,19 @@ def evaluate_batch(
         from_zero: unroll from zeros instead of the stored states.
     """
     states = start_states(batch, policy.state_size, from_zero=from_zero)
-    log_probs, values = torch.empty_like(batch.log_probs), torch.empty_like(batch.values)
-    final_values, bootstrap = batch.final_values.clone(), torch.empty_like(batch.bootstrap_value)
+    log_probs, values = torch.empty_like(batch.log_prob), torch.empty_like(batch.value)
+    final_values, bootstrap = batch.final_value.clone(), torch.empty_like(batch.bootstrap_value)
     reset_after, next_states = batch.reset_after, torch.empty_like(states)
     num_steps, num_segments = batch.valid.shape
     for chosen in _chunks(num_steps, num_segments, step_bytes(policy, batch)):
         valid = batch.valid[:, chosen]
-        observations = {key: array[:, chosen] for key, array in batch.observations.items()}
+        observations = {key: array[:, chosen] for key, array in batch.observation.items()}
         preprocessed = policy.preprocess(finite_where_invalid(observations, valid))
         resets = reset_after[:, chosen]
         outputs, values[:, chosen], after = policy.unroll(preprocessed, states[chosen], resets)
         log_probs[:, chosen] = _log_probs(distribution, outputs, batch, chosen)
         carried = next_states[chosen] = after[-1].masked_fill(resets[-1].unsqueeze(1), 0.0)
-        next_observations = {key: array[chosen] for key, array in batch.bootstrap_observations.items()}
+        next_observations = {key: array[chosen] for key, array in batch.bootstrap_observation.items()}
         bootstrap[chosen] = policy.values_at(policy.preprocess(next_observations), carried)
         if batch.finals is not None:
             _read_finals(policy, batch.finals, chosen, after, final_values)
@@ -87,9 +87,9 @@ def _chunks(num_steps: int, num_segments: int, bytes_per_step: int) -> Iterator[
 
 
 @torch.no_grad()
-def step_bytes(policy: Policy, batch: UpdateBatch) -> int:
+def step_bytes(policy: Policy, batch: Batch) -> int:
     """About what one step's observation and activations take in a pass, in bytes; measured on one step."""
-    one = {key: array[:1, 0] for key, array in batch.observations.items()}
+    one = {key: array[:1, 0] for key, array in batch.observation.items()}
     preprocessed = policy.preprocess(one)
     num_numbers = sum(array.numel() for array in preprocessed.values())
 
@@ -108,25 +108,21 @@ def step_bytes(policy: Policy, batch: UpdateBatch) -> int:
     return 4 * ACTIVATION_COPIES * max(1, num_numbers)
 
 
-def _log_probs(
-    distribution: ActionDistribution, outputs: Tensor, batch: UpdateBatch, chosen: slice
-) -> Tensor:
-    valid, actions = batch.valid[:, chosen], batch.actions[:, chosen]
+def _log_probs(distribution: ActionDistribution, outputs: Tensor, batch: Batch, chosen: slice) -> Tensor:
+    valid, actions = batch.valid[:, chosen], batch.action[:, chosen]
     # An invalid step may hold any action; 0 exists in every space.
     actions = actions.masked_fill(~valid.view(*valid.shape, *(1,) * (actions.dim() - 2)), 0).flatten(0, 1)
-    mask = None if batch.action_masks is None else batch.action_masks[:, chosen].flatten(0, 1)
+    mask = None if batch.action_mask is None else batch.action_mask[:, chosen].flatten(0, 1)
     if not actions.is_floating_point():
         actions = actions.long()
     return distribution.log_prob_and_entropy(outputs.flatten(0, 1), actions, mask)[0].view(valid.shape)
 
 
-def _read_finals(
-    policy: Policy, finals: FinalObservations, chosen: slice, after: Tensor, final_values: Tensor
-) -> None:
+def _read_finals(policy: Policy, finals: Finals, chosen: slice, after: Tensor, final_values: Tensor) -> None:
     """Write the values of the chosen segments' final observations into `final_values`."""
     mine = ((finals.column >= chosen.start) & (finals.column < chosen.stop)).nonzero().squeeze(1)
     if mine.numel() == 0:
         return
     step, column = finals.step[mine], finals.column[mine]
-    preprocessed = policy.preprocess({key: array[mine] for key, array in finals.observations.items()})
+    preprocessed = policy.preprocess({key: array[mine] for key, array in finals.observation.items()})
     final_values[step, column] = policy.values_at(preprocessed, after[step, column - chosen.start])

@@ -10,7 +10,7 @@ from torch import Tensor
 from attract.algorithm.normalisation import RunningMoments
 from attract.algorithm.returns import past_returns, reward_divisor, scaled_rewards
 from attract.algorithm.streams import chain_segments
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch
 
 MOST_SLOTS = 65_536
 """Slots whose return is remembered from batch to batch; the ones heard of longest ago are forgotten."""
@@ -34,7 +34,7 @@ class SlotReturns:
 
     def see(
         self,
-        batch: UpdateBatch,
+        batch: Batch,
         gamma: float,
         *,
         rewards: Tensor | None = None,
@@ -48,7 +48,7 @@ class SlotReturns:
             rewards: [T, S] float32; None: the batch's own, raw.
             ended: [T, S] bool, after which steps a return begins anew; None: where episodes end.
         """
-        rewards = batch.rewards if rewards is None else rewards
+        rewards = batch.reward if rewards is None else rewards
         horizon = rewards.shape[0]
         slots, firsts = batch.slot_id.tolist(), batch.first_step.tolist()
         entered = [self._entered(slot, first) for slot, first in zip(slots, firsts, strict=True)]

@@ -9,7 +9,7 @@ from torch import Tensor
 from attract.algorithm.advantages import advantages_from_segments
 from attract.algorithm.losses import explained_variance
 from attract.algorithm.streams import chain_segments
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.exploration.novelty import SeenNovelty, small_network
 
@@ -49,7 +49,7 @@ class IntrinsicValue:
 
     @torch.no_grad()
     def estimate(
-        self, seen: SeenNovelty, batch: UpdateBatch, *, gamma: float, gae_lambda: float
+        self, seen: SeenNovelty, batch: Batch, *, gamma: float, gae_lambda: float
     ) -> IntrinsicEstimates:
         """Advantages of the intrinsic rewards, across the ends of episodes; changes nothing.
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch, finite_where_invalid
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.algorithms.update_batch import UpdateBatch, finite_where_invalid
 from attract.learner.checkpoints.state_tensors import (
     adam_tensors,
     moments_of,
@@ -70,9 +70,7 @@ class RandomNetworkDistillation:
         self._slot_returns = SlotReturns()
 
     @torch.no_grad()
-    def see(
-        self, policy: Policy, batch: UpdateBatch, gamma: float, *, is_episodic: bool = True
-    ) -> SeenNovelty:
+    def see(self, policy: Policy, batch: Batch, gamma: float, *, is_episodic: bool = True) -> SeenNovelty:
         """What the batch's steps are paid; changes nothing.
 
         Args:
@@ -81,9 +79,9 @@ class RandomNetworkDistillation:
             gamma: discount per step.
             is_episodic: whether the returns by which errors are divided end with an episode.
         """
-        observed = finite_where_invalid(batch.observations, batch.valid)
+        observed = finite_where_invalid(batch.observation, batch.valid)
         features = self._features(policy, observed)
-        last = self._features(policy, batch.bootstrap_observations)
+        last = self._features(policy, batch.bootstrap_observation)
         after = torch.cat((features[1:], last.unsqueeze(0)))
         ended = batch.terminated | batch.truncated
         is_paid = batch.valid & ~ended

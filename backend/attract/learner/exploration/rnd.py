@@ -12,7 +12,6 @@ from attract.algorithm.annealing import scheduled
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, ExtraLoss, Learnable, Progress, Report
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.checkpoints.state_tensors import within
 from attract.learner.exploration.intrinsic_value import IntrinsicEstimates, IntrinsicValue
 from attract.learner.exploration.novelty import RandomNetworkDistillation, SeenNovelty
@@ -70,7 +69,7 @@ class WithRnd:
         """See `Algorithm`."""
         return self._inner.can_learn_from(batch)
 
-    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+    def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
         """See `Algorithm`."""
         settings, intrinsic = self._settings, None
         seen = self._novelty.see(

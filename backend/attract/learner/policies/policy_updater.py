@@ -9,7 +9,6 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Progress, Report
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.verification import VersionHistory, verify
 from attract.schema.learner import RejectedRow
@@ -73,7 +72,7 @@ class PolicyUpdater:
 
         Raises: NonFiniteUpdateError: the update was undone (rule P8).
         """
-        return self.state.algorithm.update(UpdateBatch.of(batch, progress.policy_version), progress)
+        return self.state.algorithm.update(batch.at_version(progress.policy_version), progress)
 
     def gather(self, batch: Batch) -> None:
         """Let the next version normalise by this batch too (rules P7, P11).

@@ -13,7 +13,6 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
@@ -56,7 +55,7 @@ class Ppo:
         """See `Algorithm`: whether a valid step is left past any burn-in."""
         return bool(batch.valid[self._settings.burn_in_steps :].any())
 
-    def update(self, batch: UpdateBatch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
+    def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
         """See `Algorithm`."""
         settings, details = self._settings, dict[str, float]()
         scheduled = scheduled_hyperparameters(settings, progress.agent_steps, progress.schedule_steps)
@@ -65,11 +64,11 @@ class Ppo:
             details["train/entropy_coef"] = rates.entropy_coef
         if settings.normalize_rewards:
             self._seen_returns = self._slot_returns.see(batch, settings.gamma)
-            rewards, divisor = scaled(batch.rewards, self.moments[RETURNS], self._seen_returns)
-            batch = replace(batch, rewards=rewards)
+            rewards, divisor = scaled(batch.reward, self.moments[RETURNS], self._seen_returns)
+            batch = replace(batch, reward=rewards)
             details["train/reward_divisor"] = divisor
         if batch.reward_bonus is not None:
-            batch = replace(batch, rewards=batch.rewards + batch.reward_bonus)
+            batch = replace(batch, reward=batch.reward + batch.reward_bonus)
         report = ppo_update(
             self._policy,
             self.optimizer,
@@ -133,7 +132,7 @@ class Ppo:
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _rates_with(self, rates: ScheduledHyperparameters, batch: UpdateBatch) -> ScheduledHyperparameters:
+    def _rates_with(self, rates: ScheduledHyperparameters, batch: Batch) -> ScheduledHyperparameters:
         """Those of this update: what nothing was found for is not decided for (rule P12)."""
         history = RewardHistory.of(batch)
         self._seen_rewards = history if self._rewards is None else self._rewards.then(history)

@@ -8,8 +8,8 @@ from torch import Tensor
 from attract.algorithm.advantages import advantages_from_segments, vtrace_from_segments
 from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.streams import chain_segments
+from attract.experience.batch import Batch
 from attract.learner.algorithms.batch_evaluation import BatchEvaluation, evaluate_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.policy.network import Policy
 from attract.settings.ppo import PpoSettings
 
@@ -42,7 +42,7 @@ class Estimator:
     """
 
     def __init__(
-        self, policy: Policy, distribution: ActionDistribution, batch: UpdateBatch, settings: PpoSettings
+        self, policy: Policy, distribution: ActionDistribution, batch: Batch, settings: PpoSettings
     ) -> None:
         self._policy = policy
         self._distribution = distribution
@@ -50,7 +50,7 @@ class Estimator:
         self._settings = settings
         self._gae_lambda = settings.lambda_for(sees_pictures=bool(policy.encoders))
         self._next_segment = chain_segments(
-            batch.slot_id, batch.first_step, batch.rewards.shape[0], batch.valid[0]
+            batch.slot_id, batch.first_step, batch.reward.shape[0], batch.valid[0]
         )
         self._ratios: Tensor | None = None
         self._is_corrected = settings.lag_correction == "vtrace" and batch.has_lag
@@ -60,20 +60,20 @@ class Estimator:
         """Advantages and value targets over the batch's streams (rules E6, S2, P9)."""
         batch, settings = self._batch, self._settings
         if not self._is_corrected and not settings.recompute_advantages:
-            return self._gae(batch.values, batch.final_values, batch.bootstrap_value)
+            return self._gae(batch.value, batch.final_value, batch.bootstrap_value)
         now = evaluate_batch(
             self._policy, self._distribution, batch, from_zero=settings.recurrent_start == "zero"
         )
         if not self._is_corrected:
             return self._gae(now.values, now.final_values, now.bootstrap_value)
         if self._ratios is None:
-            self._ratios = torch.exp(now.log_probs - batch.log_probs)
+            self._ratios = torch.exp(now.log_probs - batch.log_prob)
         return self._vtrace(now, self._ratios)
 
     def _gae(self, values: Tensor, final_values: Tensor, bootstrap_value: Tensor) -> Estimates:
         batch, settings = self._batch, self._settings
         advantages = advantages_from_segments(
-            batch.rewards,
+            batch.reward,
             values,
             final_values,
             bootstrap_value,
@@ -90,7 +90,7 @@ class Estimator:
         batch, settings = self._batch, self._settings
         advantages, targets = vtrace_from_segments(
             ratios,
-            batch.rewards,
+            batch.reward,
             now.values,
             now.final_values,
             now.bootstrap_value,

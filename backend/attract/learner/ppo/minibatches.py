@@ -9,8 +9,7 @@ from torch import Tensor
 
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
-from attract.experience.batch import upload
-from attract.learner.algorithms.update_batch import UpdateBatch, finite_where_invalid, start_states
+from attract.experience.batch import Batch, finite_where_invalid, start_states, upload
 from attract.learner.ppo.estimates import Estimates
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
@@ -163,7 +162,7 @@ class Minibatches:
     Raises: ValueError: when there is nothing to learn from.
     """
 
-    def __init__(self, policy: Policy, batch: UpdateBatch, settings: PpoSettings) -> None:
+    def __init__(self, policy: Policy, batch: Batch, settings: PpoSettings) -> None:
         self._batch = batch
         self._settings = settings
         self._is_recurrent = is_recurrent = policy.state_size > 0
@@ -178,10 +177,10 @@ class Minibatches:
             raise ValueError("expected a batch with at least one valid step to learn from, got none")
         self._chosen = None if self.num_steps == learned.numel() else learned.nonzero().squeeze(1)
         self.inputs = self._segment_inputs(policy) if is_recurrent else self._step_inputs(policy)
-        actions = self._flat(batch.actions)
+        actions = self._flat(batch.action)
         self._actions = actions if actions.is_floating_point() else actions.long()
-        self._log_probs = self._flat(batch.log_probs)
-        self._action_masks = None if batch.action_masks is None else self._flat(batch.action_masks)
+        self._log_probs = self._flat(batch.log_prob)
+        self._action_masks = None if batch.action_mask is None else self._flat(batch.action_mask)
 
     def steps(self, estimates: Estimates, weights: Tensor | None = None) -> Steps:
         """What the losses are made of; `weights` are [S], one for each segment."""
@@ -279,13 +278,13 @@ class Minibatches:
         return normalise_advantages(advantages) if self._settings.normalize_advantage else advantages
 
     def _step_inputs(self, policy: Policy) -> Inputs:
-        observations = {key: self._flat(array) for key, array in self._batch.observations.items()}
+        observations = {key: self._flat(array) for key, array in self._batch.observation.items()}
         return StepInputs(policy.preprocess(observations))
 
     def _segment_inputs(self, policy: Policy) -> Inputs:
         batch, settings = self._batch, self._settings
         return SegmentInputs(
-            policy.preprocess(finite_where_invalid(batch.observations, batch.valid)),
+            policy.preprocess(finite_where_invalid(batch.observation, batch.valid)),
             start_states(batch, policy.state_size, from_zero=settings.recurrent_start == "zero"),
             batch.reset_after,
             settings.burn_in_steps,

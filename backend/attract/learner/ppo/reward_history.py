@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import torch
 
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch
 
 MOST_HELD_STEPS = 20_000
 """Steps after which a policy is no longer held, though nothing was found."""
@@ -23,9 +23,9 @@ class RewardHistory:
     num_steps: int
 
     @classmethod
-    def of(cls, batch: UpdateBatch) -> Self:
+    def of(cls, batch: Batch) -> Self:
         """That of one batch's valid steps, of which there is at least one."""
-        rewards = batch.rewards[batch.valid]
+        rewards = batch.reward[batch.valid]
         lowest, highest = (float(bound) for bound in torch.aminmax(rewards))
         return cls(lowest, highest, bool((batch.terminated & batch.valid).any()), rewards.numel())
 

@@ -16,8 +16,8 @@ from attract.algorithm.losses import (
     value_loss,
 )
 from attract.errors import NonFiniteUpdateError
+from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.minibatches import Minibatches, Steps
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
@@ -36,7 +36,7 @@ def create_optimizer(policy: Policy, learning_rate: float) -> torch.optim.Adam:
 def ppo_update(
     policy: Policy,
     optimizer: torch.optim.Optimizer,
-    batch: UpdateBatch,
+    batch: Batch,
     settings: PpoSettings,
     generator: torch.Generator,
     *,
@@ -80,7 +80,7 @@ def ppo_update(
 def _update(
     policy: Policy,
     optimizer: torch.optim.Optimizer,
-    batch: UpdateBatch,
+    batch: Batch,
     settings: PpoSettings,
     generator: torch.Generator,
     distribution: ActionDistribution,

@@ -15,8 +15,8 @@ def test_work_counts_steps_and_samples() -> None:
 def test_a_batch_says_what_its_policy_says_and_the_policy_comes_back_after_each_update(shared: bool) -> None:
     ready = ReadyUpdate(cartpole_work(shared_trunk=shared, num_steps=1024), torch.device("cpu"))
     before = evaluate_batch(ready.policy, ready.distribution, ready.batch)
-    torch.testing.assert_close(before.log_probs, ready.batch.log_probs)
-    torch.testing.assert_close(before.values, ready.batch.values)
+    torch.testing.assert_close(before.log_probs, ready.batch.log_prob)
+    torch.testing.assert_close(before.values, ready.batch.value)
     assert ready.batch.terminated.any() and ready.batch.truncated.any() and ready.batch.valid.all()
     assert ready.run() > 0
     after = evaluate_batch(ready.policy, ready.distribution, ready.batch)

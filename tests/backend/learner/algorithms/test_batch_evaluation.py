@@ -3,9 +3,10 @@ import dataclasses
 import pytest
 import torch
 
+from attract.experience.batch import Batch
+from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms import batch_evaluation
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
 from played_batches import build, play
 
@@ -34,12 +35,12 @@ KINDS = {
 }
 
 
-def assert_as_played(policy, distribution, batch: UpdateBatch, **options) -> None:
+def assert_as_played(policy, distribution, batch: Batch, **options) -> None:
     """The batch_evaluation says what the policy said while it played, wherever a number is read."""
     said = evaluate_batch(policy, distribution, batch, **options)
     valid, finals = batch.valid, batch.truncated & ~batch.terminated
     for name, where in (("log_probs", valid), ("values", valid), ("final_values", finals)):
-        got, expected = getattr(said, name)[where], getattr(batch, name)[where]
+        got, expected = getattr(said, name)[where], getattr(batch, name.removesuffix("s"))[where]
         torch.testing.assert_close(
             got, expected, rtol=1e-5, atol=1e-5, msg=lambda text, n=name: f"{n}: {text}"
         )
@@ -82,14 +83,14 @@ def test_E4_every_final_follows_the_weights_wherever_a_pass_is_cut(recurrent, ch
     monkeypatch.setattr(batch_evaluation, "CHUNK_STEPS", chunk_steps)
     said = evaluate_batch(policy, distribution, batch)
     states = batch.state if policy.state_size else torch.zeros(10, 0)
-    _, _, after = policy.unroll(policy.preprocess(batch.observations), states, batch.reset_after)
+    _, _, after = policy.unroll(policy.preprocess(batch.observation), states, batch.reset_after)
     finals = batch.finals
     # Of first and of later segments of a pass.
     assert finals is not None and {3, 4, 5, 6} <= set(finals.column.tolist())
-    expected = policy.values_at(policy.preprocess(finals.observations), after[finals.step, finals.column])
+    expected = policy.values_at(policy.preprocess(finals.observation), after[finals.step, finals.column])
     got = said.final_values[finals.step, finals.column]
     torch.testing.assert_close(got, expected, rtol=1e-5, atol=1e-6)
-    recorded = batch.final_values[finals.step, finals.column]
+    recorded = batch.final_value[finals.step, finals.column]
     assert ((got - recorded).abs() > 1e-3).all()
 
 
@@ -109,17 +110,17 @@ def test_S3_from_zero_the_stored_states_are_not_read():
     policy, distribution = build(recurrent="gru")
     batch = play(policy, distribution, ends=0.0)
     assert batch.state is not None and bool((batch.state != 0).any())
-    zeros = dataclasses.replace(batch, state=torch.zeros_like(batch.state))
+    zeros = dataclasses.replace(batch, recurrent_state={RECURRENT_STATE: torch.zeros_like(batch.state)})
     expected = evaluate_batch(policy, distribution, zeros)
-    got = evaluate_batch(policy, distribution, dataclasses.replace(batch, state=None), from_zero=True)
+    got = evaluate_batch(policy, distribution, dataclasses.replace(batch, recurrent_state={}), from_zero=True)
     assert torch.equal(got.values, expected.values)
     # And it makes a difference.
-    assert not torch.allclose(got.values, batch.values, atol=1e-3)
+    assert not torch.allclose(got.values, batch.value, atol=1e-3)
 
 
 def test_S3_a_recurrent_policy_needs_the_states():
     policy, distribution = build(recurrent="gru")
-    batch = dataclasses.replace(play(policy, distribution), state=None)
+    batch = dataclasses.replace(play(policy, distribution), recurrent_state={})
     with pytest.raises(ValueError, match=r"expected states of shape \(8, 5\), got None"):
         evaluate_batch(policy, distribution, batch)
 

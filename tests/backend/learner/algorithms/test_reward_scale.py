@@ -2,31 +2,33 @@ import pytest
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch
 from attract.learner.algorithms import reward_scale
 from attract.learner.algorithms.reward_scale import SlotReturns, scaled
-from attract.learner.algorithms.update_batch import UpdateBatch
 
 
-def batch_of(rewards: list[list[float]], slots: list[int], first_steps: list[int], ended=()) -> UpdateBatch:
+def batch_of(rewards: list[list[float]], slots: list[int], first_steps: list[int], ended=()) -> Batch:
     """[T][S] rewards; `ended` are places (step, column) that terminated."""
     array = torch.tensor(rewards)
     over = torch.zeros(array.shape, dtype=torch.bool)
     for step, column in ended:
         over[step, column] = True
     zeros = torch.zeros_like(array)
-    return UpdateBatch(
-        observations={"obs": zeros.unsqueeze(-1)},
-        actions=zeros.long(),
-        log_probs=zeros,
-        values=zeros,
-        rewards=array,
+    return Batch(
+        observation={"obs": zeros.unsqueeze(-1)},
+        action=zeros.long(),
+        log_prob=zeros,
+        value=zeros,
+        reward=array,
         terminated=over,
         truncated=torch.zeros_like(over),
         valid=torch.ones_like(over),
-        final_values=zeros,
+        final_value=zeros,
         bootstrap_value=zeros[0],
         slot_id=torch.tensor(slots),
         first_step=torch.tensor(first_steps),
+        policy_version=torch.zeros(len(slots), dtype=torch.int64),
+        worker_id=torch.zeros(len(slots), dtype=torch.int64),
     )
 
 

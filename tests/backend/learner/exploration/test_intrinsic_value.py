@@ -6,30 +6,32 @@ import pytest
 import torch
 
 from attract.algorithm.normalisation import RunningMoments
+from attract.experience.batch import Batch
 from attract.learner.algorithms.reward_scale import SeenReturns
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.exploration.intrinsic_value import IntrinsicValue
 from attract.learner.exploration.novelty import SeenNovelty
 
 HORIZON, GAMMA = 3, 0.5
 
 
-def batch_of(valid: torch.Tensor, terminated: torch.Tensor) -> UpdateBatch:
+def batch_of(valid: torch.Tensor, terminated: torch.Tensor) -> Batch:
     slots = valid.shape[1]
     numbers = torch.zeros(HORIZON, slots)
-    return UpdateBatch(
-        observations={},
-        actions=numbers.long(),
-        log_probs=numbers,
-        values=numbers,
-        rewards=numbers,
+    return Batch(
+        observation={},
+        action=numbers.long(),
+        log_prob=numbers,
+        value=numbers,
+        reward=numbers,
         terminated=terminated,
         truncated=torch.zeros_like(valid),
         valid=valid,
-        final_values=numbers,
+        final_value=numbers,
         bootstrap_value=numbers[0],
         slot_id=torch.zeros(slots, dtype=torch.int64),
         first_step=torch.arange(slots) * HORIZON,
+        policy_version=torch.zeros(slots, dtype=torch.int64),
+        worker_id=torch.zeros(slots, dtype=torch.int64),
     )
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attract.experience.batch import load_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch, load_batch
 from attract.learner.exploration.novelty import RandomNetworkDistillation
 from attract.policy.network import Policy, build_policy
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace
@@ -18,7 +17,7 @@ GAMMA = 0.9
 @pytest.fixture
 def batch(tmp_path: Path):
     fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
-    yield UpdateBatch.of(load_batch(fleet.store, fleet.play(None, 0, invalid=0.5)), 0)
+    yield load_batch(fleet.store, fleet.play(None, 0, invalid=0.5)).at_version(0)
     fleet.close()
 
 
@@ -33,46 +32,46 @@ def create(policy: Policy, seed: int = 0) -> RandomNetworkDistillation:
     return RandomNetworkDistillation(policy.entries, torch.Generator().manual_seed(seed), torch.device("cpu"))
 
 
-def test_a_bonus_is_paid_for_the_observation_after_a_step_and_never_across_an_end(batch: UpdateBatch):
+def test_a_bonus_is_paid_for_the_observation_after_a_step_and_never_across_an_end(batch: Batch):
     policy = policy_for()
     ended = batch.terminated | batch.truncated | ~batch.valid
     before = create(policy).see(policy, batch, GAMMA).bonus
     assert (before[ended] == 0).all() and (before[~ended] > 0).all()
     # Another observation at step 5 changes what step 4 was paid, and nothing else, up to the common divisor.
-    observations = batch.observations["obs"].clone()
+    observations = batch.observation["obs"].clone()
     column = int((~ended[4] & ~ended[5]).nonzero()[0])
     observations[5, column] += 3.0
-    after = create(policy).see(policy, replace(batch, observations={"obs": observations}), GAMMA).bonus
+    after = create(policy).see(policy, replace(batch, observation={"obs": observations}), GAMMA).bonus
     ratio = (after / before)[~ended]
     assert ((ratio - ratio.median()).abs() > 1e-4).sum() == 1
     assert (after / before)[4, column] != pytest.approx(float(ratio.median()), rel=1e-3)
 
 
-def test_what_is_seen_again_and_again_pays_less_than_what_is_new(batch: UpdateBatch):
+def test_what_is_seen_again_and_again_pays_less_than_what_is_new(batch: Batch):
     policy = policy_for()
     novelty = create(policy)
     generator = torch.Generator().manual_seed(1)
     for _ in range(50):
         novelty.take_over(novelty.see(policy, batch, GAMMA), generator)
-    far = {"obs": batch.observations["obs"] + 8.0}
+    far = {"obs": batch.observation["obs"] + 8.0}
     alive = ~(batch.terminated | batch.truncated | ~batch.valid)
     known, new = (
         novelty.see(policy, batch, GAMMA),
-        novelty.see(policy, replace(batch, observations=far), GAMMA),
+        novelty.see(policy, replace(batch, observation=far), GAMMA),
     )
     # Bonuses of different batches have different divisors: compare what was not divided yet.
     assert new.returns.moments.mean > 3 * known.returns.moments.mean
     assert known.bonus[alive].isfinite().all()
 
 
-def test_seeing_changes_nothing(batch: UpdateBatch):
+def test_seeing_changes_nothing(batch: Batch):
     policy = policy_for()
     novelty = create(policy)
     first = novelty.see(policy, batch, GAMMA).bonus
     assert torch.equal(novelty.see(policy, batch, GAMMA).bonus, first)
 
 
-def test_D2_it_goes_into_a_checkpoint_and_comes_back(batch: UpdateBatch):
+def test_D2_it_goes_into_a_checkpoint_and_comes_back(batch: Batch):
     policy = policy_for()
     one, other = create(policy, 0), create(policy, 9)
     one.take_over(one.see(policy, batch, GAMMA), torch.Generator().manual_seed(1))
@@ -102,20 +101,22 @@ def test_every_kind_of_observation_has_features():
     }
     flags = torch.zeros(horizon, slots, dtype=torch.bool)
     numbers = torch.zeros(horizon, slots)
-    batch = UpdateBatch(
-        observations=observations,
-        actions=numbers.long(),
-        log_probs=numbers,
-        values=numbers,
-        rewards=numbers,
+    batch = Batch(
+        observation=observations,
+        action=numbers.long(),
+        log_prob=numbers,
+        value=numbers,
+        reward=numbers,
         terminated=flags,
         truncated=flags,
         valid=~flags,
-        final_values=numbers,
+        final_value=numbers,
         bootstrap_value=numbers[0],
         slot_id=torch.arange(slots),
         first_step=torch.zeros(slots, dtype=torch.int64),
-        bootstrap_observations={key: array[0] for key, array in observations.items()},
+        policy_version=torch.zeros(slots, dtype=torch.int64),
+        worker_id=torch.zeros(slots, dtype=torch.int64),
+        bootstrap_observation={key: array[0] for key, array in observations.items()},
     )
     seen = novelty.see(policy, batch, GAMMA)
     assert seen.features.shape == (horizon, slots, 6 * 5 * 2 + 3 + 4 + 6)

@@ -7,7 +7,6 @@ import torch
 
 from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Learnable, Progress, Report
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.policies.policy_updater import PolicyUpdater
@@ -25,13 +24,13 @@ class Noted:
 
     def __init__(self) -> None:
         self.moments = {}
-        self.batches: list[UpdateBatch] = []
+        self.batches: list[Batch] = []
         self.restored: list[set[str]] = []
 
     def can_learn_from(self, batch: Batch) -> bool:
         return True
 
-    def update(self, batch: UpdateBatch, progress: Progress, extra_loss=None) -> Report:
+    def update(self, batch: Batch, progress: Progress, extra_loss=None) -> Report:
         self.batches.append(batch)
         return Report(1.0, {"train/loss": 2.0}, {"train/learning_rate": 3.0})
 
@@ -66,12 +65,12 @@ def test_with_a_shared_head_the_unseen_is_paid_as_a_reward_and_with_its_own_as_a
     told = {}
     for head in HEADS:
         inner = Noted()
-        report = around(inner, value_head=head, coef=0.5).update(UpdateBatch.of(batch, 0), Progress())
+        report = around(inner, value_head=head, coef=0.5).update(batch.at_version(0), Progress())
         told[head] = inner.batches[0]
         assert report.metrics["train/loss"] == 2.0 and report.shared_metrics == {"train/learning_rate": 3.0}
         assert report.metrics["train/exploration_bonus"] > 0 and report.metrics["train/exploration_error"] > 0
     assert told["shared"].advantage_bonus is None and told["own"].reward_bonus is None
-    assert torch.equal(told["own"].rewards.nan_to_num(), batch.reward.nan_to_num())
+    assert torch.equal(told["own"].reward.nan_to_num(), batch.reward.nan_to_num())
     paid, advantages = told["shared"].reward_bonus, told["own"].advantage_bonus
     assert (paid[~batch.valid] == 0).all() and (advantages[~batch.valid] == 0).all()
     assert (paid >= 0).all() and (advantages < 0).any() and (advantages > 0).any()
@@ -79,7 +78,7 @@ def test_with_a_shared_head_the_unseen_is_paid_as_a_reward_and_with_its_own_as_a
 
 @pytest.mark.parametrize("head", HEADS)
 def test_P8_the_unseen_pays_the_same_until_an_update_counts(batch: Batch, head: str):
-    wrapped, one = around(Noted(), value_head=head), UpdateBatch.of(batch, 0)
+    wrapped, one = around(Noted(), value_head=head), batch.at_version(0)
     first = wrapped.update(one, Progress()).metrics
     assert wrapped.update(one, Progress()).metrics == first
     wrapped.commit()
@@ -94,14 +93,14 @@ def test_D2_it_goes_into_a_checkpoint_beside_the_inner_one_and_comes_back(batch:
     one, inner = around(Noted(), value_head=head), Noted()
     two = around(inner, value_head=head)
     for _ in range(2):
-        one.update(UpdateBatch.of(batch, 0), Progress())
+        one.update(batch.at_version(0), Progress())
         one.commit()
     two.restore({name: tensor.clone() for name, tensor in one.tensors().items()}, one.document())
     assert inner.restored[0] >= {"return_statistics.inner", "inner"}
     for wrapped in (one, two):
-        wrapped.update(UpdateBatch.of(batch, 0), Progress())
+        wrapped.update(batch.at_version(0), Progress())
         wrapped.commit()
-    again = [wrapped.update(UpdateBatch.of(batch, 0), Progress()).metrics for wrapped in (one, two)]
+    again = [wrapped.update(batch.at_version(0), Progress()).metrics for wrapped in (one, two)]
     assert again[0] == again[1]
 
 
@@ -110,12 +109,12 @@ def test_a_run_that_explored_otherwise_until_now_begins_to_explore(batch: Batch,
     tensors, document = {}, {}
     if before == "shared":
         other = around(Noted(), value_head="shared")
-        other.update(UpdateBatch.of(batch, 0), Progress())
+        other.update(batch.at_version(0), Progress())
         other.commit()
         tensors, document = other.tensors(), other.document()
     wrapped = around(Noted(), value_head="own")
     wrapped.restore(tensors, document)
-    metrics = wrapped.update(UpdateBatch.of(batch, 0), Progress()).metrics
+    metrics = wrapped.update(batch.at_version(0), Progress()).metrics
     assert metrics["train/exploration_bonus"] > 0
 
 

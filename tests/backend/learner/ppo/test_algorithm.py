@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from attract.errors import NonFiniteUpdateError
-from attract.experience.batch import load_batch
+from attract.experience.batch import Batch, load_batch
 from attract.learner.algorithms.algorithm import Learnable, Progress
-from attract.learner.algorithms.update_batch import UpdateBatch
 from attract.learner.ppo import algorithm as ppo_algorithm
 from attract.learner.ppo.algorithm import RETURNS, Ppo
 from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
@@ -23,7 +22,7 @@ from learner_world import SignsFleet, describe_signs
 @pytest.fixture
 def batch(tmp_path: Path):
     fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
-    yield UpdateBatch.of(load_batch(fleet.store, fleet.play(None, 0)), 0)
+    yield load_batch(fleet.store, fleet.play(None, 0)).at_version(0)
     fleet.close()
 
 
@@ -34,22 +33,22 @@ def create(**ppo: object) -> tuple[Ppo, torch.nn.Module]:
     return Ppo(Learnable(policy, build_distribution(game), seed=3), settings), policy
 
 
-def weights_after(batch: UpdateBatch, extra_loss=None, **ppo: object) -> dict[str, torch.Tensor]:
+def weights_after(batch: Batch, extra_loss=None, **ppo: object) -> dict[str, torch.Tensor]:
     algorithm, policy = create(**ppo)
     algorithm.update(batch, Progress(), extra_loss and extra_loss(policy))
     return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
 
 
-def probability_of_zero(weights: dict[str, torch.Tensor], batch: UpdateBatch) -> float:
+def probability_of_zero(weights: dict[str, torch.Tensor], batch: Batch) -> float:
     _, policy = create()
     policy.load_state_dict(weights)
     with torch.no_grad():
-        outputs, _ = policy({"obs": batch.observations["obs"].flatten(0, 1)})
+        outputs, _ = policy({"obs": batch.observation["obs"].flatten(0, 1)})
     return float(outputs.softmax(1)[:, 0].mean())
 
 
-def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batch: UpdateBatch):
-    paid = torch.where(batch.actions == 0, 5.0, -5.0)
+def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batch: Batch):
+    paid = torch.where(batch.action == 0, 5.0, -5.0)
     likelier, less_likely = (
         probability_of_zero(weights_after(replace(batch, advantage_bonus=bonus)), batch)
         for bonus in (paid, -paid)
@@ -61,17 +60,17 @@ def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batc
         torch.testing.assert_close(alike, weights_after(batch, max_grad_norm=None)[name])
 
 
-def test_a_reward_bonus_is_paid_on_top_of_scaled_rewards(batch: UpdateBatch):
+def test_a_reward_bonus_is_paid_on_top_of_scaled_rewards(batch: Batch):
     algorithm, _ = create()
     plain = algorithm.update(batch, Progress()).metrics
     algorithm, _ = create()
-    paid = algorithm.update(replace(batch, reward_bonus=torch.full_like(batch.rewards, 3.0)), Progress())
+    paid = algorithm.update(replace(batch, reward_bonus=torch.full_like(batch.reward, 3.0)), Progress())
     # The divisor is that of the game's own rewards; what the value is fitted to is more by the bonus.
     assert paid.metrics["train/reward_divisor"] == plain["train/reward_divisor"]
     assert paid.metrics["train/value_loss"] > 2 * plain["train/value_loss"]
 
 
-def test_an_extra_loss_is_added_to_each_minibatchs_loss(batch: UpdateBatch):
+def test_an_extra_loss_is_added_to_each_minibatchs_loss(batch: Batch):
     calls: list[torch.Generator] = []
 
     def push(policy):
@@ -87,7 +86,7 @@ def test_an_extra_loss_is_added_to_each_minibatchs_loss(batch: UpdateBatch):
     assert pushed["policy_head.bias"][0] < plain["policy_head.bias"][0] - 0.03
 
 
-def test_P8_what_a_batch_shows_counts_from_commit_on(batch: UpdateBatch):
+def test_P8_what_a_batch_shows_counts_from_commit_on(batch: Batch):
     algorithm, _ = create()
     algorithm.update(batch, Progress())
     assert algorithm.moments[RETURNS].count == 0
@@ -96,7 +95,7 @@ def test_P8_what_a_batch_shows_counts_from_commit_on(batch: UpdateBatch):
     assert algorithm.commit() == {}
 
 
-def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: UpdateBatch):
+def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: Batch):
     one, policy = create()
     one.update(batch, Progress())
     one.moments = dict(one.commit())
@@ -111,7 +110,7 @@ def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: U
         assert torch.equal(tensor, copied.state_dict()[name]), name
 
 
-def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: UpdateBatch):
+def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: Batch):
     algorithm, _ = create()
     algorithm.update(batch, Progress())
     undo = algorithm.undo_point()
@@ -123,17 +122,17 @@ def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: UpdateBa
     assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.optimizer_tensors().items())
 
 
-def always_paid(batch: UpdateBatch) -> UpdateBatch:
+def always_paid(batch: Batch) -> Batch:
     """So that steps differ in what is still to come."""
-    return replace(batch, rewards=torch.ones_like(batch.rewards))
+    return replace(batch, reward=torch.ones_like(batch.reward))
 
 
-def unfound(batch: UpdateBatch) -> UpdateBatch:
+def unfound(batch: Batch) -> Batch:
     """All rewards are the same, and no episode has ended but at its limit."""
     return replace(always_paid(batch), terminated=torch.zeros_like(batch.terminated))
 
 
-def moved(batch: UpdateBatch, algorithm: Ppo, policy: torch.nn.Module) -> set[str]:
+def moved(batch: Batch, algorithm: Ppo, policy: torch.nn.Module) -> set[str]:
     """Which of actions and value an update changes."""
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
     algorithm.update(batch, Progress())
@@ -151,7 +150,7 @@ BOTH = {"policy_head", "value_head"}
 
 
 def test_P12_while_nothing_was_found_only_the_critic_and_entropy_learn(
-    batch: UpdateBatch, no_entropy: dict[str, float]
+    batch: Batch, no_entropy: dict[str, float]
 ):
     assert moved(unfound(batch), *create(**no_entropy)) == {"value_head"}
     for found in (batch, always_paid(batch)):  # a reward; an end
@@ -160,14 +159,14 @@ def test_P12_while_nothing_was_found_only_the_critic_and_entropy_learn(
 
 @pytest.mark.parametrize("bonus", ["reward_bonus", "advantage_bonus"])
 def test_P12_a_policy_is_not_held_where_the_unseen_is_paid_for(
-    batch: UpdateBatch, no_entropy: dict[str, float], bonus: str
+    batch: Batch, no_entropy: dict[str, float], bonus: str
 ):
-    paid = replace(unfound(batch), **{bonus: torch.zeros_like(batch.rewards)})
+    paid = replace(unfound(batch), **{bonus: torch.zeros_like(batch.reward)})
     assert moved(paid, *create(**no_entropy)) == BOTH
 
 
 def test_P12_what_was_found_is_not_forgotten_and_a_policy_not_held_for_ever(
-    batch: UpdateBatch, no_entropy: dict[str, float]
+    batch: Batch, no_entropy: dict[str, float]
 ):
     algorithm, policy = create(**no_entropy)
     algorithm.update(batch, Progress())
@@ -179,23 +178,23 @@ def test_P12_what_was_found_is_not_forgotten_and_a_policy_not_held_for_ever(
     assert moved(unfound(batch), waiting, policy) == BOTH
 
 
-def test_P8_P12_an_update_that_is_dropped_has_found_nothing(batch: UpdateBatch):
+def test_P8_P12_an_update_that_is_dropped_has_found_nothing(batch: Batch):
     algorithm, _ = create()
-    rewards = batch.rewards.clone().index_fill(0, torch.tensor([3]), float("inf"))
+    rewards = batch.reward.clone().index_fill(0, torch.tensor([3]), float("inf"))
     with pytest.raises(NonFiniteUpdateError):
-        algorithm.update(replace(batch, rewards=rewards), Progress())
+        algorithm.update(replace(batch, reward=rewards), Progress())
     algorithm.update(unfound(batch), Progress())
     algorithm.commit()
     assert algorithm.document()["rewards"] == RewardHistory.of(unfound(batch)).to_document()
 
 
-def test_P12_the_spread_of_numbers_does_not_grow_while_nothing_was_found(batch: UpdateBatch):
+def test_P12_the_spread_of_numbers_does_not_grow_while_nothing_was_found(batch: Batch):
     game = describe_signs().model_copy(update={"action": BoxSpace(shape=[1], low=0.0, high=1.0)})
     policy = build_policy(PolicySettings(hidden_sizes=(8,)), game, seed=2)
     algorithm = Ppo(
         Learnable(policy, build_distribution(game), seed=3), PpoSettings(target_kl=None, entropy_coef=0.01)
     )
-    numbers = replace(unfound(batch), actions=batch.actions.float().unsqueeze(-1))
+    numbers = replace(unfound(batch), action=batch.action.float().unsqueeze(-1))
     before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
     algorithm.update(numbers, Progress())
     changed = {name for name, tensor in policy.state_dict().items() if not torch.equal(tensor, before[name])}

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attract.algorithm.advantages import advantages_from_segments
+from attract.experience.layout import RECURRENT_STATE
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
 from attract.learner.ppo.estimates import Estimator
 from attract.schema.spaces import BoxSpace
@@ -31,7 +32,7 @@ def gae(batch, values, final_values, bootstrap_value):
     """For batches whose slots have one segment each."""
     flags = batch.terminated, batch.truncated, batch.valid
     return advantages_from_segments(
-        batch.rewards, values, final_values, bootstrap_value, *flags, None, gamma=0.9, gae_lambda=0.8
+        batch.reward, values, final_values, bootstrap_value, *flags, None, gamma=0.9, gae_lambda=0.8
     )
 
 
@@ -48,10 +49,10 @@ def test_P4_P9_without_lag_it_is_gae_on_the_values_that_came(correction):
     for lag in (None, torch.zeros(4, dtype=torch.int64)):
         lagless = dataclasses.replace(batch, policy_lag=lag)
         got = Estimator(policy, distribution, lagless, settings).estimate()
-        assert got.ratios is None and got.values is batch.values
-        expected = gae(batch, batch.values, batch.final_values, batch.bootstrap_value)
+        assert got.ratios is None and got.values is batch.value
+        expected = gae(batch, batch.value, batch.final_value, batch.bootstrap_value)
         assert torch.equal(got.advantages, expected)
-        assert_close_where(batch.valid, got.value_targets, expected + batch.values, atol=0)
+        assert_close_where(batch.valid, got.value_targets, expected + batch.value, atol=0)
 
 
 @pytest.mark.parametrize("recurrent", ["none", "lstm"])
@@ -61,7 +62,7 @@ def test_P9_with_lag_but_the_same_weights_it_is_gae(recurrent):
     plain = Estimator(policy, distribution, batch, VTRACE).estimate()
     corrected = Estimator(policy, distribution, lagging(batch), VTRACE).estimate()
     assert corrected.ratios is not None
-    assert_close_where(batch.valid, corrected.ratios, torch.ones_like(batch.values))
+    assert_close_where(batch.valid, corrected.ratios, torch.ones_like(batch.value))
     assert_close_where(batch.valid, corrected.advantages, plain.advantages, atol=2e-5)
     assert_close_where(batch.valid, corrected.value_targets, plain.value_targets, atol=2e-5)
 
@@ -75,7 +76,7 @@ def test_P9_ratio_and_values_are_those_of_the_updates_start():
     estimator = Estimator(policy, distribution, batch, settings)
     first = estimator.estimate()
     assert first.ratios is not None
-    assert_close_where(batch.valid, first.ratios, torch.exp(start.log_probs - batch.log_probs))
+    assert_close_where(batch.valid, first.ratios, torch.exp(start.log_probs - batch.log_prob))
     assert float(first.ratios[batch.valid].sub(1).abs().mean()) > 0.05
     assert_close_where(batch.valid, first.values, start.values, atol=0)
     # Later in the update values are new, but the ratio is still that of the start.
@@ -112,7 +113,7 @@ def test_P4_recomputed_advantages_are_gae_on_the_values_of_the_moment(recurrent)
         assert got.ratios is None
         assert_close_where(batch.valid, got.advantages, expected, atol=0)
         assert_close_where(batch.valid, got.value_targets, expected + now.values, atol=0)
-        assert not torch.allclose(got.values[batch.valid], batch.values[batch.valid], atol=0.01)
+        assert not torch.allclose(got.values[batch.valid], batch.value[batch.valid], atol=0.01)
 
 
 def test_S2_correctness_R4_the_step_before_a_failed_one_has_its_own_bootstrap() -> None:
@@ -120,12 +121,12 @@ def test_S2_correctness_R4_the_step_before_a_failed_one_has_its_own_bootstrap() 
     batch = play(policy, distribution, runs=2, ends=0.0)
     # Slot 0's game fails in the first step of its second segment, which carries no observation.
     batch.valid[0, 1] = False
-    batch.observations["obs"][0, 1] = 0.0
+    batch.observation["obs"][0, 1] = 0.0
     nudge(policy)
     now = evaluate_batch(policy, distribution, batch)
     settings = PpoSettings(gamma=0.9, gae_lambda=0.8, recompute_advantages=True)
     got = Estimator(policy, distribution, batch, settings).estimate()
-    expected = batch.rewards[-1, 0] + 0.9 * now.bootstrap_value[0] - now.values[-1, 0]
+    expected = batch.reward[-1, 0] + 0.9 * now.bootstrap_value[0] - now.values[-1, 0]
     torch.testing.assert_close(got.advantages[-1, 0], expected)
 
 
@@ -134,14 +135,14 @@ def test_S3_computed_anew_from_zero_the_stored_states_are_not_read(change) -> No
     policy, distribution = build(recurrent="lstm")
     batch = lagging(play(policy, distribution, ends=0.0))
     settings = PpoSettings(gamma=0.9, gae_lambda=0.8, recurrent_start="zero", **change)
-    got = Estimator(policy, distribution, dataclasses.replace(batch, state=None), settings).estimate()
-    zeros = dataclasses.replace(batch, state=torch.zeros_like(batch.state))
+    got = Estimator(policy, distribution, dataclasses.replace(batch, recurrent_state={}), settings).estimate()
+    zeros = dataclasses.replace(batch, recurrent_state={RECURRENT_STATE: torch.zeros_like(batch.state)})
     expected = evaluate_batch(policy, distribution, zeros)
     assert torch.equal(got.values, expected.values)
     if got.ratios is not None:
-        assert torch.equal(got.ratios, torch.exp(expected.log_probs - batch.log_probs))
+        assert torch.equal(got.ratios, torch.exp(expected.log_probs - batch.log_prob))
     # The stored ones would have said something else.
-    assert not torch.allclose(expected.values, batch.values, atol=1e-3)
+    assert not torch.allclose(expected.values, batch.value, atol=1e-3)
 
 
 def test_lambda_follows_what_the_policy_observes():

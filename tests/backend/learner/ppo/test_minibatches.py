@@ -14,7 +14,7 @@ def generator(seed=0):
 
 
 def any_steps(minibatches, batch):
-    return minibatches.steps(estimates_of(torch.zeros_like(batch.values)))
+    return minibatches.steps(estimates_of(torch.zeros_like(batch.value)))
 
 
 def estimates_of(advantages):
@@ -70,7 +70,7 @@ def test_P1_each_minibatchs_advantages_are_its_own(num_minibatches, unit):
     batch = play(policy, distribution)
     settings = PpoSettings(num_minibatches=num_minibatches, minibatch_unit=unit)
     minibatches = Minibatches(policy, batch, settings)
-    steps = minibatches.steps(estimates_of(torch.arange(48.0).square().view_as(batch.values)))
+    steps = minibatches.steps(estimates_of(torch.arange(48.0).square().view_as(batch.value)))
     for part in minibatches.epoch(generator(), None, steps):
         alone = steps.advantages[part.index]
         expected = alone if len(alone) == 1 else (alone - alone.mean()) / alone.std()
@@ -116,7 +116,7 @@ def test_P3_steps_carry_the_weight_of_their_segment():
     policy, distribution = build()
     batch = play(policy, distribution, slots=2, runs=2, invalid=0.5)
     minibatches = Minibatches(policy, batch, PpoSettings(prio_alpha=0.5, num_minibatches=1))
-    estimates = estimates_of(torch.ones_like(batch.values))
+    estimates = estimates_of(torch.ones_like(batch.value))
     steps = minibatches.steps(estimates, torch.tensor([0.1, 0.2, 0.3, 0.4]))
     (part,) = minibatches.epoch(generator(), minibatches.priorities(estimates), steps)
     expected = torch.cat(
@@ -161,7 +161,7 @@ def test_S3_a_burn_in_brings_the_state_up_to_date_without_gradient():
     minibatches = Minibatches(policy, batch, PpoSettings(num_minibatches=1, horizon=6, burn_in_steps=5))
     (part,) = minibatches.epoch(generator(), None, any_steps(minibatches, batch))
     _, values = minibatches.inputs.forward(policy, part)
-    prepared = {key: array[:, part.columns] for key, array in policy.preprocess(batch.observations).items()}
+    prepared = {key: array[:, part.columns] for key, array in policy.preprocess(batch.observation).items()}
     _, whole, after = policy.unroll(prepared, batch.state[part.columns], batch.reset_after[:, part.columns])
     torch.testing.assert_close(values, whole[5], rtol=0, atol=1e-6)
     # The gradient is that of the sixth step alone, from a state that is just a number.
@@ -177,15 +177,15 @@ def test_S3_from_zero_segments_are_unrolled_from_zeros():
     policy, distribution = build(recurrent="gru")
     batch = play(policy, distribution, ends=0.0)
     settings = PpoSettings(num_minibatches=1, recurrent_start="zero")
-    minibatches = Minibatches(policy, dataclasses.replace(batch, state=None), settings)
+    minibatches = Minibatches(policy, dataclasses.replace(batch, recurrent_state={}), settings)
     (part,) = minibatches.epoch(generator(), None, any_steps(minibatches, batch))
     _, values = minibatches.inputs.forward(policy, part)
-    prepared = {key: array[:, part.columns] for key, array in policy.preprocess(batch.observations).items()}
+    prepared = {key: array[:, part.columns] for key, array in policy.preprocess(batch.observation).items()}
     zeros = torch.zeros(8, policy.state_size)
     _, expected, _ = policy.unroll(prepared, zeros, batch.reset_after[:, part.columns])
     torch.testing.assert_close(values, expected.flatten(), rtol=0, atol=1e-6)
     # The stored states would have said something else.
-    assert not torch.allclose(values, batch.values[:, part.columns].flatten(), atol=0.01)
+    assert not torch.allclose(values, batch.value[:, part.columns].flatten(), atol=0.01)
 
 
 def test_S5_steps_of_the_burn_in_bring_no_loss():

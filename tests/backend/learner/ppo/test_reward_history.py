@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attract.experience.batch import load_batch
-from attract.learner.algorithms.update_batch import UpdateBatch
+from attract.experience.batch import Batch, load_batch
 from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
 from learner_world import SignsFleet
 
@@ -18,15 +17,15 @@ NOTHING_YET = RewardHistory(lowest=-1.0, highest=-1.0, has_terminated=False, num
 @pytest.fixture
 def batch(tmp_path: Path):
     fleet = SignsFleet(tmp_path / "store", num_slots=8, horizon=16, seed=1)
-    yield UpdateBatch.of(load_batch(fleet.store, fleet.play(None, 0)), 0)
+    yield load_batch(fleet.store, fleet.play(None, 0)).at_version(0)
     fleet.close()
 
 
-def test_P12_a_batch_counts_its_valid_steps(batch: UpdateBatch):
+def test_P12_a_batch_counts_its_valid_steps(batch: Batch):
     assert RewardHistory.of(batch) == RewardHistory(0.0, 1.0, has_terminated=True, num_steps=8 * 16)
     only = torch.zeros_like(batch.valid)
     only[0, 0] = True  # no episode has ended after its first step
-    reward = float(batch.rewards[0, 0])
+    reward = float(batch.reward[0, 0])
     expected = RewardHistory(reward, reward, has_terminated=False, num_steps=1)
     assert RewardHistory.of(replace(batch, valid=only)) == expected
 

@@ -181,7 +181,7 @@ describe("E8: a block", () => {
     const [recorder, batch] = record(2, 4, 3);
     const [frame] = write(recorder, batch, 1 << 20);
     const before = frame.bytes.slice();
-    recorder.rewards.fill(99);
+    recorder.numbers.reward.fill(99);
     batch.arrays[0].fill(99);
     expect(frame.bytes).toEqual(before);
     expect(encodeMessage(decodeFromBrowser(frame.bytes)).byteLength).toBe(frame.bytes.byteLength);

@@ -82,8 +82,8 @@ test("S5: a failed step truncates the step before it where that one went on, and
     recorder.observations[0][2 * 2 + 1] = 77;
     batch.states[1] = 99;
     recorder.recordFailure(2, 1, batch.states);
-    expect(recorder.valid[2 * 2 + 1], what).toBe(0);
-    expect(recorder.truncated[1 * 2 + 1], what).toBe(Math.max(truncated, finals));
+    expect(recorder.numbers.valid[2 * 2 + 1], what).toBe(0);
+    expect(recorder.numbers.truncated[1 * 2 + 1], what).toBe(Math.max(truncated, finals));
     expect(recorder.finals.count, what).toBe(finals);
     if (finals === 0) continue;
     expect([recorder.finals.steps[0], recorder.finals.columns[0]]).toEqual([1, 1]);
@@ -94,6 +94,6 @@ test("S5: a failed step truncates the step before it where that one went on, and
 test("S5: a failure in the first step reaches back to nothing", () => {
   const { recorder, batch } = made();
   recorder.recordFailure(0, 0, batch.states);
-  expect([...recorder.truncated]).toEqual(new Array(2 * HORIZON).fill(0));
-  expect([recorder.valid[0], recorder.finals.count]).toEqual([0, 0]);
+  expect([...recorder.numbers.truncated]).toEqual(new Array(2 * HORIZON).fill(0));
+  expect([recorder.numbers.valid[0], recorder.finals.count]).toEqual([0, 0]);
 });

@@ -4,12 +4,14 @@ import {
   type Block,
   type EpisodeColumns,
   encodeMessage,
+  STEP_NUMBERS,
   type Tensor,
   tensorOf,
   type WireArray,
 } from "@attract/schema";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import { copyRow, entryKey, type ObservationBatch } from "../game/observation-batch.ts";
+import { numberBytes, numberTensors } from "../game/step-numbers.ts";
 import { columnBytes, episodeColumns, nameBytes, numColumnNames, resultBytes } from "./episode-columns.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
@@ -64,8 +66,7 @@ export class BlockWriter {
     this.#all = Int32Array.from({ length: numSlots }, (_, column) => column);
     this.#places = new Int32Array(numSlots);
     const observationBytes = entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
-    // log_prob, value and reward 4 each, three flags, ticks 2.
-    const stepBytes = observationBytes + 4 * numComponents + maskSize + 17;
+    const stepBytes = observationBytes + 4 * numComponents + maskSize + numberBytes(STEP_NUMBERS);
     // slot_id, first_step and bootstrap_value 4 each.
     this.#columnBytes = horizon * stepBytes + observationBytes + 4 * stateSize + 12;
     this.#finalBytes = observationBytes + 4 * stateSize + FINAL_BYTES;
@@ -159,13 +160,7 @@ export class BlockWriter {
       first_step: slots(r.firstSteps),
       observation,
       action: steps(r.actions, r.actionShape),
-      log_prob: steps(r.logProbs),
-      value: steps(r.values),
-      reward: steps(r.rewards),
-      terminated: steps(r.terminated),
-      truncated: steps(r.truncated),
-      valid: steps(r.valid),
-      executed_ticks: steps(r.executedTicks),
+      ...numberTensors(r.numbers, steps),
       action_mask: r.maskSize === 0 ? null : steps(r.masks, [r.maskSize]),
       recurrent_state: r.stateSize === 0 ? {} : { state: slots(r.states, [r.stateSize]) },
       bootstrap_observation: bootstrap,

@@ -1,13 +1,16 @@
 /** One segment of every slot of a worker, time-major in preallocated arrays (rules E1, E4, E8, E9, S2, S3). */
 
-import type { EpisodeResult } from "@attract/schema";
+import { type EpisodeResult, OUTCOME_NUMBERS, STEP_NUMBERS } from "@attract/schema";
 import type { BoxView } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { allocateEntry, type ObservationEntry } from "attract/observation";
 import type { ObservationSpace } from "attract/spaces";
 import type { BatchSizes, ObservationBatch } from "../game/observation-batch.ts";
+import { allocateNumbers, type NumberArrays } from "../game/step-numbers.ts";
 import type { ActionSampler } from "../policy/action-sampler.ts";
 import { FinalObservationStore } from "./final-observations.ts";
+
+const OUTCOMES = Object.keys(OUTCOME_NUMBERS) as (keyof typeof OUTCOME_NUMBERS)[];
 
 /** What a game instance tells of its last step. */
 export type Outcome = Pick<Instance, "rewards" | "terminated" | "truncated" | "valid" | "executedTicks">;
@@ -40,13 +43,7 @@ export class SegmentRecorder {
   /** [horizon, slots, maskSize], as they were when the actions were drawn. */
   readonly masks: Uint8Array<ArrayBuffer>;
   /** All [horizon, slots]. */
-  readonly logProbs: Float32Array<ArrayBuffer>;
-  readonly values: Float32Array<ArrayBuffer>;
-  readonly rewards: Float32Array<ArrayBuffer>;
-  readonly terminated: Uint8Array<ArrayBuffer>;
-  readonly truncated: Uint8Array<ArrayBuffer>;
-  readonly valid: Uint8Array<ArrayBuffer>;
-  readonly executedTicks: Uint16Array<ArrayBuffer>;
+  readonly numbers: NumberArrays<typeof STEP_NUMBERS>;
   /** [slots] each. */
   readonly slotIds: Int32Array<ArrayBuffer>;
   readonly firstSteps: Int32Array<ArrayBuffer>;
@@ -75,13 +72,7 @@ export class SegmentRecorder {
     this.actions = isReal ? new Float32Array(numNumbers) : new Int32Array(numNumbers);
     this.maskSize = maskSize;
     this.masks = new Uint8Array(numSteps * maskSize);
-    this.logProbs = new Float32Array(numSteps);
-    this.values = new Float32Array(numSteps);
-    this.rewards = new Float32Array(numSteps);
-    this.terminated = new Uint8Array(numSteps);
-    this.truncated = new Uint8Array(numSteps);
-    this.valid = new Uint8Array(numSteps);
-    this.executedTicks = new Uint16Array(numSteps);
+    this.numbers = allocateNumbers(STEP_NUMBERS, numSteps);
     this.slotIds = Int32Array.from(slotIds);
     this.firstSteps = new Int32Array(numSlots);
     this.bootstrapValues = new Float32Array(numSlots);
@@ -110,21 +101,23 @@ export class SegmentRecorder {
   recordDecisions(step: number, decisions: Decisions, values: Float32Array): void {
     const { numSlots } = this;
     const { logProbs } = decisions;
+    const { log_prob, value } = this.numbers;
     const first = step * numSlots;
     this.actions.set(decisions.actions, first * this.numComponents);
-    this.values.set(values, first);
-    for (let column = 0; column < numSlots; column++) this.logProbs[first + column] = logProbs[column];
+    value.set(values, first);
+    for (let column = 0; column < numSlots; column++) log_prob[first + column] = logProbs[column];
   }
 
   /** What the step brought to agent `agent` of a game. */
   recordOutcome(step: number, column: number, outcome: Outcome, agent: number): void {
     const at = step * this.numSlots + column;
     const valid = outcome.valid[agent];
-    this.rewards[at] = outcome.rewards[agent];
-    this.terminated[at] = outcome.terminated[agent];
-    this.truncated[at] = outcome.truncated[agent];
-    this.valid[at] = valid;
-    this.executedTicks[at] = valid === 1 ? outcome.executedTicks : 0;
+    const { numbers } = this;
+    numbers.reward[at] = outcome.rewards[agent];
+    numbers.terminated[at] = outcome.terminated[agent];
+    numbers.truncated[at] = outcome.truncated[agent];
+    numbers.valid[at] = valid;
+    numbers.executed_ticks[at] = valid === 1 ? outcome.executedTicks : 0;
     // No action was drawn: what a game left in the mask of someone who does not play means nothing.
     if (valid === 0) this.masks.fill(1, at * this.maskSize, (at + 1) * this.maskSize);
   }
@@ -149,15 +142,12 @@ export class SegmentRecorder {
    */
   recordFailure(step: number, column: number, states: Float32Array): void {
     const at = step * this.numSlots + column;
-    this.rewards[at] = 0;
-    this.terminated[at] = 0;
-    this.truncated[at] = 0;
-    this.valid[at] = 0;
-    this.executedTicks[at] = 0;
+    for (const name of OUTCOMES) this.numbers[name][at] = 0;
+    const { terminated, truncated, valid } = this.numbers;
     if (step === 0) return;
     const before = at - this.numSlots;
-    if (this.terminated[before] === 1 || this.truncated[before] === 1 || this.valid[before] === 0) return;
-    this.truncated[before] = 1;
+    if (terminated[before] === 1 || truncated[before] === 1 || valid[before] === 0) return;
+    truncated[before] = 1;
     this.finals.add(step - 1, column, this.observations, at, states);
   }
 
@@ -168,7 +158,7 @@ export class SegmentRecorder {
   setBootstrapValues(values: Float32Array): void {
     const last = (this.horizon - 1) * this.numSlots;
     for (let c = 0; c < this.numSlots; c++) {
-      this.bootstrapValues[c] = this.terminated[last + c] === 1 ? 0 : values[c];
+      this.bootstrapValues[c] = this.numbers.terminated[last + c] === 1 ? 0 : values[c];
     }
     const { finals } = this;
     for (let i = 0; i < finals.count; i++) {

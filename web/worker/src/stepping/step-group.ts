@@ -7,6 +7,7 @@ import {
   int32View,
   type Lease,
   type Observe,
+  OUTCOME_NUMBERS,
   type Tensor,
   tensorOf,
   type WireArray,
@@ -17,6 +18,7 @@ import { actionMaskSize } from "attract/spaces";
 import type { FailureLimit } from "../game/failures.ts";
 import { GameRunner } from "../game/game-runner.ts";
 import { entryKey, ObservationBatch } from "../game/observation-batch.ts";
+import { allocateNumbers, clearNumbers, type NumberArrays, numberTensors } from "../game/step-numbers.ts";
 import type { ActionSampler } from "../policy/action-sampler.ts";
 import { GameActions } from "../policy/game-actions.ts";
 import { createSampler } from "../policy/sampler.ts";
@@ -32,12 +34,8 @@ export class StepGroup {
   readonly #sampler: ActionSampler;
   readonly #actions: GameActions;
   readonly #runner: GameRunner;
-  readonly #rewards: Float32Array<ArrayBuffer>;
-  readonly #terminated: Uint8Array<ArrayBuffer>;
-  readonly #truncated: Uint8Array<ArrayBuffer>;
-  readonly #valid: Uint8Array<ArrayBuffer>;
+  readonly #numbers: NumberArrays<typeof OUTCOME_NUMBERS>;
   readonly #active: Uint8Array<ArrayBuffer>;
-  readonly #executedTicks: Uint16Array<ArrayBuffer>;
   readonly #episodeNumbers: Int32Array<ArrayBuffer>;
   readonly #episodeSteps: Int32Array<ArrayBuffer>;
   #finalColumns: number[] = [];
@@ -59,12 +57,8 @@ export class StepGroup {
     this.#actions = new GameActions(this.#sampler, numAgents);
     const memory = (i: number) => this.#batch.memory(i * numAgents, numAgents);
     this.#runner = new GameRunner({ definition, instanceIds: ids, memory, failures });
-    this.#rewards = new Float32Array(numSlots);
-    this.#terminated = new Uint8Array(numSlots);
-    this.#truncated = new Uint8Array(numSlots);
-    this.#valid = new Uint8Array(numSlots);
+    this.#numbers = allocateNumbers(OUTCOME_NUMBERS, numSlots);
     this.#active = new Uint8Array(numSlots);
-    this.#executedTicks = new Uint16Array(numSlots);
     this.#episodeNumbers = new Int32Array(ids.length);
     this.#episodeSteps = new Int32Array(ids.length);
   }
@@ -118,11 +112,7 @@ export class StepGroup {
     const slots = (array: WireArray): Tensor => tensorOf(array, [this.numSlots]);
     const n = this.#finalColumns.length;
     return {
-      reward: slots(this.#rewards),
-      terminated: slots(this.#terminated),
-      truncated: slots(this.#truncated),
-      valid: slots(this.#valid),
-      executed_ticks: slots(this.#executedTicks),
+      ...numberTensors(this.#numbers, slots),
       final_column: n === 0 ? null : tensorOf(Int32Array.from(this.#finalColumns), [n]),
       final_observation: n === 0 ? {} : observationOf(this.#finals, n),
       episodes: this.#episodes,
@@ -147,11 +137,13 @@ export class StepGroup {
   }
 
   #recordOutcome(slot: number, game: Instance, agent: number): void {
-    this.#rewards[slot] = game.valid[agent] === 1 ? game.rewards[agent] : 0;
-    this.#terminated[slot] = game.terminated[agent];
-    this.#truncated[slot] = game.truncated[agent];
-    this.#valid[slot] = game.valid[agent];
-    this.#executedTicks[slot] = game.valid[agent] === 1 ? game.executedTicks : 0;
+    const numbers = this.#numbers;
+    const valid = game.valid[agent];
+    numbers.reward[slot] = valid === 1 ? game.rewards[agent] : 0;
+    numbers.terminated[slot] = game.terminated[agent];
+    numbers.truncated[slot] = game.truncated[agent];
+    numbers.valid[slot] = valid;
+    numbers.executed_ticks[slot] = valid === 1 ? game.executedTicks : 0;
     this.#active[slot] = game.active[agent];
     if (game.truncated[agent] === 1) {
       this.#finals.copyRow(this.#finalColumns.length, this.#batch, slot);
@@ -161,13 +153,7 @@ export class StepGroup {
 
   /** The step of the game's slots counts nowhere (S5). */
   #recordFailure(first: number): void {
-    for (let slot = first; slot < first + this.#numAgents; slot++) {
-      this.#rewards[slot] = 0;
-      this.#terminated[slot] = 0;
-      this.#truncated[slot] = 0;
-      this.#valid[slot] = 0;
-      this.#executedTicks[slot] = 0;
-    }
+    for (let slot = first; slot < first + this.#numAgents; slot++) clearNumbers(this.#numbers, slot);
   }
 
   /** An episode of game `i` has begun. */

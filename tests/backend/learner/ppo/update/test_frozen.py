@@ -32,8 +32,8 @@ def test_P4_old_numbers_are_frozen_during_an_update():
     # Targets too: the value function is fitted to the same numbers all along, and comes nearer to them.
     _, targets = advantages_and_targets(batch)
     with torch.no_grad():
-        now = policy({"obs": batch.observations["obs"].flatten(0, 1)})[1]
-    start = torch.nn.functional.mse_loss(batch.values, targets)
+        now = policy({"obs": batch.observation["obs"].flatten(0, 1)})[1]
+    start = torch.nn.functional.mse_loss(batch.value, targets)
     assert torch.nn.functional.mse_loss(now, targets.flatten()) < 0.8 * start
     # And the ratio is against the acting version: after ten epochs at this rate it has moved far.
     assert report.approx_kl > 0.01
@@ -51,18 +51,18 @@ def test_P4_recomputed_advantages_follow_the_weights_from_epoch_to_epoch():
     plain = settings.model_copy(update={"n_epochs": 2, "recompute_advantages": False})
     plain_report = update(frozen, batch, plain, rates=rates)
     with torch.no_grad():
-        logits, values = after_one({"obs": batch.observations["obs"].flatten(0, 1)})
-        new_log_probs, _ = distribution.log_prob_and_entropy(logits, batch.actions.flatten())
-    ratio = torch.exp(new_log_probs - batch.log_probs.flatten())
+        logits, values = after_one({"obs": batch.observation["obs"].flatten(0, 1)})
+        new_log_probs, _ = distribution.log_prob_and_entropy(logits, batch.action.flatten())
+    ratio = torch.exp(new_log_probs - batch.log_prob.flatten())
 
     def loss(old_values):
-        a = normalise_advantages(batch.rewards.flatten() - old_values)
+        a = normalise_advantages(batch.reward.flatten() - old_values)
         return -torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a).mean().item()
 
     # The loss of epoch 1 is 0: ratio 1, normalised advantages.
     assert report.policy_loss == pytest.approx(loss(values) / 2, abs=1e-5)
-    assert plain_report.policy_loss == pytest.approx(loss(batch.values.flatten()) / 2, abs=1e-5)
-    assert abs(loss(values) - loss(batch.values.flatten())) > 1e-3
+    assert plain_report.policy_loss == pytest.approx(loss(batch.value.flatten()) / 2, abs=1e-5)
+    assert abs(loss(values) - loss(batch.value.flatten())) > 1e-3
 
 
 def test_P7_an_update_uses_its_statistics_and_changes_none():
@@ -71,7 +71,7 @@ def test_P7_an_update_uses_its_statistics_and_changes_none():
     seen = recorded(policy)
     batch = make_batch()
     update(policy, batch, PpoSettings(n_epochs=2, num_minibatches=1))
-    expected = ((batch.observations["obs"] - 3.0) * 0.5).sum()
+    expected = ((batch.observation["obs"] - 3.0) * 0.5).sum()
     for prepared in seen:
         assert prepared.sum().item() == pytest.approx(expected.item(), rel=1e-4)
     assert (
@@ -82,7 +82,7 @@ def test_P7_an_update_uses_its_statistics_and_changes_none():
 
 def test_P7_bytes_are_trained_on_scaled_and_stay_bytes_until_their_minibatch():
     batch = make_batch(dtype="uint8")
-    scaled = dataclasses.replace(batch, observations={"obs": batch.observations["obs"] / 255})
+    scaled = dataclasses.replace(batch, observation={"obs": batch.observation["obs"] / 255})
     policies = build(dtype="uint8"), build(normalize=False)
     seen = recorded(policies[0])
     for policy, data in zip(policies, (batch, scaled), strict=True):

@@ -29,9 +29,9 @@ def reference_step(policy, batch, settings, rates):
     double = build().double()
     double.load_state_dict(policy.state_dict())
     optimizer = torch.optim.Adam(double.parameters(), lr=rates.learning_rate, eps=1e-5)
-    logits, values = double({"obs": batch.observations["obs"].flatten(0, 1).double()})
+    logits, values = double({"obs": batch.observation["obs"].flatten(0, 1).double()})
     coin = torch.distributions.Categorical(logits=logits)
-    ratio = torch.exp(coin.log_prob(batch.actions.flatten()) - batch.log_probs.flatten().double())
+    ratio = torch.exp(coin.log_prob(batch.action.flatten()) - batch.log_prob.flatten().double())
     clipped = torch.clamp(ratio, 1 - rates.clip_range, 1 + rates.clip_range)
     policy_loss = -torch.min(ratio * a, clipped * a).mean()
     value_loss = 0.5 * ((values - targets.flatten().double()) ** 2).mean()
@@ -56,7 +56,7 @@ def test_P5_one_step_equals_ppo_written_with_torchs_own_parts():
     batch = make_batch(horizon=16, slots=8)
     # Log-probabilities of another version, so that some ratios are clipped.
     noise = torch.randn(16, 8, generator=torch.Generator().manual_seed(2))
-    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.3 * noise)
+    batch = dataclasses.replace(batch, log_prob=batch.log_prob + 0.3 * noise)
     policy = build()
     expected, policy_loss, value, entropy, norm = reference_step(policy, batch, settings, RATES)
     report = update(policy, batch, settings)
@@ -79,7 +79,7 @@ def value_coef_of(report):
 def test_P5_the_value_loss_is_divided_by_the_variance_of_large_targets():
     settings = PpoSettings(n_epochs=1, num_minibatches=1, value_coef=0.5)
     small = make_batch(horizon=16)
-    large = dataclasses.replace(small, rewards=20 * small.rewards)
+    large = dataclasses.replace(small, reward=20 * small.reward)
     _, targets = advantages_and_targets(large)
     variance = targets.var(correction=0).item()
     assert variance > 100
@@ -89,7 +89,7 @@ def test_P5_the_value_loss_is_divided_by_the_variance_of_large_targets():
     # Targets that vary less than 1 keep their loss as it is.
     zeros = torch.zeros(16, 6)
     flat = dataclasses.replace(
-        small, rewards=0.01 * small.rewards, values=zeros, final_values=zeros, bootstrap_value=zeros[0]
+        small, reward=0.01 * small.reward, value=zeros, final_value=zeros, bootstrap_value=zeros[0]
     )
     assert value_coef_of(update(build(), flat, settings)) == pytest.approx(0.5, rel=1e-3)
 
@@ -97,8 +97,8 @@ def test_P5_the_value_loss_is_divided_by_the_variance_of_large_targets():
 def test_P1_advantages_are_normalised_per_minibatch():
     # Rewards scaled by 1000, values held at 0: the policy's gradient must not see the scale.
     zeros = torch.zeros(8, 6)
-    batch = dataclasses.replace(make_batch(), values=zeros, final_values=zeros, bootstrap_value=zeros[0])
-    scaled = dataclasses.replace(batch, rewards=1000 * batch.rewards)
+    batch = dataclasses.replace(make_batch(), value=zeros, final_value=zeros, bootstrap_value=zeros[0])
+    scaled = dataclasses.replace(batch, reward=1000 * batch.reward)
     settings = PpoSettings(n_epochs=1, num_minibatches=3, value_coef=0.0)
     losses = [update(build(), data, settings).policy_loss for data in (batch, scaled)]
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
@@ -117,7 +117,7 @@ def test_P5_the_first_minibatch_of_an_on_policy_batch_has_ratio_one():
 def test_P5_the_kl_stop_ends_before_the_step_that_went_too_far():
     # All log-probabilities off by 0.1: approx_kl = e^-0.1 - 1 + 0.1 = 0.004837 on the very first minibatch.
     batch = make_batch()
-    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.1)
+    batch = dataclasses.replace(batch, log_prob=batch.log_prob + 0.1)
     policy = build()
     weights = weights_of(policy)
     report = update(policy, batch, PpoSettings(n_epochs=3, num_minibatches=2, target_kl=0.0032))
@@ -140,7 +140,7 @@ def test_P5_value_clipping_reaches_the_loss():
 def test_P5_explained_variance_is_that_of_the_acting_versions_values():
     batch = make_batch()
     _, targets = advantages_and_targets(batch)
-    expected = 1 - ((targets - batch.values).var(correction=0) / targets.var(correction=0)).item()
+    expected = 1 - ((targets - batch.value).var(correction=0) / targets.var(correction=0)).item()
     assert update(build(), batch).explained_variance == pytest.approx(expected, rel=1e-4)
 
 
@@ -150,10 +150,10 @@ def test_P9_the_ratio_of_ppo_is_against_the_version_that_acted():
     with torch.no_grad():
         policy.policy_head.weight.mul_(-0.5)
         new_log_probs = distribution.log_prob_and_entropy(
-            policy({key: array.flatten(0, 1) for key, array in batch.observations.items()})[0],
-            batch.actions.flatten(),
+            policy({key: array.flatten(0, 1) for key, array in batch.observation.items()})[0],
+            batch.action.flatten(),
         )[0]
-    ratio = torch.exp(new_log_probs - batch.log_probs.flatten())
+    ratio = torch.exp(new_log_probs - batch.log_prob.flatten())
     lagging = dataclasses.replace(batch, policy_lag=torch.ones(16, dtype=torch.int64))
     settings = PpoSettings(n_epochs=1, num_minibatches=1, lag_correction="vtrace", rho_max=1.2)
     report = update(policy, lagging, settings)
@@ -185,7 +185,7 @@ def test_P5_cuda_updates_like_the_cpu():
     batch = make_batch(invalid=0.1)
     on_device = dataclasses.replace(
         batch,
-        observations={"obs": batch.observations["obs"].cuda()},
+        observations={"obs": batch.observation["obs"].cuda()},
         **{name: tensor.cuda() for name, tensor in tensors_of(batch).items() if name != "obs"},
     )
     update(policies[0], batch)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attract.algorithm.losses import normalise_advantages
+from attract.experience.layout import RECURRENT_STATE
 from attract.learner.checkpoints.checkpoint import weights_sha256
 from attract.settings.presets import PRESETS
 from attract.settings.run import PpoSettings
@@ -61,9 +62,9 @@ def test_S5_what_invalid_steps_hold_changes_nothing(unit):
         batch,
         **{
             name: torch.where(batch.valid, getattr(batch, name), torch.nan)
-            for name in ("rewards", "values", "log_probs", "final_values")
+            for name in ("reward", "value", "log_prob", "final_value")
         },
-        observations={"obs": torch.where(batch.valid.unsqueeze(-1), batch.observations["obs"], torch.nan)},
+        observation={"obs": torch.where(batch.valid.unsqueeze(-1), batch.observation["obs"], torch.nan)},
     )
     policies = [build(), build()]
     reports = [
@@ -126,7 +127,7 @@ def test_P3_weights_multiply_the_policy_loss_after_P1_and_nothing_else():
     a = normalise_advantages(advantages[:, drawn].flatten()).view(8, 3)
     # The ratio is 1: the policy loss is minus the mean of weight times normalised advantage.
     assert report.policy_loss == pytest.approx(-(weights[drawn] * a).mean().item(), abs=1e-6)
-    errors = batch.values[:, drawn] - targets[:, drawn]
+    errors = batch.value[:, drawn] - targets[:, drawn]
     assert report.value_loss == pytest.approx(0.5 * errors.square().mean().item(), rel=1e-4)
     assert report.details["train/prio_beta"] == 0.7
     # Kish: (sum p)^2 / sum p^2.
@@ -138,7 +139,7 @@ def test_P3_correctness_R3_a_segment_that_is_valid_in_its_burn_in_alone_is_never
     batch = make_batch(horizon=8, slots=2)
     batch.valid[4:, 0] = False
     # It would be drawn nearly every time by what it holds.
-    batch.rewards[:4, 0] = 1e6
+    batch.reward[:4, 0] = 1e6
     settings = PpoSettings(
         horizon=8, n_epochs=8, num_minibatches=1, prio_alpha=1.0, burn_in_steps=4, recurrent_start="zero"
     )
@@ -162,10 +163,11 @@ def one_thread():
 def test_S5_a_batch_of_8160_segments_of_64_steps_trains_on_the_preset_for_it(recurrent):
     policy = create_policy(hidden_sizes=(8,), recurrent=recurrent, recurrent_size=8)
     batch = make_batch(horizon=64, slots=8160, invalid=0.02)
-    state = torch.zeros(8160, policy.state_size) if policy.state_size else None
+    size = policy.state_size
+    states = {RECURRENT_STATE: torch.zeros(8160, size)} if size else {}
     settings = PpoSettings.from_mapping(PRESETS["segments-64"]["ppo"])
     weights = weights_of(policy)
-    report = update(policy, dataclasses.replace(batch, state=state), settings)
+    report = update(policy, dataclasses.replace(batch, recurrent_state=states), settings)
     assert report.num_steps == int(batch.valid.sum()) > 500_000
     assert report.num_minibatches == 32 and report.num_epochs == 1
     assert not torch.equal(policy.state_dict()["trunk.0.weight"], weights["trunk.0.weight"])

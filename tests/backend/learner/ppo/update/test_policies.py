@@ -85,8 +85,8 @@ def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(rec
     policy, distribution = build_acting(recurrent=recurrent, shared_trunk=True)
     batch = play(policy, distribution, slots=4, runs=3, invalid=0.5, ends=0.1)
     assert (batch.state != 0).any(1).sum() >= 3 and bool(batch.truncated[:-1].any())
-    noise = torch.randn(batch.log_probs.shape, generator=torch.Generator().manual_seed(2))
-    batch = dataclasses.replace(batch, log_probs=batch.log_probs + 0.3 * noise)
+    noise = torch.randn(batch.log_prob.shape, generator=torch.Generator().manual_seed(2))
+    batch = dataclasses.replace(batch, log_prob=batch.log_prob + 0.3 * noise)
     settings = PpoSettings(
         n_epochs=1, num_minibatches=1, normalize_value_loss=False, max_grad_norm=None, target_kl=None
     )
@@ -98,11 +98,11 @@ def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(rec
     for column in range(batch.valid.shape[1]):
         valid = batch.valid[:, column]
         ends = (batch.terminated | batch.truncated)[:, column] | ~valid
-        observations = torch.where(valid.unsqueeze(1), batch.observations["obs"][:, column], 7.0)
+        observations = torch.where(valid.unsqueeze(1), batch.observation["obs"][:, column], 7.0)
         logits, values = reference(observations, batch.state[column], ends.tolist())
         coin = torch.distributions.Categorical(logits=logits[valid])
-        new_log_probs = coin.log_prob(batch.actions[:, column][valid])
-        terms["ratio"].append(torch.exp(new_log_probs - batch.log_probs[:, column][valid]))
+        new_log_probs = coin.log_prob(batch.action[:, column][valid])
+        terms["ratio"].append(torch.exp(new_log_probs - batch.log_prob[:, column][valid]))
         terms["advantage"].append(estimates.advantages[:, column][valid])
         terms["error"].append(values[valid] - estimates.value_targets[:, column][valid])
         terms["entropy"].append(coin.entropy())

@@ -11,7 +11,7 @@ from attract.settings.run import PpoSettings
 from random_batches import DISTRIBUTION, RATES, SETTINGS, assert_same, build, make_batch, update, weights_of
 
 
-@pytest.mark.parametrize("broken", ["rewards", "log_probs", "values"])
+@pytest.mark.parametrize("broken", ["reward", "log_prob", "value"])
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_P8_a_non_finite_update_is_undone(broken, bad):
     policy = build()
@@ -69,7 +69,7 @@ def test_P8_the_shuffle_is_taken_back_with_the_rest():
     generator = torch.Generator().manual_seed(3)
     before = generator.get_state()
     batch = make_batch()
-    batch.rewards[0, 0] = float("nan")
+    batch.reward[0, 0] = float("nan")
     with pytest.raises(NonFiniteUpdateError):
         ppo_update(
             policy,
@@ -87,7 +87,7 @@ def test_P8_an_advantage_that_is_not_finite_has_no_priority():
     policy = build()
     weights = weights_of(policy)
     batch = make_batch()
-    batch.rewards[2, 1] = float("inf")
+    batch.reward[2, 1] = float("inf")
     with pytest.raises(NonFiniteUpdateError, match="an advantage was not finite"):
         update(policy, batch, PpoSettings(prio_alpha=0.5))
     assert_same(policy, weights)
