@@ -15,6 +15,7 @@ from fake_worker import counting_game
 
 def run_state(
     collection: CollectionCore | None = None,
+    /,
     *,
     handlers: Mapping[type[Any], Handler] = HANDLERS,
     **settings: Any,
