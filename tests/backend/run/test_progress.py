@@ -115,6 +115,24 @@ def test_all_the_time_without_workers_is_in_the_result() -> None:
     assert one.result(None, None, 99.0).waited_seconds == 25.0
 
 
+def test_a_pause_is_no_time_of_waiting_and_takes_none_away() -> None:
+    one = progress()
+    one.look_for_workers(nobody(), 10.0)
+    one.life.pause(PauseReason.USER)
+    one.look_for_workers(nobody(), 11.0)
+    one.look_for_workers(nobody(), LATER)
+    one.life.lift(PauseReason.USER)
+    one.look_for_workers(nobody(), LATER + 1.0)
+    one.look_for_workers(somebody(), LATER + 5.0)
+    # 10 s before the pause and 5 s after it; how long the pause itself was does not matter.
+    assert one.result(None, None, LATER + 9.0).waited_seconds == 15.0
+    one.look_for_workers(nobody(0.0), LATER + 10.0)
+    one.look_for_workers(nobody(10.0), LATER + 20.0)
+    one.life.pause(PauseReason.USER)
+    one.look_for_workers(somebody(), LATER + 21.0)
+    assert one.result(None, None, LATER + 30.0).waited_seconds == 25.0, "they came during a pause"
+
+
 def test_who_is_paused_waits_for_nobody() -> None:
     one = progress()
     one.life.pause(PauseReason.USER)
