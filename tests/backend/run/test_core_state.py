@@ -106,6 +106,16 @@ def test_a_run_that_fails_ends_with_its_error_and_says_whether_it_was_refused() 
         assert state.life.shown == "failed"
 
 
+def test_only_what_a_run_ends_with_says_whether_it_was_refused() -> None:
+    refused, stopped = run_state(), run_state()
+    refused.fail("there is no such setting", 1.0, refused=True)
+    refused.fail("its learner could not be ended", 2.0)
+    assert refused.progress.refused, "it never began all the same"
+    stopped.end("stopped", 1.0)
+    stopped.fail("there is no such setting", 2.0, refused=True)
+    assert not stopped.progress.refused, "it did begin, and has something to show"
+
+
 def test_an_error_while_it_ends_is_told_beside_what_it_came_to() -> None:
     state = run_state()
     state.end("stopped", 1.0)
