@@ -68,7 +68,8 @@ def test_a_module_of_the_worker_without_a_test_needs_a_reason(repository: Path):
 
 def test_few_modules_are_without_tests():
     entries = tomllib.loads((ROOT / EXCEPTIONS).read_text())["exception"]
-    assert len(entries) < 25, "write tests rather than excuses"
+    # Modules, not entries: one reason may excuse many.
+    assert sum(len(entry["modules"]) for entry in entries) < 25, "write tests rather than excuses"
 
 
 def write_exception(repository: Path, text: str) -> None:

@@ -154,10 +154,10 @@ class CoreState:
         """The run cannot go on; one that ends already has this error besides."""
         if self.life.is_over:
             return
-        self.progress.refused = refused
         if self.life.is_ending:
             self.life.fail(error, as_failed=False)
         else:
+            self.progress.refused = refused
             self.end("failed", now, error=error)
 
     def end(

@@ -108,6 +108,7 @@ class RunProgress:
         self._ended: float | None = None
         self._waits_since: float | None = now
         """When the last worker was here, or the run began without one; None: one is here."""
+        self._last_look = now
         self._waited_at_last_look = False
         self._waited_seconds = 0.0
         self._seconds_before = 0.0
@@ -172,9 +173,8 @@ class RunProgress:
         has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
         if fleet.last_left_seconds is not None:
             self._waits_since = now - fleet.last_left_seconds
-        elif has_workers and self._waits_since is not None:
-            if self._is_for_workers:
-                self._waited_seconds += now - self._waits_since
+        self._count_waiting(now)
+        if fleet.last_left_seconds is None and has_workers:
             self._waits_since = None
         self._waited_at_last_look = self.waiting_seconds(now) is not None
         return self._waited_at_last_look != before
@@ -186,6 +186,12 @@ class RunProgress:
         seconds = now - self._waits_since
         return seconds if seconds >= WAITING_SECONDS else None
 
+    def _count_waiting(self, now: float) -> None:
+        """Add what was waited since the last look; nobody is waited for in a pause."""
+        if self._waits_since is not None and self._is_for_workers:
+            self._waited_seconds += now - max(self._waits_since, self._last_look)
+        self._last_look = now
+
     @property
     def _is_for_workers(self) -> bool:
         return self._ended is None and self.state in ("starting", "running", "evaluating")
@@ -193,8 +199,7 @@ class RunProgress:
     def ended(self, now: float) -> None:
         """The clock stops; later calls change nothing."""
         if self._ended is None:
-            if self._waits_since is not None and self._is_for_workers:
-                self._waited_seconds += now - self._waits_since
+            self._count_waiting(now)
             self._ended = now
 
     def elapsed_seconds(self, now: float) -> float:
