@@ -108,7 +108,10 @@ def _verdict(game: PlainGame, variant: Variant, rows: Sequence[Row | None]) -> s
         return "no"
     if any(row is None for row in rows):
         return "open"
-    return f"{len(missed)} of {len(rows)} say so" if missed else "yes"
+    if not missed:
+        return "yes"
+    solved = len(rows) - len(missed)
+    return f"{solved} solve it, {len(missed)} say so" if solved else f"{len(missed)} of {len(rows)} say so"
 
 
 def _strategies() -> str:

@@ -69,6 +69,9 @@ def test_a_bare_run_that_fails_and_names_the_setting_in_time_will_do(tmp_path: P
     said = all_of("maze", "bare", 1, [named]) | all_of("maze", "named", 9)
     assert cells(page(tmp_path / "said", said), "Maze, partial view | defaults")[7] == "9 of 9 say so"
     assert cells(page(tmp_path / "said", said), f"Maze, partial view | `{' '.join(MAZE.named)}`")[7] == "yes"
+    solved = said | {key: dataclasses.replace(said[key], return_mean=9.0) for key in list(said)[:2]}
+    found = cells(page(tmp_path / "solved", solved), "Maze, partial view | defaults")[7]
+    assert found == "2 solve it, 7 say so"
     unsaid = all_of("maze", "bare", 1, [late])
     assert cells(page(tmp_path / "late", unsaid), "Maze, partial view | defaults")[7] == "no"
     # The named setting itself has to reach the bar.
