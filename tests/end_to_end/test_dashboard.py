@@ -26,12 +26,13 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 RETURN_CHART = 'figure[data-metric="rollout/ep_rew_mean"]'
-DRAWN = """() => [...document.querySelectorAll('.game-card canvas')].every((canvas) => {
+DRAWN = """(index) => {
+  const canvas = document.querySelectorAll('.game-card canvas')[index];
   const blank = document.createElement('canvas');
   blank.width = canvas.width;
   blank.height = canvas.height;
   return canvas.width > 100 && canvas.toDataURL() !== blank.toDataURL();
-})"""
+}"""
 BROKEN_GAME = """
 import { box, defineGame, discrete } from "attract";
 class Glass {
@@ -258,7 +259,11 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
             for scheme in ("light", "dark"):
                 async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
                     await expect(page.locator(".game-card")).to_have_count(9)
-                    await wait_until(page, DRAWN)
+                    # A picture that is out of sight is not drawn.
+                    for index in range(9):
+                        await page.locator(".game-card").nth(index).scroll_into_view_if_needed()
+                        await wait_until(page, DRAWN, index)
+                    await page.evaluate("scrollTo(0, 0)")
                     await check_accessible(page, f"start, {device}, {scheme}")
                     await photograph(page, pictures / f"start-{device}-{scheme}.png")
 
