@@ -135,7 +135,9 @@ class Batch:
             for one in fields(self)
             if one.name not in ("finals", "rows")
         }
-        rows = tuple(row for row, is_kept in zip(self.rows, chosen.tolist(), strict=False) if is_kept)
+        rows = (
+            tuple(self.rows[column] for column in chosen.nonzero().squeeze(1).tolist()) if self.rows else ()
+        )
         return replace(self, **changes, rows=rows, finals=self._finals_of(chosen))
 
     def _finals_of(self, chosen: Tensor) -> Finals | None:

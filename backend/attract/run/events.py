@@ -10,7 +10,7 @@ from attract.schema.base import WireModel
 
 KEEP_ALIVE_SECONDS = 15.0
 RECHECK_SECONDS = 60.0
-"""How long after a session has expired its streams end at the latest."""
+"""How often it is asked whether who listens still may; a silent stream asks up to one keep-alive later."""
 MAX_WAITING = 500
 """Events that wait for one slow page; more, and it is cut off to come back with `Last-Event-ID`."""
 
@@ -106,7 +106,7 @@ async def stream_events(
 
     `first` and `missed` are asked once the hub listens, so that nothing falls between them. `entry`: id of
     the session that listens; the stream ends with it. `is_granted`: whether who listens may still do so, as
-    is asked every minute: nobody tells when a session expires, or is ended by another server.
+    is asked about every minute: nobody tells when a session expires, or is ended by another server.
     """
     loop = asyncio.get_running_loop()
     asked = loop.time()
