@@ -55,16 +55,17 @@ class Diagnosis:
         """
         self._history.add(update, agent_steps, values)
         changes: list[Finding] = []
-        shows_before = False
+        shown: set[str] = set()
         for symptom in SYMPTOMS:
             watch = self._watches[symptom.finding_id]
             # What was said first stays, whatever follows from it.
-            is_explained = symptom.alone and shows_before and watch.said is None
+            is_explained = symptom.alone and watch.said is None and not shown <= symptom.beside
             sign = None if is_explained else symptom.look(self._history, self._facts)
             change = self._follow(symptom, sign, update, agent_steps)
             if change is not None:
                 changes.append(change)
-            shows_before = shows_before or watch.num_shown > 0 or watch.said is not None
+            if watch.num_shown > 0 or watch.said is not None:
+                shown.add(symptom.finding_id)
         return changes
 
     def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:

@@ -24,6 +24,8 @@ class Symptom:
     """Rows in a row that must show it before it is said."""
     alone: bool = False
     """Whether what stands before it in the list would explain it: it is not said while any of that shows."""
+    beside: frozenset[str] = frozenset()
+    """Findings before it that do not explain it."""
     kind: Literal["learning", "speed"] = "learning"
 
 
@@ -35,7 +37,14 @@ SYMPTOMS: Final = (
     Symptom("kl-high", learning.kl_high, 10),
     Symptom("policy-unchanged", learning.policy_unchanged, 10, alone=True),
     Symptom("short-sighted", learning.short_sighted, 5, alone=True),
-    Symptom("value-unexplained", learning.value_unexplained, 10, alone=True),
+    # Many a game has a number that never changes and lacks nothing for it.
+    Symptom(
+        "value-unexplained",
+        learning.value_unexplained,
+        10,
+        alone=True,
+        beside=frozenset({"observation-constant"}),
+    ),
     Symptom("time-limit", experience.time_limit, 10, alone=True),
     Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
     Symptom("return-fell", learning.return_fell, 15, alone=True),

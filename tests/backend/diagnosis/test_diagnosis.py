@@ -68,6 +68,25 @@ def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
     assert [one.finding_id for one in by_itself.findings] == ["observation-constant"]
 
 
+def test_a_number_that_never_changes_does_not_explain_that_nothing_is_foreseen() -> None:
+    facts = RunFacts(
+        total_steps=400_000, max_steps=100, observation_names=("observation[0]", "observation[1]")
+    )
+    diagnosis = Diagnosis(facts)
+    row = {
+        **PAID,
+        **UNCERTAIN,
+        "rollout/first_constant_value": 0.5,
+        "rollout/ep_rew_mean": 0.1,
+        "rollout/ep_rew_std": 0.3,
+        "rollout/episodes": 100.0,
+        "train/explained_variance": 0.0,
+    }
+    for update in range(1, 61):
+        diagnosis.observe(update, 6_000 * update, row)
+    assert [one.finding_id for one in diagnosis.findings] == ["observation-constant", "value-unexplained"]
+
+
 def test_the_same_rows_give_the_same_findings() -> None:
     run = PLANTED[0]
     assert stream(run).said() == stream(run).said()
