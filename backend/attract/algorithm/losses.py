@@ -7,13 +7,14 @@ SPREAD_TOLERANCE = 1e-6
 """Advantages that differ by less than this, relative to the largest, have no spread: only rounding."""
 
 
-def normalise_advantages(advantages: Tensor) -> Tensor:
-    """(A - mean A) / (std A + 1e-8), Bessel-corrected; unchanged for one step or without spread (P1).
+def normalise_advantages(advantages: Tensor, least_deviation: float = 0.0) -> Tensor:
+    """(A - mean A) / (max(std A, least) + 1e-8), Bessel-corrected; one step or no spread: left alone (P1).
 
     Args:
         advantages: [..., N] float32, N >= 1, valid steps only: each row is one minibatch.
+        least_deviation: >= 0; what rows that spread less are divided by.
 
-    Returns: [..., N] float32, each row by its own mean and deviation.
+    Returns: [..., N] float32, each row by its own mean, and its own deviation or the least.
     Source: rule P1; Andrychowicz et al. 2020 (arXiv:2006.05990), choice C67.
     """
     if advantages.shape[-1] < 2:
@@ -22,7 +23,7 @@ def normalise_advantages(advantages: Tensor) -> Tensor:
     has_spread = (high - low) > SPREAD_TOLERANCE * torch.maximum(high.abs(), low.abs())
     std, mean = torch.std_mean(advantages, dim=-1, keepdim=True)
     # One multiply-add with two numbers a row: scale 1 and shift 0 leave one without spread alone.
-    scale = torch.where(has_spread, 1.0 / (std + 1e-8), 1.0)
+    scale = torch.where(has_spread, 1.0 / (std.clamp_min(least_deviation) + 1e-8), 1.0)
     shift = torch.where(has_spread, -mean * scale, 0.0)
     return torch.addcmul(shift, advantages, scale)
 

@@ -58,6 +58,10 @@ class PpoSettings(Settings):
     """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
     normalize_advantage: bool = True
     """Per minibatch: mean 0, deviation 1."""
+    advantage_scale_decay: Annotated[float, Field(ge=0, lt=1)] | None = 0.98
+    """Advantages are divided by no less than a quarter of their deviation over the updates before, each of
+    which counts for this share of the next one: noise where nothing is paid is not made as loud as rewards.
+    None: by that of their minibatch alone."""
     recompute_advantages: bool = False
     """Values and advantages anew under the current weights before each epoch, instead of once."""
     lag_correction: Literal["none", "vtrace"] | None = None

@@ -46,6 +46,13 @@ def test_P1_a_small_spread_is_one():
     torch.testing.assert_close(normalised, numbers(-0.7071, 0.7071), rtol=0, atol=1e-3)
 
 
+def test_P1_a_row_that_spreads_less_than_the_least_is_divided_by_the_least():
+    rows = torch.stack((numbers(1, 2, 3, 6), numbers(10, 20, 30, 60)))
+    std = math.sqrt(14 / 3)  # of the first row; 21.6 of the second
+    expected = torch.stack((numbers(-1, -0.5, 0, 1.5) / 2, numbers(-2, -1, 0, 3) / std))
+    torch.testing.assert_close(normalise_advantages(rows, 4.0), expected, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("ratio", "advantage", "objective", "slope"),
     [

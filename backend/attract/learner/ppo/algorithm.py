@@ -14,6 +14,7 @@ from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
+from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
@@ -25,6 +26,9 @@ _SLOTS = f"{RETURNS}.slots."
 UNREWARDED_ENTROPY_COEF = 0.01
 """Least coefficient of the entropy of choices while every step so far had the same reward: nothing was found
 yet that would be worth deciding for, and what looks better is the critic's error."""
+
+QUIET_SHARE = 0.25
+"""A minibatch whose advantages spread less than this share of the usual is left quiet (rule P1)."""
 
 
 class Ppo:
@@ -48,8 +52,10 @@ class Ppo:
         self._slot_returns = SlotReturns()
         self._rewards: RewardHistory | None = None
         """None before there was one."""
+        self._advantages = AdvantageScale()
         self._seen_returns: SeenReturns | None = None
         self._seen_rewards: RewardHistory | None = None
+        self._seen_advantages: AdvantageScale | None = None
 
     def can_learn_from(self, batch: Batch) -> bool:
         """See `Algorithm`: whether a valid step is left past any burn-in."""
@@ -77,14 +83,23 @@ class Ppo:
             self.generator,
             distribution=self._distribution,
             rates=rates,
+            least_deviation=QUIET_SHARE * self._advantages.deviation,
             extra_loss=extra_loss,
         )
+        self._seen_advantages = self._advantages
+        # Of a policy that is held they are the critic's error.
+        if settings.advantage_scale_decay is not None and not rates.is_policy_held:
+            self._seen_advantages = self._advantages.then(
+                report.advantage_variance, settings.advantage_scale_decay
+            )
         return Report(report.entropy, {**report.metrics(), **details}, scheduled.metrics())
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`."""
         if self._seen_rewards is not None:
             self._rewards, self._seen_rewards = self._seen_rewards, None
+        if self._seen_advantages is not None:
+            self._advantages, self._seen_advantages = self._seen_advantages, None
         if self._seen_returns is None:
             return {}
         seen, self._seen_returns = self._seen_returns, None
@@ -121,7 +136,11 @@ class Ppo:
         """See `Algorithm`."""
         shuffle = base64.b64encode(self.generator.get_state().numpy().tobytes()).decode()
         rewards = None if self._rewards is None else self._rewards.to_document()
-        return {"random_state": {"shuffle": shuffle}, "rewards": rewards}
+        return {
+            "random_state": {"shuffle": shuffle},
+            "rewards": rewards,
+            "advantages": self._advantages.to_document(),
+        }
 
     def restore(self, tensors: Mapping[str, Tensor], document: Mapping[str, Any]) -> None:
         """See `Algorithm`."""
@@ -129,6 +148,8 @@ class Ppo:
         self.generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         known = document.get("rewards")
         self._rewards = None if known is None else RewardHistory.restore(known)
+        if (spread := document.get("advantages")) is not None:
+            self._advantages = AdvantageScale.restore(spread)
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 

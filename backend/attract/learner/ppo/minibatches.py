@@ -158,13 +158,17 @@ class Minibatches:
         policy: prepares the observations; its statistics are those the update began with (P7).
         batch: at least one of its valid steps lies past the burn-in.
         settings: sizes and units.
+        least_deviation: that advantages are divided by, from updates before this one (rule P1).
 
     Raises: ValueError: when there is nothing to learn from.
     """
 
-    def __init__(self, policy: Policy, batch: Batch, settings: PpoSettings) -> None:
+    def __init__(
+        self, policy: Policy, batch: Batch, settings: PpoSettings, least_deviation: float = 0.0
+    ) -> None:
         self._batch = batch
         self._settings = settings
+        self._least_deviation = least_deviation
         self._is_recurrent = is_recurrent = policy.state_size > 0
         self.unit = settings.unit_for(is_recurrent=is_recurrent)
         self._is_learned = batch.valid
@@ -275,7 +279,9 @@ class Minibatches:
 
     def _normalised(self, advantages: Tensor) -> Tensor:
         """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""
-        return normalise_advantages(advantages) if self._settings.normalize_advantage else advantages
+        if not self._settings.normalize_advantage:
+            return advantages
+        return normalise_advantages(advantages, self._least_deviation)
 
     def _step_inputs(self, policy: Policy) -> Inputs:
         observations = {key: self._flat(array) for key, array in self._batch.observation.items()}

@@ -43,6 +43,8 @@ class UpdateReport:
     """Before clipping."""
     explained_variance: float
     """Of the values the update began with against its first value targets, over the batch."""
+    advantage_variance: float
+    """Of the batch's first advantages, before they are normalised."""
     num_steps: int
     """Steps of the batch that were learned from: valid, and past any burn-in."""
     num_epochs: int

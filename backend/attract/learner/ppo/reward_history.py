@@ -60,4 +60,6 @@ class RewardHistory:
     @property
     def holds_policy(self) -> bool:
         """Whether advantages can be nothing but the critic's error, and it is early enough to wait for it."""
-        return self.is_uniform and not self.has_terminated and self.num_steps <= MOST_HELD_STEPS
+        # Where nothing is ever paid, an end changes nothing.
+        is_alike = self.is_uniform and (self.highest == 0.0 or not self.has_terminated)
+        return is_alike and self.num_steps <= MOST_HELD_STEPS

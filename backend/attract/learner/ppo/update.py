@@ -42,6 +42,7 @@ def ppo_update(
     *,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
+    least_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
@@ -50,7 +51,8 @@ def ppo_update(
     Advantages, value targets, old values and old log-probabilities are computed once and stay, unless
     `recompute_advantages` (P4). An epoch is a shuffled pass, or with `prio_alpha` as many prioritised draws
     (P2, P3). With `target_kl` the update ends before the optimizer step of the first minibatch whose
-    approx_kl exceeds 1.5 times it (P5). Observation statistics are read, never changed (P7).
+    approx_kl exceeds 1.5 times it, beyond that by which the batch lags already (P5). Observation statistics
+    are read, never changed (P7).
 
     Args:
         policy: changed in place; on the device of `batch`.
@@ -60,6 +62,7 @@ def ppo_update(
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
         distribution: of the game's actions.
         rates: numbers that do.
+        least_deviation: that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
@@ -70,7 +73,16 @@ def ppo_update(
     restore = _snapshot(policy, optimizer, generator)
     try:
         return _update(
-            policy, optimizer, batch, settings, generator, distribution, rates, extra_loss, on_minibatch
+            policy,
+            optimizer,
+            batch,
+            settings,
+            generator,
+            distribution,
+            rates,
+            least_deviation,
+            extra_loss,
+            on_minibatch,
         )
     except BaseException:
         restore()
@@ -85,11 +97,12 @@ def _update(
     generator: torch.Generator,
     distribution: ActionDistribution,
     rates: ScheduledHyperparameters,
+    least_deviation: float,
     extra_loss: ExtraLoss | None,
     on_minibatch: Callable[[int, int], None] | None,
 ) -> UpdateReport:
     estimator = Estimator(policy, distribution, batch, settings)
-    minibatches = Minibatches(policy, batch, settings)
+    minibatches = Minibatches(policy, batch, settings, least_deviation)
     parameters = list(policy.parameters())
     max_norm = math.inf if settings.max_grad_norm is None else settings.max_grad_norm
     for group in optimizer.param_groups:
@@ -98,6 +111,7 @@ def _update(
     norms: list[Tensor] = []
     log_ratios: list[Tensor] = []
     places: list[tuple[int, int]] = []
+    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=batch.has_lag)
     stopped = False
     targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
     epoch = 0
@@ -114,7 +128,7 @@ def _update(
             )
             rows.append(row)
             log_ratios.append(log_ratio)
-            if _is_too_far(log_ratio, settings):
+            if kl_stop is not None and kl_stop.is_too_far(log_ratio):
                 stopped = True
                 break
             if extra_loss is not None:
@@ -145,6 +159,7 @@ def _update(
         clip_fraction=float(clip_fraction(ratio, rates.clip_range)),
         grad_norm=float(norm.mean()),
         explained_variance=float(explained_variance(first.steps.values, first.steps.value_targets)),
+        advantage_variance=float(first.steps.advantages.var(correction=0)),
         num_steps=minibatches.num_steps,
         num_epochs=epoch + 1,
         num_minibatches=len(norms),
@@ -232,11 +247,25 @@ def _loss(
         return loss, torch.stack((surrogate, value, entropy, loss)), log_ratio.detach()
 
 
-def _is_too_far(log_ratio: Tensor, settings: PpoSettings) -> bool:
-    """The KL stop (P5); only where it is asked for does a minibatch wait for the device."""
-    if settings.target_kl is None:
-        return False
-    return float(approx_kl(log_ratio, log_ratio.exp())) > KL_STOP_FACTOR * settings.target_kl
+class KlStop:
+    """Whether an update has gone far enough (rule P5). Each minibatch waits for the device to ask it.
+
+    Args:
+        target_kl: of the settings.
+        has_lag: whether the policy that acted is not the one the update begins with. What its first minibatch
+            is away from it then is not this update's doing: counted, no step would be taken at all.
+    """
+
+    def __init__(self, target_kl: float, *, has_lag: bool) -> None:
+        self._limit = KL_STOP_FACTOR * target_kl
+        self._is_lag_known = not has_lag
+
+    def is_too_far(self, log_ratio: Tensor) -> bool:
+        """Whether a minibatch's [n] log ratios show it; given in turn, the update's first one first."""
+        kl = float(approx_kl(log_ratio, log_ratio.exp()))
+        if not self._is_lag_known:
+            self._limit, self._is_lag_known = self._limit + kl, True
+        return kl > self._limit
 
 
 def _snapshot(

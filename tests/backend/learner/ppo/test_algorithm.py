@@ -99,13 +99,15 @@ def test_D2_its_state_goes_into_a_checkpoint_and_comes_back_bit_for_bit(batch: B
     one, policy = create()
     one.update(batch, Progress())
     one.moments = dict(one.commit())
+    # So that what advantages are divided by is what was kept.
+    quiet = replace(batch, reward=batch.reward / 100, value=batch.value / 100)
     other, copied = create()
     copied.load_state_dict(policy.state_dict())
     other.moments = one.moments
     other.restore_optimizer({name: tensor.clone() for name, tensor in one.optimizer_tensors().items()})
     other.restore({**one.tensors(), "unknown": torch.zeros(1)}, {**one.document(), "unknown": 1})
     for algorithm in (one, other):
-        algorithm.update(batch, Progress(1))
+        algorithm.update(quiet, Progress(1))
     for name, tensor in policy.state_dict().items():
         assert torch.equal(tensor, copied.state_dict()[name]), name
 
@@ -120,6 +122,27 @@ def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: Batch):
     undo()
     assert torch.equal(algorithm.generator.get_state(), state)
     assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.optimizer_tensors().items())
+
+
+def test_P1_advantages_of_a_quiet_batch_count_for_as_little_as_they_are_smaller(batch: Batch):
+    """A batch whose rewards are a thousandth of those before moves the policy by about that much less."""
+
+    def norm_of_the_second(**ppo: object) -> float:
+        settings = {"normalize_rewards": False, "value_coef": 0.0, "entropy_coef": 0.0, **ppo}
+        # As if the value foresaw nothing at all, in both batches alike.
+        zero = {
+            name: torch.zeros_like(getattr(batch, name))
+            for name in ("value", "final_value", "bootstrap_value")
+        }
+        loud = replace(batch, **zero)
+        algorithm, _ = create(**settings, n_epochs=1)
+        algorithm.update(loud, Progress())
+        algorithm.commit()
+        report = algorithm.update(replace(loud, reward=loud.reward / 1000), Progress(1))
+        return report.metrics["train/grad_norm"]
+
+    by_its_own = norm_of_the_second(advantage_scale_decay=None)
+    assert 0 < norm_of_the_second() < 0.01 * by_its_own
 
 
 def always_paid(batch: Batch) -> Batch:

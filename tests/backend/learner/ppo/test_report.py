@@ -37,6 +37,7 @@ def test_P5_the_names_are_those_of_the_charts():
         clip_fraction=0.6,
         grad_norm=0.7,
         explained_variance=0.8,
+        advantage_variance=0.9,
         num_steps=100,
         num_epochs=2,
         num_minibatches=8,

@@ -45,6 +45,8 @@ def test_P12_histories_follow_each_other():
         (replace(NOTHING_YET, num_steps=MOST_HELD_STEPS + 1), False),
         (replace(NOTHING_YET, highest=0.0), False),
         (replace(NOTHING_YET, has_terminated=True), False),
+        (RewardHistory(0.0, 0.0, has_terminated=True, num_steps=100), True),
+        (RewardHistory(0.0, 1.0, has_terminated=True, num_steps=100), False),
     ],
 )
 def test_P12_a_policy_is_held_until_something_was_found_but_not_for_ever(known: RewardHistory, is_held: bool):

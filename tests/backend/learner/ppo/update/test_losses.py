@@ -129,6 +129,29 @@ def test_P5_the_kl_stop_ends_before_the_step_that_went_too_far():
     assert not report.stopped_by_kl and report.num_minibatches == 1
 
 
+def test_P5_the_kl_stop_leaves_out_what_the_batch_lags_already():
+    # As above, but an earlier version played: the distance of 0.004837 is not this update's doing.
+    batch = make_batch()
+    batch = dataclasses.replace(
+        batch, log_prob=batch.log_prob + 0.1, policy_lag=torch.ones_like(batch.policy_version)
+    )
+    report = update(build(), batch, PpoSettings(n_epochs=1, num_minibatches=2, target_kl=0.0032))
+    assert not report.stopped_by_kl and report.num_minibatches == 2
+    # What it does itself counts as ever.
+    far = PpoSettings(n_epochs=9, num_minibatches=2, target_kl=0.0032)
+    fast = dataclasses.replace(RATES, learning_rate=0.05)
+    report = update(build(), batch, far, rates=fast)
+    assert report.stopped_by_kl and 1 <= report.num_minibatches < 18
+
+
+def test_P1_a_least_deviation_keeps_quiet_advantages_quiet():
+    settings = PpoSettings(n_epochs=1, num_minibatches=1, value_coef=0.0, entropy_coef=0.0)
+    loud, quiet = (
+        update(build(), make_batch(), settings, least_deviation=least).grad_norm for least in (0.0, 1e3)
+    )
+    assert 0 < quiet < 0.01 * loud
+
+
 def test_P5_value_clipping_reaches_the_loss():
     batch = make_batch()
     settings = PpoSettings(n_epochs=4, num_minibatches=1)
