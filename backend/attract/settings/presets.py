@@ -24,7 +24,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "reflex": {"ppo": {"gamma": 0.98, "gae_lambda": 0.9}},
     "puzzle": {"policy": {"hidden_sizes": [128, 128]}},
     "long-run": {"ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
-    "explore": {"exploration": "rnd", "ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97}},
+    "explore": {
+        "exploration": "rnd",
+        # What is new is paid for: undecided play need not be as well.
+        "ppo": {"horizon": 128, "gamma": 0.998, "gae_lambda": 0.97, "entropy_coef": 0.001},
+    },
     "pixels": {
         "ppo": {"horizon": 64, "learning_rate": 7e-4, "n_epochs": 3},
         "collection": {"instances_per_worker": 32},

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from attract.settings.base import Fraction, Settings
+from attract.settings.base import Fraction, ScheduleName, Settings
 
 
 class RndSettings(Settings):
@@ -14,7 +14,9 @@ class RndSettings(Settings):
 
     coef: Annotated[float, Field(ge=0)] = 0.5
     """Weight of what the unseen pays, beside the game's rewards; both are in units of their own returns, or
-    with `value_head: own` of their own advantages, falling over `schedule_steps` to a twentieth."""
+    with `value_head: own` of their own advantages."""
+    coef_schedule: ScheduleName = "linear"
+    """`linear`: falls over `schedule_steps` to a twentieth, so that in the end the game's rewards count."""
     value_head: Literal["shared", "own"] = "shared"
     """`shared`: what the unseen pays is added to the rewards and ends with the episode; `own`: it is foreseen
     by a value function of its own, with its own discount, across the ends of episodes."""

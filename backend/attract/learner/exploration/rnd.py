@@ -75,21 +75,21 @@ class WithRnd:
         seen = self._novelty.see(
             self._policy, batch, settings.gamma, is_episodic=settings.value_head == "shared"
         )
+        coef = scheduled(settings.coef, settings.coef_schedule, progress.agent_steps, progress.schedule_steps)
         metrics = {
-            "train/exploration_bonus": float((seen.bonus * settings.coef)[batch.valid].mean()),
+            "train/exploration_bonus": float((seen.bonus * coef)[batch.valid].mean()),
             "train/exploration_error": seen.error,
         }
         if self._value is None:
-            batch = replace(batch, reward_bonus=seen.bonus * settings.coef)
+            batch = replace(batch, reward_bonus=seen.bonus * coef)
         else:
             intrinsic = self._value.estimate(
                 seen, batch, gamma=settings.gamma, gae_lambda=settings.gae_lambda
             )
             metrics["train/exploration_explained_variance"] = intrinsic.explained_variance
             # In units of what was ever paid they would drown in the error of the other value function, which
-            # is all that there is before the first reward. So in units of their own, fading with the run.
+            # is all that there is before the first reward. So in units of their own.
             spread = intrinsic.advantages[batch.valid].std(correction=0).clamp(min=1e-8)
-            coef = scheduled(settings.coef, "linear", progress.agent_steps, progress.schedule_steps)
             batch = replace(batch, advantage_bonus=intrinsic.advantages * (coef / spread))
         self._seen = _Seen(seen, intrinsic)
         return self._inner.update(batch, progress, extra_loss).with_metrics(metrics)

@@ -130,3 +130,16 @@ def test_around_ppo_what_is_seen_again_pays_less(batch: Batch, head: str):
         bonuses.append(updater.update(batch, Progress(version)).metrics["train/exploration_bonus"])
         updater.gather(batch)
     assert bonuses[0] > 0 and bonuses[-1] < 0.5 * bonuses[0]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(("schedule", "share"), [("linear", 0.5), ("constant", 1.0)])
+def test_P10_what_the_unseen_pays_fades_over_the_run(batch: Batch, head: str, schedule: str, share: float):
+    paid = []
+    for agent_steps in (0, 500):
+        inner = Noted()
+        wrapped = around(inner, value_head=head, coef_schedule=schedule)
+        wrapped.update(batch.at_version(0), Progress(0, agent_steps, schedule_steps=1000))
+        bonus = inner.batches[0].reward_bonus if head == "shared" else inner.batches[0].advantage_bonus
+        paid.append(bonus[batch.valid])
+    torch.testing.assert_close(paid[1], share * paid[0])
