@@ -10,7 +10,7 @@ from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.frames import malformed
 from attract.schema.game import GameDescription
 from attract.schema.messages import Block, Tensor
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, LeafSpace, MultiDiscreteSpace
+from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace
 from attract.schema.tensor import DTYPES
 
 SLACK: Final = 1e-5
@@ -165,13 +165,8 @@ def _range(space: LeafSpace) -> _Range:
         if space.dtype == "uint8" and space.low in (None, 0) and space.high in (None, 255):
             return _Range(space.size, None, None, True)
         return _Range(space.size, _limit(space.low, -1.0), _limit(space.high, 1.0), True)
-    if isinstance(space, DiscreteSpace):
-        size, highest = 1, np.array([space.n - 1], np.float32)
-    elif isinstance(space, MultiDiscreteSpace):
-        size, highest = len(space.nvec), np.array(space.nvec, np.float32) - 1
-    else:
-        size, highest = space.n, np.array([1], np.float32)
-    return _Range(size, np.zeros(1, np.float32), highest, False)
+    highest = np.array(space.choices, np.float32) - 1
+    return _Range(highest.size, np.zeros(1, np.float32), highest, False)
 
 
 def _limit(bound: float | list[float] | None, sign: float) -> NDArray[np.float32] | None:

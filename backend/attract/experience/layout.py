@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
 from attract.schema.messages import STEP_NUMBERS
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import ActionSpace, BoxSpace, DictSpace
 
 ALIGNMENT: Final = 64
 """Every field starts on a cache line."""
@@ -80,13 +80,13 @@ class StoreLayout:
         if horizon < 1 or capacity < 1:
             raise ConfigurationError(f"a store of horizon {horizon} and {capacity} rows holds nothing")
         observations = observation_fields(description)
-        action_dtype, action_shape = _action_field(description)
+        action = description.action
+        action_dtype, action_shape = _action_field(action)
         fields = [Field(f"obs.{key}", "step", dtype, shape) for key, (dtype, shape) in observations.items()]
         fields.append(Field("action", "step", action_dtype, action_shape))
         fields += [Field(name, "step", dtype, ()) for name, dtype in STEP_NUMBERS.items()]
-        choices = _action_choices(description)
-        if description.action_mask and isinstance(description.action, DiscreteSpace | MultiDiscreteSpace):
-            fields.append(Field("action_mask", "step", "bool", (sum(choices),)))
+        if description.action_mask and action.has_masks:
+            fields.append(Field("action_mask", "step", "bool", (sum(action.choices),)))
         fields.append(Field("bootstrap_value", "row", "float32", ()))
         fields += [
             Field(f"bootstrap_obs.{key}", "row", dtype, shape) for key, (dtype, shape) in observations.items()
@@ -107,7 +107,7 @@ class StoreLayout:
             capacity=capacity,
             num_finals=_num_finals(observations, horizon),
             ticks_per_step=description.ticks_per_step,
-            action_choices=choices,
+            action_choices=action.choices,
             fields=tuple(fields),
         )
 
@@ -201,19 +201,8 @@ def observation_fields(description: GameDescription) -> dict[str, tuple[str, tup
     space = description.observation
     if isinstance(space, BoxSpace):
         return {SINGLE_OBSERVATION: (space.dtype, tuple(space.shape))}
-    return {key: _space_field(space.spaces[key]) for key in sorted(space.spaces)}
-
-
-def _space_field(
-    space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace,
-) -> tuple[str, tuple[int, ...]]:
-    if isinstance(space, BoxSpace):
-        return space.dtype, tuple(space.shape)
-    if isinstance(space, DiscreteSpace):
-        return "int32", ()
-    if isinstance(space, MultiDiscreteSpace):
-        return "int32", (len(space.nvec),)
-    return "uint8", (space.n,)
+    leaves = {key: space.spaces[key] for key in sorted(space.spaces)}
+    return {key: (leaf.stored_type, leaf.stored_shape) for key, leaf in leaves.items()}
 
 
 def _num_finals(observations: Mapping[str, tuple[str, tuple[int, ...]]], horizon: int) -> int:
@@ -221,24 +210,8 @@ def _num_finals(observations: Mapping[str, tuple[str, tuple[int, ...]]], horizon
     return horizon if size <= LARGE_OBSERVATION_BYTES else -(-horizon // STEPS_PER_LARGE_FINAL)
 
 
-def _action_choices(description: GameDescription) -> tuple[int, ...]:
-    space = description.action
-    if isinstance(space, DiscreteSpace):
-        return (space.n,)
-    if isinstance(space, MultiDiscreteSpace):
-        return tuple(space.nvec)
-    return (2,) * space.n if isinstance(space, MultiBinarySpace) else ()
-
-
-def _action_field(description: GameDescription) -> tuple[str, tuple[int, ...]]:
-    space = description.action
-    if isinstance(space, DiscreteSpace):
-        return "int32", ()
-    if isinstance(space, MultiDiscreteSpace):
-        return "int32", (len(space.nvec),)
-    if isinstance(space, MultiBinarySpace):
-        return "int32", (space.n,)
-    return "float32", (space.size,)
+def _action_field(space: ActionSpace) -> tuple[str, tuple[int, ...]]:
+    return ("float32", (space.size,)) if isinstance(space, BoxSpace) else ("int32", space.stored_shape)
 
 
 __all__ = [

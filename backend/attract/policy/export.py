@@ -17,6 +17,7 @@ from attract.policy.network import Policy
 from attract.policy.normaliser import OBSERVATION_CLIP
 from attract.policy.observation_inputs import UINT8_SCALE, Entry
 from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace
 
 FORMAT_VERSION = 1
 VALUE_MEANING = "expected discounted future reward, scaled as in training"
@@ -110,14 +111,8 @@ def policy_metadata(
         },
         "value": {"dtype": "float32", "shape": ["batch"], "meaning": VALUE_MEANING},
     }
-    action_shape: list[str | int] = ["batch"]
-    if game.action.kind == "multi_discrete":
-        action_shape.append(len(game.action.nvec))
-    elif game.action.kind == "multi_binary":
-        action_shape.append(game.action.n)
-    elif game.action.kind == "box":
-        action_shape.append(game.action.size)
-    outputs["action"] = {**outputs["action"], "shape": action_shape}
+    shape = (game.action.size,) if isinstance(game.action, BoxSpace) else game.action.stored_shape
+    outputs["action"] = {**outputs["action"], "shape": ["batch", *shape]}
     if policy.state_size:
         state = {"dtype": "float32", "shape": ["batch", policy.state_size]}
         inputs["state_ins"] = {**state, "meaning": "zeros at an episode's start, then the last state_outs"}

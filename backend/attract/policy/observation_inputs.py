@@ -12,12 +12,12 @@ from attract.experience.layout import SINGLE_OBSERVATION
 from attract.schema.spaces import (
     BoxSpace,
     DictSpace,
-    DiscreteSpace,
+    LeafSpace,
     MultiBinarySpace,
-    MultiDiscreteSpace,
     ObservationSpace,
 )
 
+_DTYPES = {"float32": torch.float32, "uint8": torch.uint8, "int32": torch.int32}
 UINT8_SCALE = 1.0 / 255.0
 IMAGE_RANK = 3
 """A box of [height, width, channels] is an image; every other rank is flattened."""
@@ -86,15 +86,12 @@ def _entry(
     key: str,
     input_name: str,
     suffix: str,
-    space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace,
+    space: LeafSpace,
 ) -> Entry:
-    if isinstance(space, DiscreteSpace):
-        return Entry(key, input_name, suffix, "one_hot", torch.int32, (), (space.n,))
-    if isinstance(space, MultiDiscreteSpace):
-        shape = (len(space.nvec),)
-        return Entry(key, input_name, suffix, "one_hot", torch.int32, shape, tuple(space.nvec))
+    dtype, shape = _DTYPES[space.stored_type], space.stored_shape
+    if isinstance(space, BoxSpace):
+        kind: EntryKind = "image" if len(shape) == IMAGE_RANK else "vector"
+        return Entry(key, input_name, suffix, kind, dtype, shape)
     if isinstance(space, MultiBinarySpace):
-        return Entry(key, input_name, suffix, "bits", torch.uint8, (space.n,))
-    dtype = torch.uint8 if space.dtype == "uint8" else torch.float32
-    kind: EntryKind = "image" if len(space.shape) == IMAGE_RANK else "vector"
-    return Entry(key, input_name, suffix, kind, dtype, tuple(space.shape))
+        return Entry(key, input_name, suffix, "bits", dtype, shape)
+    return Entry(key, input_name, suffix, "one_hot", dtype, shape, space.choices)

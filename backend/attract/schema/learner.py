@@ -74,7 +74,7 @@ class Train(WireModel):
     verify_rows: list[int]
     """Rows whose log-probabilities and values are recomputed and compared (rule C7)."""
     verify: Literal["sample", "all"]
-    """True for local hosts: only `verify_rows` are recomputed. False: all are, and trained on."""
+    """`sample`, for local hosts: only `verify_rows` are recomputed. `all`: every row is, and trained on."""
     counters: Counters
     """As they stand once this batch is committed."""
     rows_by_policy: dict[Name, list[int]] = {}

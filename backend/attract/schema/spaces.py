@@ -1,4 +1,4 @@
-"""Observation and action spaces as data."""
+"""Observation and action spaces as data, each with what storing and checking ask of it."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,6 +8,7 @@ from attract.schema.base import FiniteModel
 
 Dimension = Annotated[int, Field(ge=1, le=1 << 20)]
 Bound = float | list[float] | None
+StoredType = Literal["float32", "uint8", "int32"]
 
 
 class BoxSpace(FiniteModel):
@@ -27,6 +28,26 @@ class BoxSpace(FiniteModel):
             product *= extent
         return product
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """Of an action's components; a box has none."""
+        return ()
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether a game can forbid some of its choices."""
+        return False
+
+    @property
+    def stored_type(self) -> StoredType:
+        """Of an observation."""
+        return self.dtype
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Of an observation."""
+        return tuple(self.shape)
+
     @model_validator(mode="after")
     def _bounds_fit(self) -> Self:
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -42,6 +63,26 @@ class DiscreteSpace(FiniteModel):
     n: Annotated[int, Field(ge=1, le=1 << 16)]
     labels: list[str] | None = None
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """How many there are for its one component."""
+        return (self.n,)
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether a game can forbid some of its choices."""
+        return True
+
+    @property
+    def stored_type(self) -> StoredType:
+        """Of an observation."""
+        return "int32"
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Of an observation or action: a single number."""
+        return ()
+
     @model_validator(mode="after")
     def _labels_fit(self) -> Self:
         if self.labels is not None and len(self.labels) != self.n:
@@ -55,12 +96,52 @@ class MultiDiscreteSpace(FiniteModel):
     kind: Literal["multi_discrete"] = "multi_discrete"
     nvec: Annotated[list[Dimension], Field(min_length=1, max_length=256)]
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """How many there are for each component."""
+        return tuple(self.nvec)
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether a game can forbid some of its choices."""
+        return True
+
+    @property
+    def stored_type(self) -> StoredType:
+        """Of an observation."""
+        return "int32"
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Of an observation or action."""
+        return (len(self.nvec),)
+
 
 class MultiBinarySpace(FiniteModel):
     """n independent bits."""
 
     kind: Literal["multi_binary"] = "multi_binary"
     n: Annotated[int, Field(ge=1, le=1024)]
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """Two for each bit."""
+        return (2,) * self.n
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether a game can forbid some of its choices."""
+        return False
+
+    @property
+    def stored_type(self) -> StoredType:
+        """Of an observation."""
+        return "uint8"
+
+    @property
+    def stored_shape(self) -> tuple[int, ...]:
+        """Of an observation or action."""
+        return (self.n,)
 
 
 LeafSpace = Annotated[

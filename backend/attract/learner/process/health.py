@@ -9,7 +9,7 @@ from torch import Tensor
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Report
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import BoxSpace
 
 MAX_FOLLOWED_NUMBERS = 256
 """Of an observation's entry; a larger one is a picture or a board, parts of which may well never change."""
@@ -88,15 +88,12 @@ class ExperienceHealth:
         space = self._game.action
         if isinstance(space, BoxSpace):
             return {"train/action_spread": math.exp(report.entropy / space.size - _GAUSSIAN_ENTROPY)}
-        most = _largest_entropy(space, batch)
+        most = _largest_entropy(space.choices, batch)
         return {"train/entropy_share": report.entropy / most} if most > 0 else {}
 
 
-def _largest_entropy(space: DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace, batch: Batch) -> float:
+def _largest_entropy(choices: tuple[int, ...], batch: Batch) -> float:
     """Nats of even chances among the allowed choices, mean over valid steps."""
-    if isinstance(space, MultiBinarySpace):
-        return space.n * math.log(2.0)
-    choices = [space.n] if isinstance(space, DiscreteSpace) else space.nvec
     if batch.action_mask is None:
         return sum(math.log(n) for n in choices)
     allowed = batch.action_mask[batch.valid].bool()
