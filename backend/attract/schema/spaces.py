@@ -1,6 +1,6 @@
 """Observation and action spaces as data, each with what storing and checking ask of it."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ StoredType = Literal["float32", "uint8", "int32"]
 class BoxSpace(FiniteModel):
     """Array of `shape`; a bound of None is unbounded, a list has one number per element."""
 
+    has_masks: ClassVar[bool] = False
     kind: Literal["box"] = "box"
     dtype: Literal["float32", "uint8"] = "float32"
     shape: Annotated[list[Dimension], Field(max_length=4)]
@@ -34,11 +35,6 @@ class BoxSpace(FiniteModel):
         return ()
 
     @property
-    def has_masks(self) -> bool:
-        """Whether a game can forbid some of its choices."""
-        return False
-
-    @property
     def stored_type(self) -> StoredType:
         """Of an observation."""
         return self.dtype
@@ -56,7 +52,16 @@ class BoxSpace(FiniteModel):
         return self
 
 
-class DiscreteSpace(FiniteModel):
+class ChoiceSpace(FiniteModel):
+    """Whole numbers, each below a count of its own."""
+
+    has_masks: ClassVar[bool] = True
+    """Whether a game can forbid some of its choices."""
+    stored_type: ClassVar[StoredType] = "int32"
+    """Of an observation."""
+
+
+class DiscreteSpace(ChoiceSpace):
     """One integer in [0, n)."""
 
     kind: Literal["discrete"] = "discrete"
@@ -67,16 +72,6 @@ class DiscreteSpace(FiniteModel):
     def choices(self) -> tuple[int, ...]:
         """How many there are for its one component."""
         return (self.n,)
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether a game can forbid some of its choices."""
-        return True
-
-    @property
-    def stored_type(self) -> StoredType:
-        """Of an observation."""
-        return "int32"
 
     @property
     def stored_shape(self) -> tuple[int, ...]:
@@ -90,7 +85,7 @@ class DiscreteSpace(FiniteModel):
         return self
 
 
-class MultiDiscreteSpace(FiniteModel):
+class MultiDiscreteSpace(ChoiceSpace):
     """One integer in [0, nvec[i]) per component."""
 
     kind: Literal["multi_discrete"] = "multi_discrete"
@@ -102,24 +97,16 @@ class MultiDiscreteSpace(FiniteModel):
         return tuple(self.nvec)
 
     @property
-    def has_masks(self) -> bool:
-        """Whether a game can forbid some of its choices."""
-        return True
-
-    @property
-    def stored_type(self) -> StoredType:
-        """Of an observation."""
-        return "int32"
-
-    @property
     def stored_shape(self) -> tuple[int, ...]:
         """Of an observation or action."""
         return (len(self.nvec),)
 
 
-class MultiBinarySpace(FiniteModel):
+class MultiBinarySpace(ChoiceSpace):
     """n independent bits."""
 
+    has_masks: ClassVar[bool] = False
+    stored_type: ClassVar[StoredType] = "uint8"
     kind: Literal["multi_binary"] = "multi_binary"
     n: Annotated[int, Field(ge=1, le=1024)]
 
@@ -127,16 +114,6 @@ class MultiBinarySpace(FiniteModel):
     def choices(self) -> tuple[int, ...]:
         """Two for each bit."""
         return (2,) * self.n
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether a game can forbid some of its choices."""
-        return False
-
-    @property
-    def stored_type(self) -> StoredType:
-        """Of an observation."""
-        return "uint8"
 
     @property
     def stored_shape(self) -> tuple[int, ...]:

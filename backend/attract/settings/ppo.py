@@ -55,9 +55,9 @@ class PpoSettings(Settings):
     max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
     """A longer gradient is shortened to this; None: never."""
     target_kl: Annotated[float, Field(gt=0)] | None = 0.03
-    """An update ends early once a minibatch's approx_kl exceeds 1.5 times this."""
+    """An update ends early once a minibatch's approx_kl, less its batch's lag, exceeds 1.5 times this."""
     normalize_advantage: bool = True
-    """Per minibatch: mean 0, deviation 1."""
+    """Per minibatch: mean 0, deviation 1, or less where `advantage_scale_decay` has it so."""
     advantage_scale_decay: Annotated[float, Field(ge=0, lt=1)] | None = 0.98
     """Advantages are divided by no less than a quarter of their deviation over the updates before, each of
     which counts for this share of the next one: noise where nothing is paid is not made as loud as rewards.

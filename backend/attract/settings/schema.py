@@ -78,6 +78,10 @@ WORDS: Final[Mapping[str, tuple[str | None, str | None]]] = {
     ),
     "rnd": ("Exploration (RND)", None),
     "rnd.coef": ("Weight of the unseen", None),
+    "rnd.coef_schedule": (
+        "Weight of the unseen over time",
+        "constant: stays. linear: falls until the last step.",
+    ),
     "rnd.value_head": ("Value of the unseen", None),
     "rnd.gamma": ("Discount of the unseen", None),
     "rnd.gae_lambda": ("GAE lambda of the unseen", None),
