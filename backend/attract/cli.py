@@ -15,10 +15,16 @@ from attract.commands.flags import (
     COLLECTION,
     RUN,
     SERVER,
-    GivenFlags,
+    Alias,
+    Host,
+    Port,
+    ProjectDir,
     RunFlags,
+    RunsDir,
+    ServedFlags,
     ServerFlags,
     SettingFlags,
+    given_flags,
     mistake,
 )
 from attract.commands.output import CommandConsole, silence
@@ -38,6 +44,7 @@ app = App(
     error_console=Console(stderr=True, soft_wrap=True, highlight=False),
 )
 
+DEFAULT_URL = f"http://{ServerSettings().host}:{ServerSettings().port}"
 AtLeastOne = Parameter(validator=cyclopts.validators.Number(gte=1))
 
 WRITTEN_SO = {"--resume=auto": "--resume-auto"}
@@ -55,16 +62,17 @@ def train(
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
-    runs_dir: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
-    port: Annotated[int | None, Parameter(group=SERVER)] = None,
+    port: Annotated[Port, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
     check: Annotated[bool, Parameter(group=RUN)] = True,
-    workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
-    max_workers: Annotated[int | None, Parameter(group=COLLECTION)] = None,
-    instances: Annotated[int | None, Parameter(group=COLLECTION)] = None,
-    server_flags: Annotated[ServerFlags, Parameter(group=SERVER)] = ServerFlags(),  # noqa: B008 - none given
+    workers: Alias = None,
+    max_workers: Alias = None,
+    instances: Alias = None,
+    demonstrations: Alias = None,
+    server_flags: ServerFlags = ServedFlags(),  # noqa: B008 - cyclopts reads the shape of the default
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
     """Train an agent on GAME: a bundled name (cartpole, memory, ...) or a path to a .js or .ts module.
@@ -86,33 +94,31 @@ def train(
         Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
     initialize_from
         Start from the policy of this run; `latest` is the newest one.
+    demonstrations
+        The same as --cloning.demonstrations.
     config
         YAML file with settings; variables and flags win over it.
     check
         Check the game for a moment while the learner starts, and print what was found (see attract check).
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
     verbose
         Say at the start how an update is made too.
-    port
-        Port of the dashboard; by default 8000, or a free one when that is busy.
     headless
         Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
     workers
-        Browser workers (the same as --collection.num-workers).
+        The same as --collection.num-workers.
     max_workers
-        Workers that room is kept for (the same as --collection.max-workers).
+        The same as --collection.max-workers.
     instances
-        Copies of the game per worker (the same as --collection.instances-per-worker).
+        The same as --collection.instances-per-worker.
     """
     from attract.commands.resuming import finished_code, game_of, goes_on
     from attract.commands.train import TrainOptions, settings_beneath, train_game
     from attract.server.in_process import run_async
     from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
-    server = _server_settings(port=port, runs_dir=runs_dir, **server_flags.given())
+    server = _server_settings(port=port, runs_dir=runs_dir, **given_flags(server_flags))
     if resume_auto:
         resume = goes_on(server.runs_dir, run_id)
     if game is None and resume:
@@ -126,8 +132,13 @@ def train(
         settings_beneath(game, server, resumed=run_id if resume else None),
         from_file(config),
         from_variables(os.environ),
-        from_flags(settings if isinstance(settings, GivenFlags) else {}),
-        from_aliases(workers=workers, max_workers=max_workers, instances=instances),
+        from_flags(given_flags(settings)),
+        from_aliases(
+            workers=workers,
+            max_workers=max_workers,
+            instances=instances,
+            demonstrations=demonstrations,
+        ),
     )
     if resume_auto and resume and run_id is not None:
         code = finished_code(server.runs_dir, run_id, given)
@@ -146,8 +157,66 @@ def train(
         json_output=json_output,
         verbose=verbose,
     )
-    port_is_fixed = port is not None or bool(os.environ.get("ATTRACT_PORT", "").strip())
-    return run_async(train_game(order, server, port_is_fixed=port_is_fixed))
+    return run_async(train_game(order, server, port_is_fixed="port" in server.model_fields_set))
+
+
+@app.command
+def imitate(
+    game: str,
+    /,
+    *,
+    source: Annotated[Path | None, Parameter(name="--from", group=RUN)] = None,
+    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    epochs: Annotated[int, AtLeastOne, Parameter(group=RUN)] = 2000,
+    held_out: Annotated[float, Parameter(group=RUN, validator=cyclopts.validators.Number(gte=0, lt=1))] = 0.2,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Make a policy for GAME that plays as it was demonstrated, without playing a step of its own.
+
+    What it leaves is a run: `attract eval`, `export` and `serve` take it, `attract train --resume` goes on
+    from it, and `attract train --initialize-from` starts another from it.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    source
+        A demonstration, or a folder of them; by default those of this game that the dashboard recorded, in
+        demonstrations/ beside the runs folder.
+    run_id
+        Name of the run's folder; by default game, time and four random digits.
+    force
+        Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
+    epochs
+        Passes over the demonstrations, at most.
+    held_out
+        Share of the demonstrations by which it is judged how many passes are best; 0 makes all of them.
+    config
+        YAML file with settings; variables and flags win over it.
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    """
+    from attract.commands.imitate import ImitateOptions, imitate_game
+    from attract.commands.train import settings_beneath
+    from attract.server.in_process import run_async
+    from attract.settings.given import from_file, from_flags, from_variables, join_layers
+
+    server = _server_settings(port=0, runs_dir=runs_dir)
+    if Path(game).suffix != "":
+        game = str(Path(game).resolve())
+        server = server.model_copy(update={"project_dir": Path(game).parent})
+    given = join_layers(
+        settings_beneath(game, server, resumed=None),
+        from_file(config),
+        from_variables(os.environ),
+        from_flags(given_flags(settings)),
+    )
+    order = ImitateOptions(game, given, source, run_id, force, epochs, held_out, json_output)
+    return run_async(imitate_game(order, server))
 
 
 @app.command
@@ -180,25 +249,13 @@ def check(
 @app.command
 def serve(
     *,
-    host: str | None = None,
-    port: int | None = None,
-    runs_dir: Path | None = None,
-    project_dir: Path | None = None,
-    server_flags: ServerFlags = ServerFlags(),  # noqa: B008 - none given
+    host: Host = None,
+    port: Port = None,
+    runs_dir: RunsDir = None,
+    project_dir: ProjectDir = None,
+    server_flags: ServerFlags = ServedFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
-    """Serve the dashboard: choose a game, train, watch, play.
-
-    Parameters
-    ----------
-    host
-        Address to listen on; by default $ATTRACT_HOST or 127.0.0.1.
-    port
-        Port to listen on; by default $ATTRACT_PORT or 8000. A busy one is refused.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
-    project_dir
-        Folder whose game modules may be trained; by default the current one.
-    """
+    """Serve the dashboard: choose a game, train, watch, play."""
     from attract.commands.serve import serve_dashboard
     from attract.server.in_process import run_async
 
@@ -207,7 +264,7 @@ def serve(
         port=port,
         runs_dir=runs_dir,
         project_dir=project_dir,
-        **server_flags.given(),
+        **given_flags(server_flags),
     )
     return run_async(serve_dashboard(server))
 
@@ -217,10 +274,10 @@ def evaluate(
     run: str,
     /,
     *,
-    episodes: Annotated[int, AtLeastOne] = 100,
+    episodes: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
-    deterministic: bool = True,
-    runs_dir: Path | None = None,
+    deterministic: bool | None = None,
+    runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
@@ -230,13 +287,11 @@ def evaluate(
     run
         A run id, or `latest`: the newest run that has a policy.
     episodes
-        How many.
+        How many; by default the run's own `evaluation.episodes`.
     seed
-        Seed of the evaluation; by default the run's own.
+        Seed of the evaluation; by default the run's own `evaluation.seed`.
     deterministic
-        Take the likeliest action instead of sampling.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
+        Take the most probable actions, or sample them; by default the run's own `evaluation.deterministic`.
     json_output
         Print one JSON object and nothing else on stdout.
     """
@@ -248,7 +303,7 @@ def evaluate(
 
 
 @app.command
-def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
+def export(run: str, /, *, out: Path, runs_dir: RunsDir = None) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
     A run of several policies gives one <name>.onnx each.
@@ -259,8 +314,6 @@ def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
         A run id, or `latest`: the newest run that has a policy.
     out
         The folder; made if it is not there.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.commands.export import export_run
     from attract.server.in_process import run_async
@@ -274,7 +327,7 @@ def export(run: str, /, *, out: Path, runs_dir: Path | None = None) -> int:
 
 
 @app.command
-def rollback(run: str, /, *, to_version: int, runs_dir: Path | None = None) -> int:
+def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
     """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
 
     The run must not be active. `attract train --resume` then goes on from there.
@@ -285,8 +338,6 @@ def rollback(run: str, /, *, to_version: int, runs_dir: Path | None = None) -> i
         A run id, or `latest`: the newest run that has a policy.
     to_version
         The last version to keep; where it is no longer there, the next older one, or else the oldest.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.run.rollback import roll_back
 
@@ -331,7 +382,7 @@ def join(
 
 
 @app.command
-def health(url: str = "http://127.0.0.1:8000", /) -> int:
+def health(url: str = DEFAULT_URL, /) -> int:
     """Exit 0 when the gateway at URL answers; for health checks of containers.
 
     Parameters
@@ -356,7 +407,7 @@ def results(
     reward_scale: float | None = None,
     out: Path = Path("docs/results.md"),
     scale: Annotated[float, Parameter(validator=cyclopts.validators.Number(gt=0))] = 1.0,
-    runs_dir: Path | None = None,
+    runs_dir: RunsDir = None,
 ) -> int:
     """Train every task of the table of results, Stable-Baselines3's PPO beside it, and write the table.
 
@@ -376,8 +427,6 @@ def results(
         The table; the record of finished runs lies beside it, as .json.
     scale
         Fraction of each task's steps: below 1 it tries the command out, and the table says so.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.commands.results import ResultsOptions, make_results
 
@@ -437,7 +486,7 @@ def bench(
 
 
 @app.command
-def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None) -> int:
+def report(run: str, /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
     """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
 
     Parameters
@@ -446,8 +495,6 @@ def report(run: str, /, *, out: Path | None = None, runs_dir: Path | None = None
         A run id, also of a run in the trash, or `latest`: the newest run, with a policy or without.
     out
         The file; by default <run>-report.zip in the current folder.
-    runs_dir
-        Where runs are kept; by default $ATTRACT_RUNS_DIR or ./runs.
     """
     from attract.commands.report import pack_report
 

@@ -10,6 +10,7 @@
     ├── RunActiveError              a gateway has one active run, and this is it
     ├── UnknownRunError             exit code 2: there is no such run
     ├── DamagedRunError             what was kept of a past run cannot be read
+    ├── DemonstrationError          what somebody played could not be written
     ├── AccessError                 who may come in could not be written down
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
@@ -172,6 +173,10 @@ class UnknownRunError(AttractError):
     """There is no such run, or it has no such thing."""
 
     exit_code: ClassVar[int] = 2
+
+
+class DemonstrationError(AttractError):
+    """What somebody played could not be written."""
 
 
 class AccessError(AttractError):

@@ -190,7 +190,7 @@ def test_flags_of_the_server_reach_it_from_both_commands(
     assert (
         help_of["serve"][("--tls-key",)]
         == help_of["train"][("--tls-key",)]
-        == "The certificate's key in PEM."
+        == "The certificate's key in PEM. By default $ATTRACT_TLS_KEY."
     )
 
 
@@ -201,7 +201,7 @@ WRONG = [
     ("train cartpole --seed -1", "--seed: must be a whole number, at least 0 (got -1)"),
     ("train cartpole --ppo.gamma 1.5", "--ppo.gamma: must be a number from 0 to 1 (got 1.5)"),
     ("train cartpole --preset nonsense", "--preset: must be default, "),
-    ("train cartpole --until-return abc", "--until-return: must be a number (got 'abc')"),
+    ("train cartpole --until-return abc", "--until-return: must be a number, or none (got 'abc')"),
     ("train cartpole --resume --run-id gone", "there is no run gone in "),
     ("train nothere.ts", "there is no file "),
     ("eval gone", "there is no run gone in "),

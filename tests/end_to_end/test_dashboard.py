@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Page, expect
 
+from attract.games.library import GameLibrary
+from attract.schema.demonstrations import Demonstration
 from attract.server.links import lan_address
+from attract.vector.replaying import EpisodeReplayer
 from dashboard_page import (
     PrefixProxy,
     check_accessible,
@@ -284,3 +287,55 @@ async def test_a_run_that_is_not_there_is_said_without_the_servers_folders(addre
         await check_accessible(page, "an unknown run")
         await page.get_by_role("link", name="See all runs").click()
         await expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "keys", "episodes"),
+    [
+        # Held to the left the snake meets the wall.
+        ("Snake", "snake", ["ArrowUp", "ArrowLeft"], 2),
+        # Its actions are numbers, and it goes on for ten seconds.
+        pytest.param("Pendulum", "pendulum", ["ArrowLeft"], 1, marks=pytest.mark.soak),
+    ],
+)
+async def test_what_is_played_is_recorded_listed_and_deleted(
+    address: str, pictures: Path, tmp_path: Path, title: str, name: str, keys: list[str], episodes: int
+) -> None:
+    async with chromium() as browser, open_page(browser, address) as (page, _):
+        await start_training(page, title)
+        await page.get_by_role("button", name="Play yourself").click()
+        stage = page.get_by_test_id("play")
+        await expect(stage).to_have_attribute("data-phase", "ready")
+        record = page.get_by_role("button", name="Record", exact=True)
+        await record.click()
+        await expect(record).to_have_attribute("aria-pressed", "true")
+        kept = page.get_by_role("region", name="Recorded episodes").get_by_role("listitem")
+        for number in range(1, episodes + 1):
+            await stage.focus()
+            for key in keys:
+                await page.keyboard.press(key)
+                await expect(stage).to_have_attribute("data-phase", re.compile("playing|over"))
+            await photograph(page, pictures / f"recording-{name}-desktop-light.png")
+            await expect(stage).to_have_attribute("data-phase", "over")
+            await expect(kept).to_have_count(number)
+        await expect(kept.first).to_contain_text("Score ")
+        await check_accessible(page, "recorded episodes")
+        await photograph_all(page, pictures, f"recorded-{name}")
+
+        # The real game, in another process, plays them again to the same return.
+        folder = tmp_path / "demonstrations"
+        with EpisodeReplayer(await GameLibrary(tmp_path).resolve(name)) as replayer:
+            for path in sorted(folder.glob("*/*.json")):
+                demonstration = Demonstration.model_validate_json(path.read_bytes())
+                assert demonstration.ended and len(replayer.replay(demonstration).action) > 1
+
+        await record.click()
+        await expect(record).to_have_attribute("aria-pressed", "false")
+        await page.get_by_role("button", name=re.compile("^Delete Score")).first.click()
+        await page.get_by_role("button", name=re.compile("^Really delete Score")).click()
+        await expect(kept).to_have_count(episodes - 1)
+        # What is left is there when the page comes back, and nothing is recorded unasked.
+        await page.reload()
+        await expect(kept).to_have_count(episodes - 1)
+        await expect(record).to_have_attribute("aria-pressed", "false")
+        assert len(list(folder.glob("*/*.json"))) == episodes - 1

@@ -11,6 +11,7 @@ from attract.schema.game import GameDescription
 from attract.schema.learner import Counters, Dropped, Published, Ready, RejectedRow, Train, Trained
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, GameFailed, Lease, Seed
 from attract.settings.collection import CollectionSettings
+from attract.settings.run import PolicySettings, RunSettings
 from fake_worker import SHA256, FakeWorker, counting_description, counting_game, host_hello
 
 Kind = TypeVar("Kind")
@@ -22,22 +23,41 @@ def small_config(**changes: Any) -> CollectionConfig:
     config = CollectionConfig(
         run_id="run-1",
         game=counting_game(),
-        seed=Seed(low=1, high=2),
-        horizon=4,
-        settings=CollectionSettings(
-            num_workers=2, instances_per_worker=3, warmup_steps=0, desync_episodes=False
+        stream_seed=Seed(low=1, high=2),
+        run=RunSettings.from_mapping(
+            {
+                "ppo": {"horizon": 4},
+                "collection": {
+                    "num_workers": 2,
+                    "instances_per_worker": 3,
+                    "warmup_steps": 0,
+                    "desync_episodes": False,
+                },
+            }
         ),
     )
     return changed(config, **changes)
 
 
 def changed(config: CollectionConfig, **changes: Any) -> CollectionConfig:
-    """The same with other settings of collection, and other fields of its own."""
+    """The same with other settings, and other fields of its own."""
     if "num_groups" in changes:
         num_groups = changes.pop("num_groups")
         changes |= {"inference": "server" if num_groups else "worker", "async_factor": max(1, num_groups)}
     collection = {name: changes.pop(name) for name in CollectionSettings.model_fields & changes.keys()}
-    return replace(config.with_settings(**collection), **changes)
+    run = config.with_settings(**collection).run
+    horizon = changes.pop("horizon", config.horizon)
+    segments = changes.pop("rollout_segments", config.rollout_segments)
+    ppo = {
+        "horizon": horizon,
+        "rollout_steps": segments * horizon,
+        "batch_segments": changes.pop("batch_segments", config.batch_segments),
+    }
+    own: dict[str, Any] = {"ppo": run.ppo.model_copy(update=ppo)}
+    if state_size := changes.pop("state_size", 0):
+        own["policy"] = PolicySettings(recurrent="gru", recurrent_size=state_size)
+    own["total_steps"] = changes.pop("total_steps", config.total_steps)
+    return replace(config, run=run.model_copy(update=own), **changes)
 
 
 def game_failure(kind: str, worker_index: int | None = None) -> GameFailed:

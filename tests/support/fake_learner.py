@@ -31,6 +31,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
+from attract.settings.run import RunSettings
 
 LENGTH = struct.Struct("<I")
 
@@ -190,7 +191,7 @@ def _published(
 
 
 def _models(begin: Begin, version: int) -> dict[str, bytes]:
-    names = list(dict.fromkeys(begin.seats)) or ["main"]
+    names = list(dict.fromkeys(RunSettings.from_mapping(begin.settings).collection.seats)) or ["main"]
     if len(names) == 1:
         return {names[0]: b"onnx %d" % version}
     return {name: f"onnx {name} {version}".encode() for name in names}

@@ -20,6 +20,7 @@ from attract.schema.frames import decode_from_learner, encode
 from attract.schema.game import GameDescription
 from attract.schema.learner import Begin, Counters, FromLearner, Train, Trained
 from attract.schema.spaces import BoxSpace, DiscreteSpace
+from attract.settings.run import RunSettings, merge_settings
 
 LENGTH = struct.Struct("<I")
 
@@ -209,27 +210,28 @@ class LearnerProcess(GatewayEnd):
 
 
 def begin_for(fleet: SignsFleet, run_dir: Path, **changes: Any) -> Begin:
-    """A small network on one thread; `policy` and `ppo` in `changes` are merged into these settings."""
+    """A small network on one thread; settings in `changes` are merged into these, the rest are fields."""
     run_dir.mkdir(parents=True, exist_ok=True)
-    policy = {"hidden_sizes": [8], **changes.pop("policy", {})}
-    ppo: Mapping[str, Any] = {
-        "horizon": fleet.horizon,
-        "rollout_steps": fleet.horizon,
-        "n_epochs": 2,
-        "num_minibatches": 2,
-        **changes.pop("ppo", {}),
+    small = {
+        "policy": {"hidden_sizes": [8]},
+        "ppo": {
+            "horizon": fleet.horizon,
+            "rollout_steps": fleet.horizon,
+            "n_epochs": 2,
+            "num_minibatches": 2,
+        },
+        "seed": 7,
+        "device": "cpu",
+        "learner_threads": 1,
     }
+    given = {name: changes.pop(name) for name in RunSettings.model_fields.keys() & changes.keys()}
     return Begin(
         **{
             "run_id": "run-1",
             "run_dir": str(run_dir),
             "store_path": str(fleet.path),
             "description": fleet.description,
-            "policy": policy,
-            "hyperparameters": dict(ppo),
-            "seed": 7,
-            "device": "cpu",
-            "num_threads": 1,
+            "settings": merge_settings(small, given),
             **changes,
         }
     )

@@ -10,7 +10,7 @@ from attract.learner.process.channel import Channel
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import build_policy
 from attract.schema.learner import Begin, Counters, Export, Exported, Published, Ready, Shutdown, Train
-from attract.settings.run import PolicySettings
+from attract.settings.run import RunSettings
 
 
 def main(fd: int) -> None:
@@ -22,7 +22,7 @@ def main(fd: int) -> None:
     version = 0
     while (message := channel.receive()) is not None and not isinstance(message, Shutdown):
         if isinstance(message, Begin):
-            settings = PolicySettings.from_mapping(message.policy)
+            settings = RunSettings.from_mapping(message.settings).policy
             policy = build_policy(settings, message.description)
             patcher = OnnxPatcher(policy)
             state = {name: tensor.clone() for name, tensor in policy.state_dict().items()}

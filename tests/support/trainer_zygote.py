@@ -135,7 +135,7 @@ async def _serve_run(
             if isinstance(message, Train):
                 store = run.browsers.store
                 keys = [[int(store[name][row]) for name in ("slot_id", "first_step")] for row in message.rows]
-                seed = run.runner.collection.config.seed
+                seed = run.runner.collection.config.stream_seed
                 line = {"update": message.counters.updates, "seed": [seed.low, seed.high], "keys": keys}
                 # Not by `write`, which tests break.
                 os.writev(log, [json.dumps(line).encode() + b"\n"])

@@ -1,7 +1,8 @@
 /** One thread of a fleet without browsers: the same step server as in a browser's worker, over a pipe. */
 
-import { decodeToBrowser, encodeForSend, type FromBrowser } from "@attract/schema";
+import { decodeToBrowser, encodeForSend, type FromBrowser, type WelcomeWorker } from "@attract/schema";
 import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "@attract/worker/game/failures";
+import { replay } from "@attract/worker/rollout/replay";
 import { StepServer } from "@attract/worker/stepping/step-server";
 import type { GameDefinition } from "attract/contract";
 import { checkDefinition } from "attract/define-game";
@@ -35,7 +36,7 @@ export async function runStepper(options: StepperOptions): Promise<void> {
       return;
     }
     send({ type: "game_described", run_id: runId, sha256, description: describe(definition) });
-    serve(pipe, definition, send, failed);
+    await serve(pipe, definition, send, failed);
   } catch (error) {
     if (error instanceof PipeClosed) return;
     if (error instanceof FatalGameError) failed({ ...error.report, kind: "crash" });
@@ -43,17 +44,19 @@ export async function runStepper(options: StepperOptions): Promise<void> {
   }
 }
 
-function serve(
+async function serve(
   pipe: Pipe,
   definition: GameDefinition,
   send: (message: FromBrowser) => void,
   failed: (report: FailureReport) => void,
-): void {
+): Promise<void> {
   let server: StepServer | null = null;
+  let seat: WelcomeWorker | null = null;
   for (;;) {
     const message = decodeToBrowser(pipe.read());
     switch (message.type) {
       case "welcome_worker":
+        seat = message;
         server = new StepServer({
           definition,
           seat: message,
@@ -63,7 +66,19 @@ function serve(
         });
         break;
       case "lease":
-        server?.open(message);
+        if (message.purpose !== "replay") server?.open(message);
+        else if (seat !== null) {
+          const closing = await replay(message, {
+            definition,
+            seat,
+            now: () => performance.now(),
+            yieldTurn: async () => undefined,
+            emit: (frame) => pipe.write(frame.bytes),
+            isVoid: () => false,
+            progressed: () => undefined,
+          });
+          if (closing !== null) send(closing);
+        }
         break;
       case "lease_void":
         server?.close(message.lease_id);

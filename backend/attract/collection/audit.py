@@ -2,28 +2,29 @@
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from attract.collection.audit_segments import (
+    Caught,
+    Gathering,
+    Held,
+    Item,
+    LazyPlay,
+    columns_of,
+    last_episodes,
+)
+from attract.collection.audit_standing import MOST_OWED, AuditStanding
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
-from attract.collection.replays import Beginning, Columns, History, Play, difference, order_of, play_of
-from attract.schema.episodes import Episode, Episodes
+from attract.collection.replays import Beginning, History, Play, difference, order_of, play_of
+from attract.schema.episodes import Episode
 from attract.schema.frames import malformed
-from attract.schema.messages import Block, ReplayOrder, Tensor
-from attract.schema.tensor import DTYPES
+from attract.schema.messages import Block
 
-PROVEN: Final = 10
-"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
-LEAST_CHANCE: Final = 0.05
-"""However many segments of an identity were valid, each of its segments is audited with this chance."""
 CONTROLS: Final = 4
 """Segments of the admin's own workers that are played again before anybody is accused."""
-MOST_OWED: Final = 10
-"""So many audits that could not be done, and an identity is as one that nobody knows."""
 MOST_TRIES: Final = 3
 MOST_SHORT: Final = 3
 """So many leases closed with segments missing, and an identity is left out."""
@@ -35,101 +36,6 @@ MOST_BYTES: Final = 64 << 20
 MOST_ORDER_BYTES: Final = 1 << 20
 
 Outcome = Literal["valid", "forged", "unknown"]
-
-
-@dataclass(eq=False)
-class AuditStanding:
-    """What is known of one identity."""
-
-    valid: int = 0
-    """Its audited segments that agreed, since the last that could not be trusted."""
-    judged: int = 0
-    """Its audited segments in all."""
-    ordered: int = 0
-    """Audits under way."""
-    owed: int = 0
-    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
-    short: int = 0
-    """Leases that it closed with segments missing."""
-    caught: str | None = None
-    """What it told otherwise than its game had it."""
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether its segments train at once."""
-        return self.valid >= PROVEN and self.owed < MOST_OWED and self.caught is None
-
-    @property
-    def chance(self) -> float:
-        """That its next segment is audited; audits under way count as if they had gone well."""
-        sure = self.valid + self.ordered
-        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, LEAST_CHANCE)
-
-
-@dataclass(eq=False)
-class Held:
-    """A block of an unproven identity, until all that was drawn of it is judged."""
-
-    block: AcceptedBlock
-    identity: str
-    waiting: int = 0
-    """Audits that decide about it."""
-    is_lost: bool = False
-    """Something of it could not be confirmed."""
-
-
-@dataclass(eq=False)
-class Item:
-    """One segment that is to be played again."""
-
-    identity: str
-    worker_id: int
-    order: ReplayOrder
-    claimed: Play
-    held: list[Held]
-    is_control: bool = False
-    answer: Play | None = None
-    """What the first replay gave, if that differed."""
-    tries: int = 0
-    parts: list[Columns] = field(default_factory=list[Columns])
-    """Blocks of the answer so far."""
-
-    @property
-    def is_late(self) -> bool:
-        """Whether it is of an episode after the first: what an earlier one left behind may show in it."""
-        return self.order.episode > 0
-
-
-@dataclass(eq=False)
-class Gathering:
-    """One segment of one instance whose agents come in several blocks."""
-
-    parts: list[Columns] = field(default_factory=list[Columns])
-    num_slots: int = 0
-    held: list[Held] = field(default_factory=list[Held])
-
-
-class _Lazy:
-    """What a segment says its game did, cut out of its blocks when it is asked for."""
-
-    def __init__(self, parts: list[Columns], num_agents: int) -> None:
-        self._parts = parts
-        self._num_agents = num_agents
-        self._play: Play | None = None
-
-    def __call__(self) -> Play:
-        if self._play is None:
-            self._play = play_of(self._parts, self._num_agents)
-        return self._play
-
-
-@dataclass(frozen=True)
-class Caught:
-    """An identity told otherwise than its game had it."""
-
-    identity: str
-    worker_id: int
-    what: str
 
 
 class Audit:
@@ -216,7 +122,7 @@ class Audit:
         held = self._hold(identity, accepted)
         slots = np.frombuffer(block.slot_id.data, "<i4")
         instances = slots // self._num_agents
-        told = _last_episodes(block, self._num_agents)
+        told = last_episodes(block, self._num_agents)
         whole: list[tuple[int, Gathering]] = []
         for instance in np.unique(instances).tolist() if only is None else [only]:
             columns = np.flatnonzero(instances == instance)
@@ -325,16 +231,16 @@ class Audit:
 
     def _follow(
         self, instance: int, gathering: Gathering, lesson: Lesson, told: dict[int, Episode]
-    ) -> tuple[int, Beginning | None, _Lazy]:
-        play = _Lazy(gathering.parts, self._num_agents)
+    ) -> tuple[int, Beginning | None, LazyPlay]:
+        play = LazyPlay(gathering.parts, self._num_agents)
         block, columns = gathering.parts[0]
         first_step = int(np.frombuffer(block.first_step.data, "<i4")[columns[0]])
         if len(gathering.parts) > 1:
             action, failed = play().action, play().steps["valid"]
             ended = play().episodes[-1] if play().episodes else None
         else:
-            action = _columns(block, "action", columns)
-            failed, ended = _columns(block, "valid", columns), told.get(instance)
+            action = columns_of(block, "action", columns)
+            failed, ended = columns_of(block, "valid", columns), told.get(instance)
         nobody = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
         failed_at = int(nobody[-1]) if len(nobody) else -1
         history = self._histories.setdefault(instance, History())
@@ -512,18 +418,3 @@ class Audit:
         if self._held.pop(id(held), None) is not None:
             self.num_held -= len(held.block.rows)
             (self.lost if held.is_lost else self.passed).append(held.block)
-
-
-def _last_episodes(block: Block, num_agents: int) -> dict[int, Episode]:
-    """By instance, the last episode that the block says has ended."""
-    last: dict[int, Episode] = {}
-    for one in Episodes(block.episodes, num_agents):
-        if one.instance_id not in last or one.step > last[one.instance_id].step:
-            last[one.instance_id] = one
-    return last
-
-
-def _columns(block: Block, name: Literal["action", "valid"], columns: NDArray[np.int64]) -> NDArray[Any]:
-    """[horizon, k, ...] of these columns, copied."""
-    tensor: Tensor = getattr(block, name)
-    return np.frombuffer(tensor.data, DTYPES[tensor.dtype]).reshape(tensor.shape)[:, columns]

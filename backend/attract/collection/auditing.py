@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from attract.collection.acceptance import Acceptance
-from attract.collection.audit import Caught
+from attract.collection.audit_segments import Caught
 from attract.collection.batches import AcceptedBlock
 from attract.collection.effects import ForgerCaught, Verdict
 from attract.collection.fleet import Worker

@@ -1,7 +1,7 @@
 """What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final, Literal, Self
 
@@ -13,6 +13,7 @@ from attract.experience.layout import PolicyLayout, StoreLayout
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.messages import Seed
 from attract.settings.collection import CollectionSettings
+from attract.settings.run import EXPECTED_STEPS, RunSettings
 
 BLOCK_BYTES: Final = 1024 * 1024
 """A local worker's block holds as many slots as fit: the gateway's work is by the block, not by the byte."""
@@ -33,8 +34,6 @@ GROWTH_BYTES: Final = 256 * 1024 * 1024
 """... if the rows that this adds take no more than this of shared memory."""
 ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
-EXPECTED_STEPS: Final = 1_000_000
-"""What a run without an end is taken to need, where that matters."""
 OBSERVE_SLOT_BYTES: Final = 32
 """Of a slot in an `observe` beside what it sees: reward, flags, ticks, episode, column of its final."""
 EPISODE_BYTES: Final = 512
@@ -49,26 +48,45 @@ class CollectionConfig:
 
     run_id: str
     game: GameReference
-    seed: Seed
-    """The run seed: key of the training streams (rule C5)."""
-    horizon: int
-    """Steps per segment."""
-    rollout_segments: int = 1
-    """Segments per slot that a lease asks for when all workers are equally fast: rollout_steps / horizon."""
-    batch_segments: int | None = None
-    """Rule S1's target; None: what one rollout of the expected fleet gives."""
-    total_steps: int | None = None
-    """Agent steps after which the run ends; None: not known."""
+    stream_seed: Seed
+    """Key of the training streams (rule C5)."""
+    run: RunSettings
     max_frame_bytes: int = MAX_SEGMENT_BYTES + FRAME_OVERHEAD_BYTES
     """Of the server's sockets: what is larger never reaches us."""
-    state_size: int = 0
-    """Numbers of a slot's packed recurrent state; 0: feed-forward."""
-    progress_seconds: float = 2.0
     first_lease_id: int = 1
     """Browsers outlive the server: a run that goes on must not give ids that they hold from before."""
     secret: int = 0
     """What spot checks and audits are drawn with (rules C7, C10): no worker may know it."""
-    settings: CollectionSettings = field(default_factory=CollectionSettings)
+
+    @property
+    def settings(self) -> CollectionSettings:
+        """Those of collection."""
+        return self.run.collection
+
+    @property
+    def horizon(self) -> int:
+        """Steps per segment."""
+        return self.run.ppo.horizon
+
+    @property
+    def rollout_segments(self) -> int:
+        """Segments per slot that a lease asks for when all workers are equally fast."""
+        return self.run.ppo.rollout_segments
+
+    @property
+    def batch_segments(self) -> int | None:
+        """Rule S1's target; None: what one rollout of the expected fleet gives."""
+        return self.run.ppo.batch_segments
+
+    @property
+    def total_steps(self) -> int | None:
+        """Agent steps after which the run ends; None: not known."""
+        return self.run.total_steps
+
+    @property
+    def state_size(self) -> int:
+        """Numbers of a slot's packed recurrent state; 0: feed-forward."""
+        return self.run.policy.state_size
 
     @property
     def num_workers(self) -> int:
@@ -82,7 +100,8 @@ class CollectionConfig:
 
     def with_settings(self, **changes: Any) -> Self:
         """The same with other settings of collection."""
-        return replace(self, settings=self.settings.model_copy(update=changes))
+        collection = self.settings.model_copy(update=changes)
+        return replace(self, run=self.run.model_copy(update={"collection": collection}))
 
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 from attract.collection.acceptance import num_valid
-from attract.collection.audit import AuditStanding
+from attract.collection.audit_standing import AuditStanding
 from attract.collection.auditing import believe_check, follow, must_wait, outside, settle
 from attract.collection.config import CollectionConfig
 from attract.collection.effects import (
     CloseConnection,
     Effect,
-    StartUpdate,
     Verdict,
 )
 from attract.collection.evaluation import Evaluation
 from attract.collection.fleet import Host, Worker
-from attract.collection.judging import judge_update, leave_out, let_in
+from attract.collection.judging import leave_out, let_in
+from attract.collection.learner_handlers import end_update, handle_dropped, handle_published, handle_ready
 from attract.collection.leases import GRACE_SECONDS, SILENCE_SECONDS, Lesson
 from attract.collection.message_handlers import (
     assign,
@@ -27,7 +27,7 @@ from attract.collection.message_handlers import (
     stall,
     touch_last_seen,
 )
-from attract.collection.planning import plan, start_warmup
+from attract.collection.planning import plan
 from attract.collection.standing import Standing, standing_of
 from attract.collection.state import CollectionState
 from attract.errors import ProtocolError
@@ -312,27 +312,7 @@ class CollectionCore:
 
     def learner_ready(self, ready: Ready, now: float) -> list[Effect]:
         """A learner process is up: the first, or one in the place of one that died."""
-        state, learner = self._state, self._state.learner
-        trained = learner.version
-        outcome, batch = learner.ready(ready), learner.batch
-        if outcome != "warmup" and ready.policy_version < trained:
-            state.note("learner", f"version {trained} is lost: it was trained and not yet durable")
-        if outcome == "warmup" and learner.warmup_blocks is not None:
-            state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
-        elif outcome == "same" and learner.train is not None:
-            state.emit(StartUpdate(learner.train))
-        elif outcome in ("finished", "lost") and batch is not None:
-            state.free(learner.end())
-            if outcome == "lost":
-                state.note("learner", f"batch {batch.batch_id} is lost: the learner is at another version")
-        if outcome != "warmup" and state.described is not None:
-            self._drop_warmup(now)
-            fresh = state.fresh(state.described)
-            stale = state.described.acceptance.pool.drop_unusable(fresh.lowest, fresh.highest)
-            state.free_blocks(stale)
-            for lease in list(state.book):
-                if lease.purpose == "train" and lease.version not in fresh:
-                    state.lapse(lease, "the learner is at another version", now)
+        handle_ready(self._state, ready, now)
         return self._done(now)
 
     def learner_lost(self, now: float) -> list[Effect]:
@@ -342,26 +322,17 @@ class CollectionCore:
 
     def trained(self, trained: Trained, now: float) -> list[Effect]:
         """An update is done: the next may begin. Its version is kept to ourselves until it is published."""
-        self._end_update(trained, now)
+        end_update(self._state, trained, now)
         return self._done(now)
 
     def published(self, published: Published, now: float) -> list[Effect]:
         """A version is durable and may be announced; `trained` may have told of its update before."""
-        learner = self._state.learner
-        if published.batch_id is None:
-            self._drop_warmup(now)
-            learner.version, learner.phase = published.policy_version, "idle"
-        else:
-            self._end_update(published, now)
-        learner.public = min(published.policy_version, learner.version)
+        handle_published(self._state, published, now)
         return self._done(now)
 
     def dropped(self, dropped: Dropped, now: float) -> list[Effect]:
         """An update was undone (rule P8); its rows are free, its steps do not count."""
-        state, batch = self._state, self._state.learner.batch
-        if batch is not None and batch.batch_id == dropped.batch_id:
-            state.free(state.learner.end())
-        state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
+        handle_dropped(self._state, dropped)
         return self._done(now)
 
     # --- the run ---
@@ -480,36 +451,10 @@ class CollectionCore:
                 stall(state, worker, worker.leases[0], now)
         return self._done(now)
 
-    def _end_update(self, outcome: Trained | Published, now: float) -> None:
-        state, learner = self._state, self._state.learner
-        batch = learner.batch
-        if batch is None or batch.batch_id != outcome.batch_id:
-            return
-        learner.commit(batch, outcome)
-        for row in outcome.rejected:
-            state.note(
-                "verification",
-                f"C7: a segment of worker {batch.worker_of(row.row)} was left out: "
-                f"its numbers differ from the learner's by {row.largest_difference:.3g}",
-            )
-        judge_update(state, batch, outcome.rejected, now)
-        state.free(learner.end())
-
     def _replace(self, connection_id: int | None) -> None:
         if connection_id is not None:
             reason = "the same peer connected again"
             self._state.emit(CloseConnection(connection_id, close_codes.REPLACED, reason))
-
-    def _drop_warmup(self, now: float) -> None:
-        """Random play has done its part, or is not wanted: its rows are free, its open leases void."""
-        state = self._state
-        blocks, state.learner.warmup_blocks = state.learner.warmup_blocks or [], None
-        if state.described is not None:
-            for lease in list(state.book):
-                if lease.purpose == "warmup":
-                    state.lapse(lease, "the statistics are set", now)
-            blocks += state.described.acceptance.warmup.take()
-        state.free_blocks(blocks)
 
     def _check_run(self, run_id: str | None) -> None:
         if run_id is not None and run_id != self.config.run_id:

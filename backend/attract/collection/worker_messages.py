@@ -17,10 +17,9 @@ def welcome_message(config: CollectionConfig, description: GameDescription, work
         game=config.game,
         description=description,
         instance_ids=list(worker.instance_ids),
-        seed=config.seed,
+        seed=config.stream_seed,
         horizon=config.horizon,
         max_frame_bytes=config.frame_bytes(description, is_local=worker.tier == "local"),
-        progress_seconds=config.progress_seconds,
         state_size=config.state_size,
     )
 
@@ -45,7 +44,7 @@ def lease_message(
         purpose=lease.purpose,
         seats=seats,
         game_sha256=config.game.sha256,
-        seed=config.seed if evaluation is None else evaluation.seed,
+        seed=config.stream_seed if evaluation is None else evaluation.seed,
         num_segments=lease.num_segments,
         episodes=[EpisodeOrder(index=index) for index in lease.episodes],
         max_episode_steps=None if evaluation is None else config.longest_episode(description),

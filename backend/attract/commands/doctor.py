@@ -16,7 +16,10 @@ from rich.table import Table
 from attract.browser.chromium import INSTALL_COMMANDS, find_chromium
 from attract.errors import AttractError
 from attract.processes.cores import usable_cores
+from attract.settings.base import variable
+from attract.settings.run import ServerSettings
 
+RUNS_DIR = variable("runs_dir")
 PACKAGE = Path(__file__).parents[1]
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_NODE = 20
@@ -164,7 +167,8 @@ def _shared_memory() -> Finding:
 
 
 def _runs_folder() -> Finding:
-    folder = Path(os.environ.get("ATTRACT_RUNS_DIR", "runs")).absolute()
+    given = {name: text for name, text in os.environ.items() if name == RUNS_DIR}
+    folder = ServerSettings.from_environment(given).runs_dir.absolute()
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free_gib = shutil.disk_usage(existing).free / 2**30
     writable = os.access(existing, os.W_OK)
@@ -172,5 +176,5 @@ def _runs_folder() -> Finding:
         "runs folder",
         writable and free_gib > 0.2,
         f"{folder}, {free_gib:.1f} GiB free" + ("" if writable else ", not writable"),
-        "set ATTRACT_RUNS_DIR to a folder with room that you may write to",
+        f"set {RUNS_DIR} to a folder with room that you may write to",
     )

@@ -20,9 +20,9 @@ class EvaluateOptions:
 
     run_id: str
     """Or `latest`."""
-    episodes: int
+    episodes: int | None
     seed: int | None
-    deterministic: bool
+    deterministic: bool | None
     json_output: bool
 
 

@@ -19,4 +19,4 @@ async def export_run(run_id: str, out: Path, server: ServerSettings) -> tuple[st
     out_dir = str(out)
     async with running_gateway(server, port_is_fixed=False) as gateway:
         version = await gateway.service.export(run_id, out_dir)
-        return run_id, version, export_models(out, gateway.service.policy_ids(run_id))
+        return run_id, version, export_models(out, gateway.service.models.policy_ids(run_id))

@@ -1,16 +1,19 @@
 """How run settings become flags of `attract train`, in groups, and how a mistake in a flag is told."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 
-from cyclopts import CoercionError, CycloptsError, Group, MissingArgumentError, Parameter
+from cyclopts import CoercionError, CycloptsError, Group, MissingArgumentError, Parameter, Token
 from cyclopts.exceptions import UnusedCliTokensError
-from pydantic import PlainValidator, create_model
+from pydantic import BaseModel, PlainValidator, create_model
+from pydantic.fields import FieldInfo
 from rich.text import Text
 
+from attract.settings.base import Settings, variable
+from attract.settings.fields import may_be_unset, section_of, unset_text
 from attract.settings.presets import PRESET_HELP
-from attract.settings.run import RunSettings
+from attract.settings.run import RunSettings, ServerSettings, server_default
 
 RUN: Final = Group("Run", sort_key=1)
 GOAL: Final = Group("When it ends", sort_key=2)
@@ -32,6 +35,7 @@ GROUPS: Final = {
     "ppo": LEARNING,
     "exploration": LEARNING,
     "rnd": LEARNING,
+    "cloning": LEARNING,
     "device": LEARNING,
     "learner_threads": LEARNING,
     "policy": POLICY,
@@ -46,33 +50,50 @@ GROUPS: Final = {
 KINDS: Final = {int: "a whole number", float: "a number"}
 
 
-PARAMETERS: Final = "How the game's parameters are drawn at each start, in training and in evaluation"
-PRESETS: Final = (
-    "A named set of settings beneath those that are given here; by default what the game recommends"
-)
-EXAMPLE: Final = '{"size": 10, "wind": {"uniform": [0, 3]}}'
-
-
 class GivenFlags(dict[str, Any]):
     """Settings given by flags: nested texts that nobody has checked yet."""
 
 
-def _grouped_settings() -> type[RunSettings]:
-    """`RunSettings` with a group for each field, and the game's parameters as one text."""
-    fields: Any = {
-        name: (Annotated[field.annotation, Parameter(group=GROUPS.get(name, OTHER))], field)
-        for name, field in RunSettings.model_fields.items()
-    }
-    shown = Parameter(group=COURSE, help=f"{PARAMETERS}, as JSON: {EXAMPLE}", show_default=False)
-    fields["parameters"] = (Annotated[str, shown], "")
+def given_flags(arrived: Any) -> dict[str, Any]:
+    """What a parameter that takes settings as flags gave; nothing where its default arrived."""
+    return cast("dict[str, Any]", arrived) if isinstance(arrived, GivenFlags) else {}
+
+
+def flag_help(field: FieldInfo) -> str:
+    """What `--help` says of a setting: its docstring, with the text that unsets it where it may be unset."""
+    unset = unset_text(field.annotation)
+    text = " ".join((field.description or "").split())
+    return text if unset is None else text.replace("None:", f"`{unset}`:")
+
+
+def _as_flags(settings: type[Settings], groups: Mapping[str, Group]) -> Any:
+    """The class with a text for each flag, and with its group."""
+    fields: Any = {}
+    for name, field in settings.model_fields.items():
+        shape: Any = field.annotation
+        parameter = Parameter(help=flag_help(field))
+        if (section := section_of(shape)) is not None:
+            inner = _as_flags(cast("type[Settings]", section), {})
+            shape = inner | None if may_be_unset(shape) else inner
+        if name in groups:
+            parameter = Parameter.combine(parameter, Parameter(group=groups[name]))
+        fields[name] = (Annotated[shape, parameter], field)
+    if settings is RunSettings:
+        fields |= _own_shapes()
+    return create_model(settings.__name__, __base__=settings, __doc__=settings.__doc__, **fields)
+
+
+def _own_shapes() -> dict[str, Any]:
+    """The game's parameters are one text; the presets are each explained."""
+    parameters, preset = (RunSettings.model_fields[name] for name in ("parameters", "preset"))
+    shown = Parameter(group=GROUPS["parameters"], help=flag_help(parameters), show_default=False)
     presets = " ".join(f"`{name}`: {text}" for name, text in PRESET_HELP.items())
-    named = Parameter(group=LEARNING, help=f"{PRESETS}. {presets}")
-    choices: Any = RunSettings.model_fields["preset"].annotation
-    fields["preset"] = (Annotated[choices, named], None)
-    return create_model("SettingFlags", __base__=RunSettings, __doc__=RunSettings.__doc__, **fields)
+    named = Parameter(group=GROUPS["preset"], help=f"{flag_help(preset)} {presets}")
+    choices: Any = preset.annotation
+    return {"parameters": (Annotated[str, shown], ""), "preset": (Annotated[choices, named], None)}
 
 
-SettingFlags: Final = _grouped_settings()
+SettingFlags: Final[type[RunSettings]] = _as_flags(RunSettings, GROUPS)
 """The shape of the flags; none is ever made: what flags give is checked together with all other layers."""
 RunFlags = Annotated[
     SettingFlags,
@@ -82,30 +103,53 @@ RunFlags = Annotated[
 """A parameter that takes every setting as a flag; `GivenFlags` arrive, or the default without any."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class ServerFlags:
-    """How the server is reached and what it logs: the flags that every command takes which serves others."""
+def _as_text(_kind: Any, tokens: Sequence[Token]) -> str:
+    return tokens[0].value
 
-    lan: Annotated[bool, Parameter(negative=())] = False
-    """Listen on the local network too, for devices with a join link."""
-    log_format: Literal["text", "json"] | None = None
-    """Show the logs on stderr, as lines of text or as JSON; the files of the run have the same form."""
-    log_level: Literal["debug", "info", "warning", "error"] | None = None
-    """The least that is logged; by default info in the run's files, and on stderr warnings alone."""
-    worker_tier: Literal["local", "invited"] | None = None
-    """What a fleet counts as that shows $ATTRACT_WORKER_TOKEN: `invited`, whose play is checked as any
-    stranger's, or `local`, where you alone run all its machines."""
-    behind_proxy: str | None = None
-    """Address or network of the proxy before the server, with commas: its forwarded headers are believed."""
-    tls_cert: Path | None = None
-    """Certificate chain in PEM: the server speaks TLS, and may be reached from the network."""
-    tls_key: Path | None = None
-    """The certificate's key in PEM."""
 
-    def given(self) -> dict[str, Any]:
-        """Those that were given, as `ServerSettings` calls them; the environment decides on the others."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, False)}
+Alias = Annotated[str | None, Parameter(group=COLLECTION, converter=_as_text)]
+"""A parameter that gives a setting by a shorter name, as a text that nobody has checked yet."""
+
+
+SERVED_FLAGS: Final = (
+    "lan",
+    "log_format",
+    "log_level",
+    "worker_tier",
+    "behind_proxy",
+    "tls_cert",
+    "tls_key",
+)
+"""Settings of the server that every command takes as flags which serves others."""
+
+
+def server_help(name: str) -> str:
+    """What `--help` says of a setting of the server: its docstring, its variable and its default."""
+    default = server_default(name)
+    otherwise = "" if default is None else f" or {default}"
+    return f"{flag_help(ServerSettings.model_fields[name])} By default ${variable(name)}{otherwise}."
+
+
+def _served_flags() -> type[BaseModel]:
+    fields: Any = {}
+    for name in SERVED_FLAGS:
+        shape: Any = ServerSettings.model_fields[name].annotation
+        fields[name] = (Annotated[shape | None, Parameter(help=server_help(name))], None)
+    return create_model("ServerFlags", **fields)
+
+
+ServedFlags: Final = _served_flags()
+"""The shape of the server's flags; what they give is checked together with the environment."""
+ServerFlags = Annotated[
+    ServedFlags,
+    Parameter(name="*", negative=(), negative_iterable=(), group=SERVER),
+    PlainValidator(lambda values: GivenFlags(cast("dict[str, Any]", values))),
+]
+"""A parameter that takes each of them; `GivenFlags` arrive, or the default without any."""
+Host = Annotated[str | None, Parameter(help=server_help("host"))]
+Port = Annotated[int | None, Parameter(help=server_help("port"))]
+RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
+ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
 
 
 def mistake(error: CycloptsError) -> Text:

@@ -20,9 +20,9 @@ from attract.processes.exit_codes import DONE, FAILED, GAVE_UP, USAGE
 from attract.processes.interrupt import Interrupts
 from attract.schema import close_codes
 from attract.server.tokens import read_token
+from attract.settings.base import variable
 
-WORKER_TOKEN = "ATTRACT_WORKER_TOKEN"
-WORKER_TOKEN_FILE = "ATTRACT_WORKER_TOKEN_FILE"
+WORKER_TOKEN, WORKER_TOKEN_FILE = variable("worker_token"), variable("worker_token_file")
 HEALTH_SECONDS = 3.0
 POLL_SECONDS = 1.0
 BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attract.experience.layout import RECURRENT_STATE
 from attract.experience.store import SegmentStore
-from attract.schema.messages import STEP_NUMBERS
+from attract.schema.step_numbers import STEP_NUMBERS
 
 UNREAD: Final = frozenset({"executed_ticks"})
 """Numbers of a step that learning has no use for."""
@@ -46,7 +46,7 @@ class Batch:
     """T steps of S segments, time-major, on one device; never written to, a copy of the store's rows.
 
     Rows (columns here) are ordered by slot and first step, never by arrival (rule C8). The numbers of a step
-    have the names of `schema.messages.STEP_NUMBERS`.
+    have the names of `schema.step_numbers.STEP_NUMBERS`.
     """
 
     observation: Mapping[str, Tensor]

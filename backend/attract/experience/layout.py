@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.messages import STEP_NUMBERS
 from attract.schema.spaces import ActionSpace, BoxSpace, DictSpace
+from attract.schema.step_numbers import STEP_NUMBERS
 
 ALIGNMENT: Final = 64
 """Every field starts on a cache line."""

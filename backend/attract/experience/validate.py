@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from attract.experience.layout import StoreLayout
 from attract.schema.episodes import check_columns
 from attract.schema.frames import malformed
-from attract.schema.messages import STEP_NUMBERS, Block, EpisodeColumns, Tensor
+from attract.schema.messages import Block, EpisodeColumns
+from attract.schema.step_numbers import STEP_NUMBERS, Tensor
 from attract.schema.tensor import step_numbers, to_flags, to_numpy
 
 LOG_PROB_SLACK: Final = 1e-6

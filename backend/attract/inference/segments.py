@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from attract.schema.episodes import columns_of
 from attract.schema.messages import (
-    DECIDED_NUMBERS,
-    OUTCOME_NUMBERS,
-    STEP_NUMBERS,
     Block,
     EpisodeColumns,
     EpisodeResult,
     FinalObservations,
 )
+from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout

@@ -6,9 +6,12 @@ from functools import partial
 from typing import Any
 
 from attract.errors import ConfigurationError
+from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
 from attract.learner.exploration.rnd import WithRnd
+from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
+from attract.settings.cloning import CloningSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 
@@ -23,7 +26,12 @@ ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any]], AlgorithmChoice]] = {"ppo
 
 
 def choose_algorithm(
-    name: str, hyperparameters: Mapping[str, Any], *, exploration: Mapping[str, Any] | None = None
+    name: str,
+    hyperparameters: Mapping[str, Any],
+    *,
+    exploration: Mapping[str, Any] | None = None,
+    cloning: Mapping[str, Any] | None = None,
+    demonstrations: Mapping[str | None, Batch] | None = None,
 ) -> AlgorithmChoice:
     """The algorithm of that name with these settings.
 
@@ -31,17 +39,31 @@ def choose_algorithm(
         name: a key of `ALGORITHMS`.
         hyperparameters: plain data of its settings.
         exploration: plain data of `RndSettings`, to pay for the unseen around it; None: nothing does.
+        cloning: plain data of `CloningSettings`, of the weight that demonstrations have beside experience.
+        demonstrations: by policy id, None of a sole policy; None: there are none.
 
     Raises: ConfigurationError: when there is none, or the settings cannot work.
     """
     if name not in ALGORITHMS:
         raise ConfigurationError(f"no algorithm is called {name!r}; there is {', '.join(ALGORITHMS)}")
     choice = ALGORITHMS[name](hyperparameters)
-    if exploration is None:
-        return choice
-    rnd = RndSettings.from_mapping(exploration)
-    return replace(choice, create=partial(_with_rnd, choice, rnd))
+    if exploration is not None:
+        choice = replace(choice, create=partial(_with_rnd, choice, RndSettings.from_mapping(exploration)))
+    if cloning is not None and demonstrations is not None:
+        settings = CloningSettings.from_mapping(cloning)
+        choice = replace(choice, create=partial(_with_cloning, choice, settings, demonstrations))
+    return choice
 
 
 def _with_rnd(inner: AlgorithmChoice, settings: RndSettings, learnable: Learnable) -> Algorithm:
     return WithRnd(learnable, inner.create(learnable), settings)
+
+
+def _with_cloning(
+    inner: AlgorithmChoice,
+    settings: CloningSettings,
+    demonstrations: Mapping[str | None, Batch],
+    learnable: Learnable,
+) -> Algorithm:
+    own = demonstrations[learnable.policy_id]
+    return WithCloning(learnable, inner.create(learnable), settings, own)

@@ -17,6 +17,9 @@ from attract.schema.game import GameDescription
 from attract.schema.spaces import ObservationSpace
 from attract.settings.run import PolicySettings
 
+LARGEST_LOG_STD = 1.0
+"""Of box actions, in units of half their range: with it seven of ten draws are clipped."""
+
 
 class Policy(nn.Module):
     """Action outputs and value from observations; owned by one thread.
@@ -75,6 +78,7 @@ class Policy(nn.Module):
         self.value_head = initialise(nn.Linear(num_features, 1), VALUE_HEAD_GAIN, generator)
         initial = torch.full((num_means,), settings.log_std_init)
         self.action_log_std = nn.Parameter(initial) if is_gaussian else None
+        self._largest_log_std = max(settings.log_std_init, LARGEST_LOG_STD)
 
     @property
     def normalisers(self) -> Mapping[str, ObservationNormaliser]:
@@ -91,6 +95,12 @@ class Policy(nn.Module):
         for key, one in moments.items():
             if one.count > 0:
                 self._normalisers[key].set_statistics(one.mean, one.inverse_std)
+
+    @torch.no_grad()
+    def limit_spread(self) -> None:
+        """After a step of the optimizer: no action spreads so wide that most of it is clipped (rule P13)."""
+        if self.action_log_std is not None:
+            self.action_log_std.clamp_(max=self._largest_log_std)
 
     def forward(self, observations: Observations) -> tuple[Tensor, Tensor]:
         """[N, num_outputs] action outputs and [N] value from raw observations; feed-forward only."""

@@ -2,9 +2,8 @@
 
 import secrets
 from collections.abc import Sequence
-from typing import Literal
 
-from attract.collection.config import BLOCK_BYTES, EXPECTED_STEPS, CollectionConfig, check_minibatches
+from attract.collection.config import BLOCK_BYTES, CollectionConfig, check_minibatches
 from attract.collection.seating import MAIN, Seating
 from attract.experience.store import SegmentStore, choose_path
 from attract.runs.directory import RunDirectory
@@ -28,23 +27,16 @@ def collection_config(
     `resumed_from`: of the run directory, for a run that goes on. Slots and episodes are counted from 0 in
     every process: it enters the seed, so that no game learned from is played again (D2).
     """
-    ppo, collection = settings.ppo, settings.collection
-    if not ppo.normalize_observations:
-        # There are no statistics to set.
-        collection = collection.model_copy(update={"warmup_steps": 0})
-    return CollectionConfig(
+    config = CollectionConfig(
         run_id=run_id,
         game=game,
-        seed=derive_seed(settings.seed, f"run/{resumed_from}" if resumed_from else "run"),
-        horizon=ppo.horizon,
-        rollout_segments=ppo.rollout_segments,
-        batch_segments=ppo.batch_segments,
-        total_steps=settings.total_steps,
-        state_size=settings.policy.state_size,
+        stream_seed=derive_seed(settings.seed, f"run/{resumed_from}" if resumed_from else "run"),
+        run=settings,
         first_lease_id=first_lease_id,
-        settings=collection,
         secret=secrets.randbits(63),
     )
+    # Without normalisation there are no statistics to set.
+    return config if settings.ppo.normalize_observations else config.with_settings(warmup_steps=0)
 
 
 def policy_ids(seats: Sequence[str]) -> tuple[str, ...]:
@@ -85,32 +77,11 @@ def begin_message(
         run_dir=str(directory.path.resolve()),
         store_path=store_path,
         description=description,
-        seats=list(settings.collection.seats),
-        policy=settings.policy.model_dump(mode="json"),
-        algorithm=settings.algorithm,
-        hyperparameters=settings.ppo.model_dump(mode="json") | {"lag_correction": lag_correction(settings)},
-        exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
-        seed=settings.seed,
-        device=settings.device,
-        num_threads=settings.learner_threads,
-        max_policy_lag=settings.collection.policy_lag,
-        schedule_steps=schedule_steps(settings),
+        settings=settings.model_dump(mode="json"),
         # A learner that died before its first checkpoint leaves nothing to go on from.
         resume=bool(directory.versions()),
         initialize_from=initialize_from,
-        federated=None if settings.federated is None else settings.federated.model_dump(mode="json"),
     )
-
-
-def schedule_steps(settings: RunSettings) -> int:
-    """Agent steps over which rates fall (rule P10); a run without an end takes `EXPECTED_STEPS`."""
-    return settings.ppo.schedule_steps or settings.total_steps or EXPECTED_STEPS
-
-
-def lag_correction(settings: RunSettings) -> Literal["none", "vtrace"]:
-    """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
-    usual = "vtrace" if settings.collection.schedule == "async" else "none"
-    return settings.ppo.lag_correction or usual
 
 
 def begin_inference_message(
@@ -126,7 +97,7 @@ def begin_inference_message(
     return BeginInference(
         run_id=directory.run_id,
         description=description,
-        seed=config.seed,
+        seed=config.stream_seed,
         horizon=config.horizon,
         num_groups=config.num_groups,
         state_size=config.state_size,

@@ -1,6 +1,6 @@
 """What follows from a run's settings, in words: told when training starts (rules S5, P10)."""
 
-from attract.run.plan import collection_config, lag_correction, schedule_steps
+from attract.run.plan import collection_config
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.ppo import PpoSettings
 from attract.settings.run import RunSettings
@@ -116,7 +116,7 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
     names = [name for name in SCHEDULED if _is_scheduled(settings.ppo, name)]
     if not names:
         return ["schedules: none, every rate stays as it is"] if verbose else []
-    over = schedule_steps(settings)
+    over = settings.schedule_steps
     # That they end with the run is what anybody expects.
     is_told = verbose or over != settings.total_steps
     text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
@@ -130,6 +130,6 @@ def _is_scheduled(ppo: PpoSettings, name: str) -> bool:
 
 
 def _correction_lines(settings: RunSettings) -> list[str]:
-    if lag_correction(settings) == "none" or settings.collection.schedule == "sync":
+    if settings.lag_correction == "none" or settings.collection.schedule == "sync":
         return []
     return [f"lag: up to {settings.collection.policy_lag} versions, corrected by V-trace"]

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from attract import __version__
-from attract.errors import AttractError, CheckpointError, ConfigurationError, DamagedRunError
+from attract.errors import (
+    AttractError,
+    CheckpointError,
+    ConfigurationError,
+    DamagedRunError,
+    UnknownRunError,
+)
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
 from attract.run.events import EventHub
@@ -63,6 +69,16 @@ def damage_named(run_id: str) -> Generator[None]:
         raise
     except Exception as error:
         raise DamagedRunError(run_id, _reason(error)) from None
+
+
+@contextlib.contextmanager
+def known_run(run_id: str) -> Generator[None]:
+    """As `damage_named`, for who asks for a run by its id: UnknownRunError where there is none."""
+    try:
+        with damage_named(run_id):
+            yield
+    except ConfigurationError as error:
+        raise UnknownRunError(str(error)) from None
 
 
 class RunRecord:

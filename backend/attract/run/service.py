@@ -6,24 +6,24 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from typing import Any
 
-from attract.errors import ConfigurationError, ProtocolError, RunActiveError, UnknownRunError
+from attract.errors import ConfigurationError, RunActiveError, UnknownRunError
 from attract.games.kept_game import serve_kept_game, write_start
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.learner import StartLearner
 from attract.run.active import ActiveRun
 from attract.run.effects import Kind
 from attract.run.events import EventHub
-from attract.run.game_checker import GameChecker
 from attract.run.health import RunHealth
 from attract.run.index import RunIndex
+from attract.run.membership import Membership
+from attract.run.models import RunModels
 from attract.run.notifications import Listener
-from attract.run.plan import policy_ids
 from attract.run.ports import AuditLog, BrowserSockets
 from attract.run.progress import RunResult
-from attract.run.record import RunArchive, RunRecord, damage_named
+from attract.run.record import RunArchive, RunRecord, known_run
 from attract.run.rollback import roll_back
 from attract.run.settings_view import settings_of
-from attract.run.start_checks import check_device, check_resumed, check_source
+from attract.run.start_checks import check_demonstrations, check_device, check_resumed, check_source
 from attract.runs.directory import RunDirectory, create_run_id, discard_unused, find_run
 from attract.runs.log_lines import bind
 from attract.runs.metrics import Event
@@ -38,15 +38,7 @@ from attract.schema.api import (
     RunView,
 )
 from attract.schema.base import WireModel
-from attract.schema.messages import (
-    Assignment,
-    FromBrowser,
-    GameChecked,
-    Goodbye,
-    Hello,
-    HostStatus,
-    WelcomeHost,
-)
+from attract.schema.messages import FromBrowser, Hello
 from attract.schema.tiers import GrantedTier
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
@@ -77,13 +69,11 @@ class RunService:
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
         self._index = RunIndex(self._archive, games.title_of)
-        self._hub: BrowserSockets | None = None
+        self.models = RunModels(self._archive, lambda: self.active)
         self._active: ActiveRun | None = None
         self._starting = False
-        self._hosts: dict[int, tuple[Hello, GrantedTier, str]] = {}
-        self._members: dict[int, ActiveRun] = {}
+        self._membership = Membership(games)
         self._listeners: list[Listener] = []
-        self._checker = GameChecker(games, self._send)
         self.events = EventHub()
         self._audit = audit
         self.host_restarts = 0
@@ -91,7 +81,7 @@ class RunService:
 
     def attach(self, hub: BrowserSockets) -> None:
         """Say where messages to browsers go; once, before anything else."""
-        self._hub = hub
+        self._membership.hub = hub
 
     @property
     def active(self) -> ActiveRun | None:
@@ -156,6 +146,7 @@ class RunService:
             game = game or str(config["game"])
         else:
             chosen = settings_of(self._games, game, settings)
+        check_demonstrations(chosen)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
@@ -180,7 +171,7 @@ class RunService:
             AttractError: no browser came, or it did not answer.
         """
         module = await self._games.resolve(game)
-        return await self._checker.check(module, budget_seconds, wait_seconds)
+        return await self._membership.checker.check(module, budget_seconds, wait_seconds)
 
     async def pause(self, run_id: str) -> RunView:
         """Pause the active run. Raises: UnknownRunError: when it is not this one."""
@@ -260,7 +251,7 @@ class RunService:
         Raises: RunActiveError: the run is active, here or in another process. UnknownRunError: no such run.
             ConfigurationError: it has no version to go back to.
         """
-        with _known_run(run_id):
+        with known_run(run_id):
             run_id = find_run(self._archive.runs_dir, run_id)
         if self.active_run_id == run_id:
             raise RunActiveError(run_id)
@@ -281,8 +272,8 @@ class RunService:
 
     async def say_goodbye(self) -> None:
         """Close every socket with the good-bye after which no host comes back; wait until it is sent."""
-        if self._hub is not None:
-            await self._hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
+        if self._membership.hub is not None:
+            await self._membership.hub.close_all(close_codes.NORMAL, close_codes.GOODBYE)
 
     def summaries(self) -> list[RunSummary]:
         """Every run of the runs directory, the active one as it stands now, newest first."""
@@ -292,7 +283,7 @@ class RunService:
         """One run, by its id or as `latest`. Raises: UnknownRunError."""
         if self.active is not None and self.active.run_id == run_id:
             return self.active.view()
-        with _known_run(run_id):
+        with known_run(run_id):
             view = self._archive.view(find_run(self._archive.runs_dir, run_id))
             serve_kept_game(self._games, self._archive.directory(view.run_id))
         return self._index.titled(view)
@@ -321,125 +312,32 @@ class RunService:
         max_points: int = 500,
     ) -> MetricsView:
         """A run's metrics, downsampled. Raises: UnknownRunError."""
-        with _known_run(run_id):
+        with known_run(run_id):
             return self._archive.metrics(
                 run_id, names, from_steps=from_steps, to_steps=to_steps, max_points=max_points
             )
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """A run's kept events after `event_id`. Raises: UnknownRunError."""
-        with _known_run(run_id):
+        with known_run(run_id):
             return self._archive.events_after(run_id, event_id)
 
     def last_event_id(self, run_id: str) -> int:
         """Id of a run's newest kept event. Raises: UnknownRunError."""
-        with _known_run(run_id):
+        with known_run(run_id):
             return self._archive.last_event_id(run_id)
 
-    def policy_ids(self, run_id: str) -> tuple[str, ...]:
-        """A run's policies. Raises: UnknownRunError."""
-        if self.active is not None and self.active.run_id == run_id:
-            return policy_ids(self.active.settings.collection.seats)
-        with _known_run(run_id):
-            return self._archive.policy_ids(run_id)
-
-    def latest_policy_version(self, run_id: str) -> int:
-        """Newest version whose ONNX models can be had. Raises: UnknownRunError."""
-        if self.active is not None and self.active.run_id == run_id:
-            name, *_ = self.policy_ids(run_id)
-            if self.active.policy(self.active.policy_version, name) is None:
-                raise UnknownRunError(f"run {run_id} has no policy yet")
-            return self.active.policy_version
-        with _known_run(run_id):
-            version = self._archive.exported_version(run_id)
-        if version is None:
-            raise UnknownRunError(f"run {run_id} has exported no policy")
-        return version
-
-    def policy(self, run_id: str, version: int, policy_id: str | None = None) -> bytes:
-        """ONNX bytes of a recent version of the active run, or the exported one.
-
-        Args:
-            policy_id: which of the run's policies; None: its sole one.
-
-        Raises: UnknownRunError: no such run, policy or version, or it has several policies and none is named.
-        """
-        names = self.policy_ids(run_id)
-        if policy_id is None and len(names) == 1:
-            policy_id = names[0]
-        if policy_id is None or policy_id not in names:
-            problem = "several policies" if policy_id is None else f"no policy {policy_id}"
-            raise UnknownRunError(f"run {run_id} has {problem}: name one of {', '.join(names)} by ?policy=")
-        if self.active is not None and self.active.run_id == run_id:
-            onnx = self.active.policy(version, policy_id)
-            if onnx is not None:
-                return onnx
-        with _known_run(run_id):
-            if self._archive.exported_version(run_id) == version:
-                return self._archive.exported_model(run_id, policy_id)
-        raise UnknownRunError(f"run {run_id} no longer has the model of version {version} at hand")
-
-    def policy_document(self, run_id: str) -> bytes:
-        """The `policy.json` of a run's export. Raises: UnknownRunError: no such run, or nothing exported."""
-        with _known_run(run_id):
-            document = self._archive.exported_document(run_id)
-        if document is None:
-            raise UnknownRunError(f"run {run_id} has exported no policy")
-        return document
-
     def connected(self, connection_id: int, hello: Hello, tier: GrantedTier, identity: str) -> None:
-        """A socket said a good hello: a host is known from now on, a worker must belong to the active run.
-
-        Raises: ProtocolError: when the worker's run is not the active one.
-        """
-        run = self.active
-        if hello.role == "host":
-            self._hosts[connection_id] = (hello, tier, identity)
-            self._checker.host_came(connection_id, tier)
-            if run is not None:
-                self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier, identity)
-            elif self._hub is not None:
-                self._hub.send(connection_id, WelcomeHost(host_id=hello.host_id, tier=tier))
-                self._hub.send(connection_id, Assignment(run_id=None, game=None, num_workers=0))
-            return
-        if run is None or hello.run_id != run.run_id:
-            raise ProtocolError(
-                f"run {hello.run_id} is not active",
-                code="run",
-                close_code=close_codes.RUN,
-                fix="end this worker; the host is told of the next run",
-            )
-        self._members[connection_id] = run
-        run.browsers.connected(connection_id, hello, tier, identity)
+        """A socket said a good hello. Raises: ProtocolError: as `Membership.connected`."""
+        self._membership.connected(self.active, connection_id, hello, tier, identity)
 
     def received(self, connection_id: int, message: FromBrowser) -> None:
-        """A message; what comes for a run that has ended is dropped.
-
-        Raises: ProtocolError: as `BrowserSide.received`.
-        """
-        if isinstance(message, GameChecked):
-            self._checker.heard(connection_id, message)
-            return
-        run = self._members.get(connection_id)
-        if run is not None and run is self.active:
-            try:
-                run.browsers.received(connection_id, message)
-            except ProtocolError:
-                # For the line that tells of it: which lease was it about?
-                if (lease_id := getattr(message, "lease_id", None)) is not None:
-                    bind(lease=int(lease_id))
-                raise
-        elif connection_id in self._hosts and not isinstance(message, HostStatus | Goodbye):
-            log.debug("a host sent %s without a run", message.type)
+        """A message of a browser. Raises: ProtocolError: as `Membership.received`."""
+        self._membership.received(self.active, connection_id, message)
 
     def disconnected(self, connection_id: int) -> None:
         """A socket is gone."""
-        self._checker.gone(connection_id)
-        self._hosts.pop(connection_id, None)
-        run = self._members.pop(connection_id, None)
-        if run is not None and run is self.active:
-            run.browsers.disconnected(connection_id)
+        self._membership.disconnected(self.active, connection_id)
 
     @contextlib.contextmanager
     def _claim(self) -> Generator[None]:
@@ -465,7 +363,7 @@ class RunService:
         train: bool = True,
         check: bool = False,
     ) -> RunView:
-        if self._hub is None:
+        if self._membership.hub is None:
             raise RuntimeError("expected attach() before a run is started")
         # Every task of the run is started from here, or from a task that was.
         bind(run=directory.run_id)
@@ -480,7 +378,7 @@ class RunService:
             settings,
             module,
             record,
-            hub=self._hub,
+            hub=self._membership.hub,
             games=self._games,
             start_learner=self._start_learner,
             clock=self._clock,
@@ -488,7 +386,7 @@ class RunService:
             resume=resume,
             initialize_from=initialize_from,
             train=train,
-            check=(lambda module: self._checker.check(module, CHECK_SECONDS)) if check else None,
+            check=(lambda module: self._membership.checker.check(module, CHECK_SECONDS)) if check else None,
         )
         self._active = run
         try:
@@ -499,11 +397,7 @@ class RunService:
         if train:
             self._audit.write("run_started", run=run.run_id, game=module.reference.name, resumed=resume)
             run.finished.add_done_callback(self._run_ended)
-        for connection_id, (hello, tier, identity) in list(self._hosts.items()):
-            # A host that came while the learner was being started is in already.
-            if self._members.get(connection_id) is not run:
-                self._members[connection_id] = run
-                run.browsers.connected(connection_id, hello, tier, identity)
+        self._membership.hand_over(run)
         return run.view()
 
     @contextlib.asynccontextmanager
@@ -552,10 +446,6 @@ class RunService:
         """The run that another is to start from."""
         return self._archive.directory(find_run(self._archive.runs_dir, run_id))
 
-    def _send(self, connection_id: int, message: WireModel) -> None:
-        if self._hub is not None:
-            self._hub.send(connection_id, message)
-
     def _tell(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
             try:
@@ -576,12 +466,3 @@ def _closing_on_error(directory: RunDirectory, *, is_new: bool = False) -> Gener
         if is_new:
             discard_unused(directory.path.parent, directory.run_id, keep_logs=False)
         raise
-
-
-@contextlib.contextmanager
-def _known_run(run_id: str) -> Generator[None]:
-    try:
-        with damage_named(run_id):
-            yield
-    except ConfigurationError as error:
-        raise UnknownRunError(str(error)) from None

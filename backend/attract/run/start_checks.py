@@ -40,6 +40,20 @@ async def check_device(device: str) -> None:
         )
 
 
+def check_demonstrations(settings: RunSettings) -> None:
+    """Whether what a run is to learn from beside its experience is there.
+
+    Raises: ConfigurationError: there is no such file or folder.
+    """
+    source = settings.cloning.demonstrations
+    if source is not None and not Path(source).exists():
+        raise ConfigurationError(
+            f"there is no file or folder {source}",
+            setting="cloning.demonstrations",
+            fix="name a recorded episode, or a folder of them",
+        )
+
+
 def check_resumed(directory: RunDirectory, settings: RunSettings, given: Mapping[str, Any]) -> None:
     """Whether an existing run can go on with these settings.
 

@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Literal, TextIO, get_args
+from typing import TextIO, get_args
 
 from typing_extensions import override
 
-LogFormat = Literal["text", "json"]
-LogLevel = Literal["debug", "info", "warning", "error"]
-LOG_FORMAT, LOG_LEVEL = "ATTRACT_LOG_FORMAT", "ATTRACT_LOG_LEVEL"
+from attract.settings.base import LogFormat, LogLevel, variable
+
+LOG_FORMAT, LOG_LEVEL = variable("log_format"), variable("log_level")
 """Environment: the form of every log, and the least that is logged."""
 MAX_ID_CHARACTERS = 120
 

@@ -1,10 +1,10 @@
 """What the HTTP API says and takes; typed for the dashboard from the same models."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from attract.schema.base import Count, FiniteModel, Name, Text, WireModel
+from attract.schema.base import Amount, Count, FiniteModel, Name, Seed, Text, WireModel
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckedPlay
 from attract.schema.messages import ParameterDistribution
@@ -13,6 +13,10 @@ from attract.schema.tiers import GrantedTier, Tier
 PartName = Literal["game", "learner", "disk", "run"]
 RunState = Literal["starting", "running", "paused", "evaluating", "finished", "stopped", "failed", "damaged"]
 """`damaged`: what was kept of a past run cannot be read; its `error` says why."""
+LONGEST_STEPS: Final = 65_536
+"""Longer episodes are not kept."""
+PlayedAction = int | list[int] | list[float] | None
+"""One agent's action of one step as the wire has it; None: it was away."""
 
 
 class GameEntry(WireModel):
@@ -358,6 +362,42 @@ class PolicyView(WireModel):
     agent_steps: Count
     urls: dict[Name, Text]
     """Of the ONNX model of each policy, by its id; relative to the page's base, immutable."""
+
+
+class RecordedEpisode(FiniteModel):
+    """One played episode, as who played it tells it; observations come from playing it again."""
+
+    game_id: Name
+    """Of the game's description."""
+    game_sha256: str | None = None
+    """Of the module that was played."""
+    seed: Seed
+    episode: Count
+    """With `seed` it names the random stream of the game, instance 0 (rule C5)."""
+    parameters: dict[str, float] = {}
+    """Of the game, in this episode; those that are left out have their defaults."""
+    actions: Annotated[list[list[PlayedAction]], Field(min_length=1, max_length=LONGEST_STEPS)]
+    """By step and agent."""
+    returns: Annotated[list[Amount], Field(min_length=1, max_length=64)]
+    """Raw undiscounted return per agent."""
+    ended: bool
+    """False: the player stopped before the game did."""
+
+
+class DemonstrationEntry(WireModel):
+    """One kept demonstration of a game."""
+
+    id: str
+    game_id: str
+    returns: list[float] = []
+    """Per agent; empty where the file is damaged."""
+    num_steps: int = 0
+    ended: bool = True
+    """False: the player stopped before the game did."""
+    created_at: str = ""
+    player: str = ""
+    problem: str | None = None
+    """Why the file cannot be used."""
 
 
 class JoinRequest(WireModel):

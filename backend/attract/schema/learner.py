@@ -31,29 +31,12 @@ class Begin(WireModel):
     run_dir: Text
     store_path: Text
     description: GameDescription
-    seats: list[Name] = []
-    """Id of the policy that plays each agent; empty: `main` plays them all."""
-    policy: dict[str, Any]
-    """PolicySettings as a mapping, of every policy."""
-    algorithm: Name = "ppo"
-    """What every policy is trained by."""
-    hyperparameters: dict[str, Any]
-    """That algorithm's settings as a mapping."""
-    exploration: dict[str, Any] | None = None
-    """RndSettings as a mapping: pay for the unseen beside the rewards; None: nothing does."""
-    seed: Count
-    device: Text = "auto"
-    num_threads: Annotated[int, Field(ge=0)] = 0
-    """0: chosen by the learner."""
-    max_policy_lag: Annotated[int, Field(ge=0)] = 1
-    schedule_steps: Count | None = None
-    """P10: what schedules are a function of; None: constant."""
+    settings: dict[str, Any]
+    """RunSettings as a mapping."""
     resume: bool = False
     """Go on from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
-    federated: dict[str, Any] | None = None
-    """FederatedSettings as a mapping; None: this trainer is alone."""
 
 
 class Warmup(WireModel):

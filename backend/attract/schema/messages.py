@@ -1,8 +1,6 @@
 """Every message on a websocket, by direction; `PROTOCOL.md` tells when each is sent."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import FailFast, Field, TypeAdapter
 
@@ -19,9 +17,9 @@ from attract.schema.base import (
 )
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
+from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
 from attract.schema.tiers import Tier
 
-DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
 Purpose = Literal["train", "evaluate", "warmup", "replay"]
 EndReason = Literal["terminated", "time_limit", "game_truncated", "cut"]
 RefusalCode = Literal[
@@ -39,58 +37,6 @@ RefusalCode = Literal[
     "internal",
 ]
 Version = Annotated[int, Field(ge=0, le=2**31 - 1)]
-
-
-class Tensor(FiniteModel):
-    """Little-endian array in C order; booleans travel as uint8."""
-
-    dtype: DType
-    shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 24)]], Field(max_length=6)]
-    data: WireBytes
-
-
-@dataclass(frozen=True)
-class Kept:
-    """As what a step's number is kept in the segment store; `bool` travels as uint8."""
-
-    dtype: Literal["float32", "bool", "uint16"]
-
-
-class DecidedNumbers(FiniteModel):
-    """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
-
-    log_prob: Annotated[Tensor, Kept("float32")]
-    """Of the action, under the version that acted."""
-    value: Annotated[Tensor, Kept("float32")]
-    """V(observation) under that version."""
-
-
-class OutcomeNumbers(FiniteModel):
-    """What a game says of each step; one more is a line here, and is sent, checked, kept and loaded."""
-
-    reward: Annotated[Tensor, Kept("float32")]
-    """Raw, summed over the step's ticks."""
-    terminated: Annotated[Tensor, Kept("bool")]
-    truncated: Annotated[Tensor, Kept("bool")]
-    """Rule E1."""
-    valid: Annotated[Tensor, Kept("bool")]
-    """0: the agent took no part, or its game failed in this step."""
-    executed_ticks: Annotated[Tensor, Kept("uint16")]
-
-
-def _kept(model: type[FiniteModel]) -> Mapping[str, str]:
-    return {
-        name: kept.dtype
-        for name, one in model.model_fields.items()
-        for kept in one.metadata
-        if isinstance(kept, Kept)
-    }
-
-
-DECIDED_NUMBERS: Final[Mapping[str, str]] = _kept(DecidedNumbers)
-OUTCOME_NUMBERS: Final[Mapping[str, str]] = _kept(OutcomeNumbers)
-STEP_NUMBERS: Final[Mapping[str, str]] = {**DECIDED_NUMBERS, **OUTCOME_NUMBERS}
-"""Name to dtype in the store, of every number that each step has one of for each agent."""
 
 
 # --- from the browser -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.schema.frames import malformed
-from attract.schema.messages import DecidedNumbers, DType, OutcomeNumbers, Tensor
+from attract.schema.step_numbers import DecidedNumbers, DType, OutcomeNumbers, Tensor
 
 DTYPES: Final[dict[DType, np.dtype[Any]]] = {
     "float32": np.dtype("<f4"),

@@ -47,10 +47,16 @@ OPENER_POLICY: Final = (b"cross-origin-opener-policy", b"same-origin")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
-def role(required: Role) -> Callable[[Endpoint], Endpoint]:
-    """Declare who may call an endpoint, beneath the route's decorator; without it the app is not built."""
+def role(required: Role, body_bytes: int = MAX_BODY_BYTES) -> Callable[[Endpoint], Endpoint]:
+    """Declare who may call an endpoint, beneath the route's decorator; without it the app is not built.
+
+    Args:
+        required: see there.
+        body_bytes: of the largest body that it takes.
+    """
 
     def declare(endpoint: Endpoint) -> Endpoint:
+        cast("Any", endpoint).attract_body_bytes = body_bytes
         cast("Any", endpoint).attract_role = required
         return endpoint
 
@@ -176,13 +182,13 @@ class Guard:
             return None if invitation is None else Grant("worker", invitation.tier, entry=invitation.id)
         return None if grant.expires is not None and grant.expires <= self._clock() else grant
 
-    def check_request(self, scope: Scope, required: Role) -> Refusal | None:
+    def check_request(self, scope: Scope, required: Role, body_bytes: int = MAX_BODY_BYTES) -> Refusal | None:
         """What stands against this HTTP request, given its route's role; None when it may go on."""
         headers = Headers(scope=scope)
         changes = scope["method"] not in SAFE_METHODS
         if changes:
-            if _length(headers) > MAX_BODY_BYTES:
-                return Refusal(413, f"a body may have {MAX_BODY_BYTES} bytes")
+            if _length(headers, otherwise=body_bytes + 1) > body_bytes:
+                return Refusal(413, f"a body may have {body_bytes} bytes")
             if not self.names.is_own_origin(scope):
                 return Refusal(403, f"origin {headers.get('origin')!r} is not this server's", _ORIGIN_FIX)
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -273,7 +279,8 @@ class GuardMiddleware:
             return
         headers = [*HEADERS, OPENER_POLICY] if self._guard.names.is_trustworthy(scope) else HEADERS
         answer = _with_headers(send, headers)
-        refusal = self._refusal(scope)
+        route = self._route(scope)
+        refusal = self._refusal(scope, route)
         if refusal is not None:
             self._guard.refused[refusal.status] += 1
             self._audit.write("refused", status=refusal.status, **self._what(scope), **self._guard.who(scope))
@@ -281,7 +288,8 @@ class GuardMiddleware:
             return
         if scope["method"] not in SAFE_METHODS:
             answer = self._noted(scope, answer)
-        await self._app(scope, _Body(receive, self._request_seconds).receive, answer)
+        body = _Body(receive, self._request_seconds, _body_bytes_of(route))
+        await self._app(scope, body.receive, answer)
 
     def _noted(self, scope: Scope, send: Send) -> Send:
         """Whoever changes something stands in the audit trail, with what came of it."""
@@ -299,25 +307,27 @@ class GuardMiddleware:
     def _what(self, scope: Scope) -> dict[str, Detail]:
         return {"method": scope["method"], "path": scope["path"]}
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _route(self, scope: Scope) -> BaseRoute | None:
+        return next((one for one in self._routes if one.matches(scope)[0] is Match.FULL), None)
+
+    def _refusal(self, scope: Scope, route: BaseRoute | None) -> Refusal | None:
         names = self._guard.names
         if not names.is_open_to(scope):
             return Refusal(421, "this server is not open to the network", _NETWORK_FIX)
         if not names.is_known_host(scope):
             name = ", ".join(Headers(scope=scope).getlist("host"))[:MAX_NAME_CHARACTERS]
             return Refusal(421, f"this server does not go by {name!r}", _HOST_FIX)
-        for route in self._routes:
-            match, _ = route.matches(scope)
-            if match is Match.FULL:
-                return self._guard.check_request(scope, cast("Role", _role_of(route)))
+        if route is not None:
+            return self._guard.check_request(scope, cast("Role", _role_of(route)), _body_bytes_of(route))
         return None if scope["method"] in SAFE_METHODS else self._guard.check_request(scope, "admin")
 
 
 class _Body:
     """A request's body with a deadline and a size limit; past either it ends as if the client had gone."""
 
-    def __init__(self, receive: Receive, seconds: float) -> None:
+    def __init__(self, receive: Receive, seconds: float, most_bytes: int) -> None:
         self._receive = receive
+        self._most_bytes = most_bytes
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._size = 0
         self._whole = False
@@ -331,7 +341,7 @@ class _Body:
         except TimeoutError:
             return {"type": "http.disconnect"}
         self._size += len(message.get("body", b""))
-        if self._size > MAX_BODY_BYTES:
+        if self._size > self._most_bytes:
             return {"type": "http.disconnect"}
         self._whole = message["type"] == "http.request" and not message.get("more_body", False)
         return message
@@ -354,13 +364,17 @@ def _role_of(route: BaseRoute) -> str | None:
     return getattr(getattr(route, "endpoint", None), "attract_role", None)
 
 
+def _body_bytes_of(route: BaseRoute | None) -> int:
+    return getattr(getattr(route, "endpoint", None), "attract_body_bytes", MAX_BODY_BYTES)
+
+
 def _digest(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
-def _length(headers: Headers) -> int:
+def _length(headers: Headers, *, otherwise: int) -> int:
     text = headers.get("content-length", "0")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else MAX_BODY_BYTES + 1
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else otherwise
 
 
 def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:

@@ -11,11 +11,18 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
 
 from attract import __version__
-from attract.errors import AttractError, ConfigurationError, RunActiveError, UnknownRunError
+from attract.errors import (
+    AttractError,
+    ConfigurationError,
+    DemonstrationError,
+    RunActiveError,
+    UnknownRunError,
+)
 from attract.games.library import GameLibrary
 from attract.run.events import event_of, stream_events
 from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
+from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metrics import Event
 from attract.schema.api import (
     FleetView,
@@ -36,6 +43,7 @@ from attract.schema.api import (
 from attract.server.access_routes import add_access_routes
 from attract.server.built_pages import BuiltPages
 from attract.server.compression import smallest
+from attract.server.demonstration_routes import add_demonstration_routes
 from attract.server.exposition import Exposition
 from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
@@ -68,6 +76,7 @@ def add_routes(
     _add_server_routes(app, settings, guard, service, games, hub, build)
     guard.when_ended(service.events.end_entry)
     _add_run_routes(app, service, guard)
+    add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
     _add_problems(app)
 
     @app.websocket("/ws")
@@ -243,21 +252,21 @@ def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:
         run_id: str, version: str, policy: Annotated[str | None, Query(max_length=120)] = None
     ) -> Response:
         if version == "latest":
-            newest = service.latest_policy_version(run_id)
+            newest = service.models.latest_version(run_id)
             query = "" if policy is None else f"?policy={quote(policy)}"
             # Relative, so that it holds under any prefix.
             return RedirectResponse(f"{newest}.onnx{query}", 307, headers={"cache-control": NO_STORE})
         number = _number(version)
         if number is None:
             raise HTTPException(404, Problem(error=f"no policy version {version[:40]!r}").model_dump())
-        onnx = service.policy(run_id, number, policy)
+        onnx = service.models.model(run_id, number, policy)
         return Response(onnx, media_type="application/octet-stream", headers={"cache-control": IMMUTABLE})
 
     @app.get("/api/runs/{run_id}/policy.json")
     @role("viewer")
     def get_policy_document(run_id: str) -> Response:
         return Response(
-            service.policy_document(run_id),
+            service.models.document(run_id),
             media_type="application/json",
             headers={"cache-control": NO_STORE},
         )
@@ -317,5 +326,6 @@ def _add_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, handle_invalid)  # pyright: ignore[reportArgumentType]
     app.add_exception_handler(AttractError, answer(422))
     app.add_exception_handler(UnknownRunError, answer(404))
+    app.add_exception_handler(DemonstrationError, answer(507))
     app.add_exception_handler(RunActiveError, answer(409))
     app.add_exception_handler(HTTPException, handle_http)  # pyright: ignore[reportArgumentType]

@@ -1,22 +1,33 @@
 """What all settings have in common: frozen, and strict about names and values."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from attract.settings.errors import dotted, refusal
 
+PREFIX: Final = "ATTRACT_"
+"""How the environment variables begin that are read."""
+
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1, le=2**53 - 1)]
 """Up to what every number type of the project holds exactly."""
 ScheduleName = Literal["constant", "linear"]
+LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class Settings(BaseModel):
     """Immutable settings of one concern; an unknown key is refused and the nearest valid name suggested."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        field_title_generator=lambda name, _: name.replace("_", " ").capitalize(),
+    )
 
     section: ClassVar[str] = ""
     """How the section is called in YAML and on the command line, for messages."""
@@ -32,6 +43,11 @@ class Settings(BaseModel):
             return cls.model_validate(data)
         except ValidationError as error:
             raise refusal(error, cls, data, lambda path: dotted((*prefix, *path))) from None
+
+
+def variable(*path: str) -> str:
+    """The environment variable that gives a setting, such as `ATTRACT_PPO_GAMMA`."""
+    return PREFIX + "_".join(path).upper()
 
 
 def split_names(given: Any) -> Any:

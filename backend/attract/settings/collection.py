@@ -16,20 +16,25 @@ class CollectionSettings(Settings):
     section: ClassVar[str] = "collection"
 
     schedule: Literal["sync", "overlap", "async"] = "overlap"
-    """`sync`: collect, update, publish, in turn; `overlap`: collect while the learner updates; `async`:
-    collect ahead of it, by up to `max_policy_lag` versions."""
-    num_workers: Annotated[int, Field(ge=1, le=1024)] = 2
-    """Workers the first lease waits for, and how many a headless run starts."""
-    max_workers: Annotated[int, Field(ge=1, le=4096)] | None = None
-    """Workers that room is kept for in memory: as more than `num_workers` come, up to so many, updates grow
-    with them unless `ppo.batch_segments` is given. None: four times `num_workers`, fewer where that takes
-    more than 256 MiB."""
-    instances_per_worker: Annotated[int, Field(ge=1, le=8192)] | None = None
+    """`overlap`: plays the next batch while the learner works on the last. `sync`: in turn, slower, but
+    repeats exactly. `async`: also plays while a batch waits, up to `max_policy_lag` versions ahead, and
+    corrects for the age of what it learns from."""
+    num_workers: Annotated[int, Field(ge=1, le=1024, title="Workers")] = 2
+    """Threads that play the game: training starts when so many have joined, and a headless run starts them.
+    About one per processor core is good."""
+    max_workers: Annotated[Annotated[int, Field(ge=1, le=4096)] | None, Field(title="Room for workers")] = (
+        None
+    )
+    """As more workers join, up to so many, each update learns from all of them, unless `ppo.batch_segments`
+    is given. None: four times `num_workers`, fewer where that takes more than 256 MiB."""
+    instances_per_worker: Annotated[
+        Annotated[int, Field(ge=1, le=8192)] | None, Field(title="Games per worker")
+    ] = None
     """Running copies of the game in each worker, stepped as one batch. None: up to 64, fewer where the run
     would end before long episodes of so many games do, or before 64 updates."""
-    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names)] = ()
-    """The policy that plays each agent, a name per agent: the same name is the same policy. None named:
-    one, `main`, plays them all."""
+    seats: Annotated[tuple[PolicyId, ...], BeforeValidator(split_names), Field(title="Policies")] = ()
+    """For games of several agents: the policy that plays each, in the agents' order, separated by commas. The
+    same name is the same policy, and each learns from its own agents alone. Empty: `main` plays them all."""
     desync_episodes: bool = True
     """Spread the phases of the instances by cutting the first episode of each once."""
     desync_steps: Positive | None = None

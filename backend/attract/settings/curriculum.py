@@ -141,7 +141,8 @@ class CurriculumSettings(Settings):
     every_episodes: Positive = 20
     """Episodes between two looks at the thresholds."""
     lessons: tuple[LessonSettings, ...] = ()
-    """In a file, see docs/curriculum.md."""
+    """From the first to the last, each with a name, its parameters and until when it is played: in a file, or
+    as JSON; see docs/curriculum.md."""
 
     @model_validator(mode="after")
     def _lessons_lead_on(self) -> Self:
@@ -176,9 +177,13 @@ class CallbackSettings(Settings):
 
     section: ClassVar[str] = "callbacks"
 
-    evaluation: EvaluationCallbackSettings | None = None
-    checkpoint: IntervalSettings | None = None
-    """Keep the newest version for good."""
+    evaluation: Annotated[EvaluationCallbackSettings | None, Field(title="Evaluations while it trains")] = (
+        None
+    )
+    """Such as {"every_steps": 100000, "episodes": 20}. None: none."""
+    checkpoint: Annotated[IntervalSettings | None, Field(title="Versions kept for good")] = None
+    """Such as {"every_steps": 1000000}: the newest one each time. None: only the newest, the best and at most
+    100 between are kept."""
 
 
 class FederatedSettings(Settings):

@@ -7,6 +7,7 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from attract.errors import ConfigurationError, nearest_name
+from attract.settings.fields import unset_text
 
 Path = tuple[str | int, ...]
 """Where a setting stands: names of sections and fields, and places in lists."""
@@ -72,20 +73,25 @@ def _explain(
         return _mentioned(text, path, model, data) or ([path] if path else []), text, None
     if kind == "model_type" and (names := sorted(_fields(model, path))):
         return [path], f"has settings of its own: {', '.join(names)} (got {given!r})", None
-    wanted, fix = _wanted(kind, detail, _schema(model, path))
+    annotation = _annotation(model, path)
+    wanted, fix = _wanted(kind, detail, _schema(model, path), unset_text(annotation))
     return [path], f"{wanted} (got {given!r})", fix
 
 
-def _wanted(kind: str, detail: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What a value must be, from the kind of error and the JSON schema of its field."""
+def _wanted(
+    kind: str, detail: Mapping[str, Any], schema: Mapping[str, Any], unset: str | None
+) -> tuple[str, str | None]:
+    """What a value must be, from the kind of error, its field's JSON schema and what unsets it."""
     if kind in (*WHOLE, *NUMBER, *BOUND):
-        return _number(schema, exceeded=kind.startswith("less_than")), None
+        number = _number(schema, exceeded=kind.startswith("less_than"))
+        return number if unset is None else f"{number}, or {unset}", None
     if kind == "literal_error":
         choices = [str(one) for one in schema.get("enum", [])] or re.findall(
             r"'([^']*)'", str(detail["ctx"]["expected"])
         )
         near = nearest_name(str(detail["input"]), choices)
-        return f"must be {_either(choices)}", None if near is None else f"did you mean {near!r}?"
+        either = _either(choices if unset is None else [*choices, unset])
+        return f"must be {either}", None if near is None else f"did you mean {near!r}?"
     if kind in TRUTH:
         return "must be true or false", None
     if kind in MAPPING:
@@ -147,16 +153,21 @@ def _is_given(data: Any, path: Path) -> bool:
 
 def _fields(model: type[BaseModel], path: Path) -> set[str]:
     """Names of the settings of the section at `path`; empty where there is no section."""
+    inner = _section(_annotation(model, path))
+    return set() if inner is None else set(inner.model_fields)
+
+
+def _annotation(model: type[BaseModel], path: Path) -> Any:
+    """The annotation of what stands at `path`, None where there is nothing."""
     annotation: Any = model
     for part in path:
         inner = _section(annotation)
         if inner is None:
-            return set()
+            return None
         if isinstance(part, str) and part in inner.model_fields:
             annotation = inner.model_fields[part].annotation
         # Else a place in a list or a key of a mapping: the section is that of its values.
-    inner = _section(annotation)
-    return set() if inner is None else set(inner.model_fields)
+    return annotation
 
 
 def _section(annotation: Any) -> type[BaseModel] | None:

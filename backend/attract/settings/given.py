@@ -9,18 +9,20 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
+from attract.settings.base import variable
 from attract.settings.errors import Path, Spell, dotted, refusal
 from attract.settings.file import read_settings_file
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
-from attract.settings.variables import PREFIX, given_by_variables
+from attract.settings.variables import given_by_variables
 
-ALIASES: dict[Path, str] = {
-    ("collection", "num_workers"): "--workers",
-    ("collection", "max_workers"): "--max-workers",
-    ("collection", "instances_per_worker"): "--instances",
+ALIASES: Mapping[str, Path] = {
+    "workers": ("collection", "num_workers"),
+    "max_workers": ("collection", "max_workers"),
+    "instances": ("collection", "instances_per_worker"),
+    "demonstrations": ("cloning", "demonstrations"),
 }
-"""Settings that `attract train` has a shorter flag for."""
+"""Shorter flags of `attract train`, as its parameters are called, and the setting each gives."""
 
 PARAMETERS_FIX = 'e.g. {"size": 10} or {"size": {"uniform": [6, 20]}}'
 
@@ -42,18 +44,23 @@ def from_flags(values: Mapping[str, Any]) -> Layer:
     return _from_texts(values, flag)
 
 
-def from_aliases(*, workers: int | None, max_workers: int | None, instances: int | None) -> Layer:
-    """What the short flags gave."""
-    given = {"num_workers": workers, "max_workers": max_workers, "instances_per_worker": instances}
-    collection = {name: value for name, value in given.items() if value is not None}
-    return Layer({"collection": collection} if collection else {}, lambda path: ALIASES.get(path, flag(path)))
+def from_aliases(**texts: str | None) -> Layer:
+    """What the flags of `ALIASES` gave; None is not given."""
+    values: dict[str, Any] = {}
+    names: dict[Path, str] = {}
+    for alias, text in texts.items():
+        section, name = ALIASES[alias]
+        names[section, name] = flag((alias,))
+        if text is not None:
+            values.setdefault(str(section), {})[name] = text
+    return _from_texts(values, lambda path: names.get(path, flag(path)))
 
 
 def from_variables(environment: Mapping[str, str]) -> Layer:
     """What `ATTRACT_*` variables gave. Raises: ConfigurationError: for parameters that are no JSON."""
     return _from_texts(
         given_by_variables(environment),
-        lambda path: PREFIX + "_".join(str(part).upper() for part in path if isinstance(part, str)),
+        lambda path: variable(*(part for part in path if isinstance(part, str))),
     )
 
 

@@ -19,43 +19,48 @@ class PpoSettings(Settings):
     batch_segments: Positive | None = None
     """How many segments close a batch; None: what one rollout of the whole fleet gives."""
     minibatch_steps: Positive | None = None
-    """Steps per minibatch, at most; this or `num_minibatches`, never both; neither: 256 steps."""
-    num_minibatches: Positive | None = None
-    """Minibatches per epoch, in place of `minibatch_steps`."""
+    """Steps per minibatch, at most; this or `num_minibatches`, never both. None: 256, unless the other one is
+    given."""
+    num_minibatches: Annotated[Positive | None, Field(title="Number of minibatches")] = None
+    """Minibatches of each epoch, in place of `minibatch_steps`. None: as many as those steps make."""
     minibatch_unit: Literal["step", "segment"] | None = None
     """What is shuffled; advantages run over streams either way. None: segments where they must stay whole,
     for recurrent policies and with `prio_alpha`, else steps."""
-    n_epochs: Annotated[int, Field(ge=1, le=1000)] = 4
-    """Passes over each batch."""
+    n_epochs: Annotated[int, Field(ge=1, le=1000, title="Epochs")] = 4
+    """Passes over each batch: how often it is learned from."""
 
     learning_rate: Annotated[float, Field(gt=0)] = 2.5e-3
-    """Of the optimizer, Adam."""
-    learning_rate_schedule: ScheduleName = "linear"
-    """`linear`: falls over `schedule_steps` to a twentieth."""
-    gamma: Fraction = 0.99
-    """Discount per step, not per tick."""
-    gae_lambda: Fraction | None = None
-    """How far advantages look along the rewards that came (1), or trust the value prediction (0). None: 0.9
-    where a picture is observed, otherwise 0.95."""
+    """How large the steps of the optimizer, Adam, are. Too large: it breaks what it learned. Too small: it
+    takes for ever."""
+    learning_rate_schedule: Annotated[ScheduleName, Field(title="Learning rate over time")] = "linear"
+    """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
+    gamma: Annotated[Fraction, Field(title="Discount (gamma)")] = 0.99
+    """How much the future counts, per step, not per tick: 0.99 looks about 100 steps ahead, 0.999 about
+    1,000."""
+    gae_lambda: Annotated[Fraction | None, Field(title="GAE lambda")] = None
+    """How far advantages look along the rewards that came (1), or trust the value prediction (0). None: 0.99
+    where what one agent wins another loses, 0.9 where a picture is observed, otherwise 0.95."""
     clip_range: Annotated[float, Field(gt=0)] = 0.2
-    """How far an action's probability may move in one update before it is no longer pushed, as a share."""
-    clip_range_schedule: ScheduleName = "constant"
-    """`linear`: falls over `schedule_steps` to a twentieth."""
+    """How far one update may move an action's probability before it is no longer pushed, as a share."""
+    clip_range_schedule: Annotated[ScheduleName, Field(title="Clip range over time")] = "constant"
+    """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
     clip_range_vf: Annotated[float, Field(gt=0)] | None = None
     """Clips the change of the value prediction; None: not clipped."""
-    entropy_coef: Annotated[float, Field(ge=0)] = 0.01
-    """Weight of the entropy in the loss: above 0 the policy is kept from settling early."""
-    entropy_coef_schedule: ScheduleName = "linear"
-    """`linear`: falls over `schedule_steps` to a twentieth."""
-    value_coef: Annotated[float, Field(ge=0)] = 0.5
-    """Weight of the value loss."""
+    entropy_coef: Annotated[float, Field(ge=0, title="Entropy bonus")] = 0.01
+    """Weight of the entropy in the loss: above 0 the policy is kept from settling early. Raise it a little
+    when it settles too early all the same."""
+    entropy_coef_schedule: Annotated[ScheduleName, Field(title="Entropy bonus over time")] = "linear"
+    """`constant`: stays. `linear`: falls over `schedule_steps` to a twentieth."""
+    value_coef: Annotated[float, Field(ge=0, title="Value coefficient")] = 0.5
+    """Weight of the value loss beside the policy's."""
     normalize_value_loss: bool = True
     """Divide the value loss by the variance of the batch's value targets where that exceeds 1: large returns
     would drown the policy's gradient, in a shared trunk and in the common gradient norm."""
-    max_grad_norm: Annotated[float, Field(gt=0)] | None = 0.5
-    """A longer gradient is shortened to this; None: never."""
-    target_kl: Annotated[float, Field(gt=0)] | None = 0.03
-    """An update ends early once a minibatch's approx_kl, less its batch's lag, exceeds 1.5 times this."""
+    max_grad_norm: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Largest gradient norm")] = 0.5
+    """Longer gradients are cut to this length. None: not cut."""
+    target_kl: Annotated[Annotated[float, Field(gt=0)] | None, Field(title="Target KL")] = 0.03
+    """An update ends early once a minibatch's approx_kl, less its batch's lag, exceeds 1.5 times this. None:
+    never."""
     normalize_advantage: bool = True
     """Per minibatch: mean 0, deviation 1, or less where `advantage_scale_decay` has it so."""
     advantage_scale_decay: Annotated[float, Field(ge=0, lt=1)] | None = 0.98
@@ -119,10 +124,12 @@ class PpoSettings(Settings):
         """What is shuffled, for a policy of this kind (rules S5, P3)."""
         return self.minibatch_unit or ("segment" if is_recurrent or self.prio_alpha > 0 else "step")
 
-    def lambda_for(self, *, sees_pictures: bool) -> float:
-        """`gae_lambda`, or what was measured to be best for observations of this kind."""
+    def lambda_for(self, *, sees_pictures: bool, is_zero_sum: bool = False) -> float:
+        """`gae_lambda`, or what was measured to be best (rule P14)."""
         if self.gae_lambda is not None:
             return self.gae_lambda
+        if is_zero_sum:
+            return 0.99
         return 0.9 if sees_pictures else 0.95
 
     def minibatches_for(self, num_steps: int) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
+from attract.settings.fields import with_unset
 from attract.settings.ppo import PpoSettings
-from attract.settings.run import merge_settings
+from attract.settings.run import RunSettings, merge_settings
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {"ppo": PpoSettings().model_dump(mode="json")},
@@ -69,6 +70,8 @@ PRESET_HELP: Mapping[str, str] = {
 def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Nested settings as one mapping, later layers above earlier ones; values are not checked.
 
+    The text `none` (or `null`) is None where a setting may be unset.
+
     A preset named in a layer stands directly beneath that layer: above what a game recommends when the user
     names it, beneath a game's own values when the game does. Of settings that exclude each other (S5, a
     rollout that is no multiple of the horizon, two distributions of a parameter) the one of the higher layer
@@ -76,7 +79,7 @@ def layer_settings(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """
     merged: dict[str, Any] = {}
     for layer in layers:
-        for part in (PRESETS.get(str(layer.get("preset")), {}), layer):
+        for part in (PRESETS.get(str(layer.get("preset")), {}), with_unset(RunSettings, layer)):
             merged = _above(merged, part)
     return merged
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from attract.settings.base import Positive, Settings, split_names
+from attract.settings.base import LogFormat, LogLevel, Positive, Settings, split_names, variable
+from attract.settings.cloning import CloningSettings
 from attract.settings.collection import CollectionSettings
 from attract.settings.curriculum import (
     CallbackSettings,
@@ -38,19 +39,21 @@ class PolicySettings(Settings):
 
     section: ClassVar[str] = "policy"
 
-    hidden_sizes: Annotated[tuple[Units, ...], BeforeValidator(_sizes), Field(max_length=32)] = (64, 64)
-    """Units of each layer of the trunk, the first first; as a flag `64,64`."""
+    hidden_sizes: Annotated[
+        tuple[Units, ...], BeforeValidator(_sizes), Field(max_length=32, title="Hidden layers")
+    ] = (64, 64)
+    """Units of each hidden layer of the trunk, the first first, separated by commas: `64,64`."""
     activation: Literal["tanh", "relu"] = "tanh"
-    """Between the layers of the trunk."""
+    """What follows each hidden layer."""
     shared_trunk: bool = False
     """One trunk for actions and value (about twice as fast), or one each, which learns more of hard games."""
-    cnn: Literal["small", "impala"] = "small"
+    cnn: Annotated[Literal["small", "impala"], Field(title="Image encoder")] = "small"
     """What encodes images, that is boxes of [height, width, channels]."""
-    recurrent: Literal["none", "lstm", "gru"] = "none"
+    recurrent: Annotated[Literal["none", "lstm", "gru"], Field(title="Memory")] = "none"
     """A recurrent core between the encoders and the trunk."""
-    recurrent_size: Units = 64
+    recurrent_size: Annotated[Units, Field(title="Memory size")] = 64
     """Outputs of that core."""
-    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0)] = 0.5
+    log_std_init: Annotated[float, Field(ge=-5.0, le=2.0, title="Initial log deviation")] = 0.5
     """Of continuous actions at first, in units of half the action's range: how widely it tries."""
 
     @property
@@ -59,17 +62,22 @@ class PolicySettings(Settings):
         return {"none": 0, "lstm": 2, "gru": 1}[self.recurrent] * self.recurrent_size
 
 
+EXPECTED_STEPS: Final = 1_000_000
+"""What a run without an end is taken to need, where that matters."""
+
+
 class EvaluationSettings(Settings):
     """How a policy is judged: fixed seeds, each episode played to its end."""
 
     section: ClassVar[str] = "evaluation"
 
-    episodes: Positive = 100
+    episodes: Annotated[Positive, Field(title="Evaluation episodes")] = 100
     """How many episodes one evaluation plays."""
-    deterministic: bool = True
-    """Take the likeliest action instead of sampling."""
-    seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 20_000
-    """Of the episodes: the same seed plays the same ones."""
+    deterministic: Annotated[bool, Field(title="Most probable actions")] = True
+    """Take the most probable action of each step instead of sampling one, as training does."""
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1, title="Evaluation seed")] = 20_000
+    """Decides the episodes of evaluations, apart from those of training: the same seed plays the same
+    ones."""
 
 
 class RunSettings(Settings):
@@ -78,13 +86,15 @@ class RunSettings(Settings):
     section: ClassVar[str] = ""
 
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)] = 0
-    """Of everything that is drawn: first weights, episodes, actions, the order of experience."""
-    total_steps: Positive | None = None
-    """Stop after this many agent steps."""
-    until_return: float | None = None
-    """Stop once the mean return of the last 100 training episodes is this, confirmed by an evaluation."""
+    """Decides all chance: first weights, episodes, actions, the order of experience. The same seed gives the
+    same games."""
+    total_steps: Annotated[Positive | None, Field(title="Stop after steps")] = None
+    """Ends the run after this many agent steps. None: no limit, it goes on until it is stopped."""
+    until_return: Annotated[float | None, Field(title="Stop at return")] = None
+    """Ends the run once the mean return of the last 100 training episodes is this, confirmed by an
+    evaluation. None: no goal."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where the learner computes; `auto` takes a GPU where torch finds one."""
+    """Where the learner computes. `auto`: a CUDA GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Torch threads; 0: one on small machines."""
     preset: (
@@ -102,22 +112,39 @@ class RunSettings(Settings):
         | None
     ) = None
     """A named set of hyperparameters, beneath those that are given here; None: what the game recommends."""
-    policy: PolicySettings = PolicySettings()
+    policy: Annotated[PolicySettings, Field(title="Network")] = PolicySettings()
     algorithm: Literal["ppo"] = "ppo"
     """What the policy is trained by; its own settings are in the section of its name."""
-    ppo: PpoSettings = PpoSettings()
+    ppo: Annotated[PpoSettings, Field(title="Learning (PPO)")] = PpoSettings()
     exploration: Literal["none", "rnd"] = "none"
     """`rnd`: pay for observations unlike those seen before (random network distillation), beside the game's
     rewards: for goals that random play never finds."""
-    rnd: RndSettings = RndSettings()
-    collection: CollectionSettings = CollectionSettings()
+    rnd: Annotated[RndSettings, Field(title="Exploration (RND)")] = RndSettings()
+    cloning: Annotated[CloningSettings, Field(title="Demonstrations")] = CloningSettings()
+    collection: Annotated[CollectionSettings, Field(title="Workers and games")] = CollectionSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     parameters: dict[str, DistributionSettings] = {}
-    """How the game's parameters are drawn at each start, in training and in evaluation."""
-    curriculum: CurriculumSettings = CurriculumSettings()
-    callbacks: CallbackSettings = CallbackSettings()
-    federated: FederatedSettings | None = None
+    """How the game's parameters are drawn at each start, in training and in evaluation, as JSON:
+    {"size": 10, "wind": {"uniform": [0, 3]}}."""
+    curriculum: Annotated[CurriculumSettings, Field(title="Lessons")] = CurriculumSettings()
+    callbacks: Annotated[CallbackSettings, Field(title="Along the way")] = CallbackSettings()
+    federated: Annotated[FederatedSettings | None, Field(title="Averaging between trainers")] = None
     """Average the policy with other trainers; None: train alone."""
+
+    @property
+    def lag_correction(self) -> Literal["none", "vtrace"]:
+        """How experience with lag is corrected (rule P9): unless told, by V-trace, and only in `async`."""
+        return self.ppo.lag_correction or ("vtrace" if self.collection.schedule == "async" else "none")
+
+    @property
+    def schedule_steps(self) -> int:
+        """Agent steps over which rates fall (rule P10); a run without an end takes `EXPECTED_STEPS`."""
+        return self.ppo.schedule_steps or self.total_steps or EXPECTED_STEPS
+
+    @property
+    def hyperparameters(self) -> dict[str, Any]:
+        """The algorithm's own settings as plain data, with what other settings decide of them."""
+        return {**self.ppo.model_dump(mode="json"), "lag_correction": self.lag_correction}
 
     @model_validator(mode="before")
     @classmethod
@@ -148,58 +175,79 @@ class RunSettings(Settings):
         return self
 
 
+INTERNAL: Final = "internal"
+"""Marks a setting of the server that only code gives: neither flag nor variable does."""
+
+
+def _names(given: Any) -> Any:
+    found = split_names(given)
+    return tuple(name for name in found if name != "") if isinstance(found, tuple) else found
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
+"""A list of names, or a text with commas."""
+
+
 class ServerSettings(Settings):
     """The gateway: where it listens, what it serves, and its limits (all times in seconds)."""
 
     section: ClassVar[str] = "server"
 
     host: str = "127.0.0.1"
+    """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """Port to listen on. Where none is given, `train` takes a free one when this is busy; one that is given
+    is never replaced."""
     runs_dir: Path = Path("runs")
+    """Where runs are kept."""
     project_dir: Path = Path()
-    """Game modules under this directory may be trained; nothing outside it is ever bundled."""
+    """Folder whose game modules may be trained; nothing outside it is ever bundled."""
     lan: bool = False
-    """Also listen on the local network, for devices that hold a join link."""
+    """Listen on the local network too, for devices with a join link."""
     public_url: str | None = None
-    """Where browsers see this server when a proxy stands before it, for links and the allow-lists."""
-    allowed_hosts: tuple[str, ...] = ()
-    """More `Host` names than the loopback ones (and `public_url`'s)."""
-    allowed_origins: tuple[str, ...] = ()
-    """More exact origins than the page's own."""
-    web_dir: Path | None = None
+    """Where browsers see the server when a proxy stands before it, for links and the allow-lists."""
+    allowed_hosts: Names = ()
+    """More names of the server than the loopback ones (and `public_url`'s), with commas."""
+    allowed_origins: Names = ()
+    """More exact origins that its pages may come from, with commas."""
+    web_dir: Annotated[Path | None, INTERNAL] = None
     """Built web side; None: the one inside the package."""
-    max_frame_bytes: Positive = 4 * 1024 * 1024 + 64 * 1024
-    hello_seconds: Annotated[float, Field(gt=0)] = 3.0
-    request_seconds: Annotated[float, Field(gt=0)] = 10.0
-    send_seconds: Annotated[float, Field(gt=0)] = 10.0
+    max_frame_bytes: Annotated[Positive, INTERNAL] = 4 * 1024 * 1024 + 64 * 1024
+    hello_seconds: Annotated[float, Field(gt=0), INTERNAL] = 3.0
+    request_seconds: Annotated[float, Field(gt=0), INTERNAL] = 10.0
+    send_seconds: Annotated[float, Field(gt=0), INTERNAL] = 10.0
     sockets_per_address: Positive = 64
     """Open sockets of one address that have not shown a token yet."""
     sockets_per_token: Positive = 1024
     """Open sockets that came in by one token, from whatever addresses."""
-    messages_per_second: Positive = 4_000
+    messages_per_second: Annotated[Positive, INTERNAL] = 4_000
     """Of one socket, over time; five seconds' worth may come at once, more closes it (1013)."""
-    bytes_per_second: Positive = 256 * 1024 * 1024
+    bytes_per_second: Annotated[Positive, INTERNAL] = 256 * 1024 * 1024
     """The same for the size of what it sends."""
     invite_seconds: Annotated[float, Field(gt=0)] = 12 * 3600.0
-    """How long a join link for other devices works."""
-    log_format: Literal["text", "json"] = "text"
-    """Of the lines of every log: the run's files and, where it is given, stderr."""
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least that is logged."""
+    """How long a join link for other devices works, in seconds."""
+    log_format: LogFormat = "text"
+    """Show the logs on stderr too, in this form; the run's files have it as well."""
+    log_level: LogLevel = "info"
+    """Show the logs on stderr too, from this level on, which is the least in the run's files as well; unless
+    given, stderr has warnings alone."""
     admin_token: str | None = Field(default=None, repr=False)
-    """The admin's token, of one's own choice; else a new one is made at each start, and printed."""
+    """The admin's token, chosen by you, as it is; else each start makes and prints one. One that you chose is
+    not printed."""
     admin_token_file: Path | None = None
     """A file that holds it, which others cannot read."""
     worker_token: str | None = Field(default=None, repr=False)
-    """A worker token of one's own choice, for a fleet that is started apart from its trainer."""
+    """The fleet's token, chosen by you: for the trainer, and for `attract join` without `--token`."""
     worker_token_file: Path | None = None
     """A file that holds it."""
     worker_tier: Literal["local", "invited"] = "invited"
-    """What a fleet with that token counts as: `local` only where all its machines are the operator's."""
-    behind_proxy: Annotated[tuple[str, ...], BeforeValidator(split_names)] = ()
-    """Addresses or networks of the proxies whose forwarded headers are believed; none: nobody's are."""
+    """What a fleet counts as that shows the worker token: `invited`, whose play is checked as any stranger's,
+    or `local`, where you alone run all its machines."""
+    behind_proxy: Names = ()
+    """Addresses or networks of the proxies before the server, with commas: their forwarded headers are
+    believed, nobody else's."""
     tls_cert: Path | None = None
-    """Certificate chain in PEM, with which the server speaks TLS itself."""
+    """Certificate chain in PEM: the server speaks TLS itself, and may be reached from the network."""
     tls_key: Path | None = None
     """The certificate's key in PEM."""
 
@@ -231,13 +279,12 @@ class ServerSettings(Settings):
         """
         found: dict[str, Any] = {}
         written: dict[str, str] = {}
-        for variable, name in SERVER_VARIABLES.items():
-            text = environment.get(variable, "").strip()
+        for source, name in SERVER_VARIABLES.items():
+            text = environment.get(source, "").strip()
             if not text:
                 continue
-            many = name in ("allowed_hosts", "allowed_origins", "behind_proxy")
-            found[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if many else text
-            written[name] = variable
+            found[name] = text
+            written[name] = source
         for name, value in given.items():
             if value is not None:
                 found[name] = value
@@ -248,28 +295,20 @@ class ServerSettings(Settings):
             raise refusal(error, cls, found, lambda path: written.get(str(path[0]), dotted(path))) from None
 
 
-SERVER_VARIABLES = {
-    "ATTRACT_HOST": "host",
-    "ATTRACT_PORT": "port",
-    "ATTRACT_RUNS_DIR": "runs_dir",
-    "ATTRACT_PROJECT_DIR": "project_dir",
-    "ATTRACT_LAN": "lan",
-    "ATTRACT_PUBLIC_URL": "public_url",
-    "ATTRACT_ALLOWED_HOSTS": "allowed_hosts",
-    "ATTRACT_ALLOWED_ORIGINS": "allowed_origins",
-    "ATTRACT_ADMIN_TOKEN": "admin_token",
-    "ATTRACT_ADMIN_TOKEN_FILE": "admin_token_file",
-    "ATTRACT_WORKER_TOKEN": "worker_token",
-    "ATTRACT_LOG_FORMAT": "log_format",
-    "ATTRACT_LOG_LEVEL": "log_level",
-    "ATTRACT_WORKER_TOKEN_FILE": "worker_token_file",
-    "ATTRACT_WORKER_TIER": "worker_tier",
-    "ATTRACT_INVITE_SECONDS": "invite_seconds",
-    "ATTRACT_BEHIND_PROXY": "behind_proxy",
-    "ATTRACT_TLS_CERT": "tls_cert",
-    "ATTRACT_TLS_KEY": "tls_key",
-    "ATTRACT_SOCKETS_PER_ADDRESS": "sockets_per_address",
-    "ATTRACT_SOCKETS_PER_TOKEN": "sockets_per_token",
+def server_default(name: str) -> str | None:
+    """What a setting of the server is unless it is given, as a person would write it; None: nothing."""
+    default = ServerSettings.model_fields[name].get_default()
+    if default in (None, False, ()):
+        return None
+    if isinstance(default, Path):
+        return f"./{default}" if default != Path() else "the current folder"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+SERVER_VARIABLES: Final[Mapping[str, str]] = {
+    variable(name): name
+    for name, field in ServerSettings.model_fields.items()
+    if INTERNAL not in field.metadata
 }
 """Environment variable to the server setting it gives."""
 

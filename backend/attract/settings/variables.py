@@ -1,45 +1,33 @@
 """The environment variables that are read: one meaning each, whatever the command."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pydantic import BaseModel
 
 from attract.errors import nearest_name
-from attract.settings.base import Settings
+from attract.settings.base import PREFIX, variable
 from attract.settings.errors import Path
+from attract.settings.fields import section_of
 from attract.settings.run import SERVER_VARIABLES, RunSettings
 
-PREFIX: Final = "ATTRACT_"
 OTHER_VARIABLES: Final = {
-    "ATTRACT_CHROMIUM": "the browser to start; by default the first that is found",
-    "ATTRACT_CHROMIUM_SANDBOX": "off: start Chromium without its sandbox",
-    "ATTRACT_SKIP_WEB_BUILD": "read when a wheel is built: leave out the web side",
+    "ATTRACT_CHROMIUM": "The browser to start; the first that is found.",
+    "ATTRACT_CHROMIUM_SANDBOX": "`off`: start Chromium without its sandbox, in a container that allows no "
+    "user namespaces.",
+    "ATTRACT_SKIP_WEB_BUILD": "Only while a wheel is built: leave out the web side.",
 }
-"""Variables that are neither a setting's nor the server's."""
+"""Variables that are neither a setting's nor the server's, and what they mean."""
 
 
 def _settings(kind: type[BaseModel], path: Path = ()) -> Iterator[Path]:
     for name, field in kind.model_fields.items():
-        section = _section(field.annotation)
+        section = section_of(field.annotation)
         yield from [(*path, name)] if section is None else _settings(section, (*path, name))
 
 
-def _section(annotation: Any) -> type[BaseModel] | None:
-    """The class of an annotation `X` or `X | None`."""
-    is_union = type(None) in get_args(annotation)
-    for one in (annotation, *(get_args(annotation) if is_union else ())):
-        if isinstance(one, type) and issubclass(one, Settings):
-            return one
-    return None
-
-
-def _variable(path: Path) -> str:
-    return PREFIX + "_".join(str(part).upper() for part in path)
-
-
 SETTING_VARIABLES: Final[Mapping[str, Path]] = {
-    _variable(path): path for path in _settings(RunSettings) if path != ("curriculum", "lessons")
+    variable(*map(str, path)): path for path in _settings(RunSettings) if path != ("curriculum", "lessons")
 }
 """Environment variable to the run setting it gives, read by `attract train`; lessons are for files."""
 
@@ -47,14 +35,14 @@ SETTING_VARIABLES: Final[Mapping[str, Path]] = {
 def given_by_variables(environment: Mapping[str, str]) -> dict[str, Any]:
     """Run settings from `ATTRACT_*` variables as nested texts, unchecked; an empty variable is none."""
     found: dict[str, Any] = {}
-    for variable, (*sections, name) in SETTING_VARIABLES.items():
-        text = environment.get(variable, "").strip()
+    for source, (*sections, name) in SETTING_VARIABLES.items():
+        text = environment.get(source, "").strip()
         if not text:
             continue
         place = found
         for section in sections:
             place = place.setdefault(str(section), {})
-        place[str(name)] = None if text.lower() in ("none", "null") and _may_be_none(variable) else text
+        place[str(name)] = text
     return found
 
 
@@ -79,12 +67,3 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
             hint = "docs/commands.md lists those that are"
         warnings.append(f"{name} is not read: {hint}")
     return warnings
-
-
-def _may_be_none(variable: str) -> bool:
-    """Whether "none" means that nothing is set, and is not a name among others such as `recurrent: none`."""
-    kind: Any = RunSettings
-    for part in SETTING_VARIABLES[variable]:
-        section = _section(kind)
-        kind = None if section is None else section.model_fields[str(part)].annotation
-    return type(None) in get_args(kind)

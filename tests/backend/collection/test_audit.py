@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from attract.collection.audit import LEAST_CHANCE, PROVEN, Audit, AuditStanding, Item
+from attract.collection.audit import Audit
+from attract.collection.audit_segments import Item
 from attract.collection.batches import AcceptedBlock
 from attract.collection.leases import Lesson
 from attract.schema.episodes import Episodes
@@ -125,13 +126,3 @@ def test_C10_a_control_that_differs_turns_the_audit_off() -> None:
     replay(audit, [forged(block, 2)])
     assert audit.off is not None
     assert "attract check" in audit.notes[0]
-
-
-def test_C10_every_segment_until_ten_agreed_then_one_in_so_many_and_never_less_than_a_twentieth() -> None:
-    assert [AuditStanding(valid=count).chance for count in (0, PROVEN - 1)] == [1.0, 1.0]
-    assert AuditStanding(valid=PROVEN).chance == 1 / PROVEN
-    assert AuditStanding(valid=1000).chance == LEAST_CHANCE
-    assert AuditStanding(valid=1000, owed=1).chance == 1.0
-    assert not AuditStanding(valid=PROVEN - 1).is_proven
-    assert AuditStanding(valid=PROVEN).is_proven
-    assert not AuditStanding(valid=PROVEN, caught="reward").is_proven

@@ -1,5 +1,4 @@
 import re
-from dataclasses import replace
 
 import numpy as np
 import ormsgpack
@@ -51,7 +50,7 @@ def test_S1_a_batch_no_fleet_can_fill_names_the_largest_that_works() -> None:
         check_satisfiable(config, GAME)
     most = 65_536 * 6
     assert str(most) in (caught.value.fix or "")
-    check_satisfiable(replace(config, batch_segments=most), GAME)
+    check_satisfiable(changed(config, batch_segments=most), GAME)
 
 
 def test_S1_more_minibatches_than_units_are_refused_with_the_largest_that_works() -> None:

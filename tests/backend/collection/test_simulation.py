@@ -1,7 +1,6 @@
 """Whole fleets from one seed: what must hold after any faults, and what must not depend on the network."""
 
 import random
-from dataclasses import replace
 from functools import cache
 from typing import Literal
 
@@ -278,7 +277,7 @@ def test_scale_05_more_browsers_than_expected_mean_more_steps(
 def updates_beside(schedule: str, lies: str, *, local: bool) -> int:
     """Updates of fifteen minutes of three honest workers and, unless `lies` is empty, one that only talks."""
     config = small_config(schedule=schedule, num_workers=3 + bool(lies), instances_per_worker=2)
-    simulation = Simulation(replace(config, batch_segments=12), seed=7, segment_seconds=(4.0,), local=local)
+    simulation = Simulation(changed(config, batch_segments=12), seed=7, segment_seconds=(4.0,), local=local)
     simulation.start()
     if lies:
         simulation.peers[0].lies = lies

@@ -17,8 +17,9 @@ from attract.experience.batch import (
 from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
-from attract.schema.messages import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS, Block, StepOutcome
+from attract.schema.messages import Block, StepOutcome
 from attract.schema.spaces import MultiDiscreteSpace
+from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_NUMBERS
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch
 from blocks import played_block

@@ -4,10 +4,12 @@ import torch
 from attract.errors import ConfigurationError
 from attract.learner.algorithms.algorithm import Learnable
 from attract.learner.exploration.rnd import WithRnd
+from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_distribution, build_policy
 from attract.settings.run import PolicySettings
+from demonstrated_signs import demonstrated_signs
 from learner_world import describe_signs
 
 
@@ -35,6 +37,15 @@ def test_exploration_is_around_the_algorithm_and_checks_its_own_settings():
     assert isinstance(created, WithRnd)
     with pytest.raises(ConfigurationError, match=r"rnd\.coef: must be a number, at least 0"):
         choose_algorithm("ppo", {}, exploration={"coef": -1})
+
+
+def test_demonstrations_are_around_all_of_it_where_there_are_some():
+    around = {"exploration": {}, "cloning": {"coef": 0.2}}
+    assert isinstance(choose_algorithm("ppo", {}, **around).create(learnable()), WithRnd)
+    created = choose_algorithm("ppo", {}, **around, demonstrations={None: demonstrated_signs()})
+    assert isinstance(created.create(learnable()), WithCloning)
+    with pytest.raises(ConfigurationError, match=r"cloning\.coef: must be a number, at least 0"):
+        choose_algorithm("ppo", {}, cloning={"coef": -1}, demonstrations={})
 
 
 def test_C8_streams_of_a_policy_are_its_own():

@@ -47,9 +47,7 @@ def begin_in(run_dir: Any) -> Begin:
         run_dir=str(run_dir),
         store_path="none",
         description=DESCRIPTION,
-        policy={},
-        hyperparameters={},
-        seed=1,
+        settings={"seed": 1},
     )
 
 

@@ -162,8 +162,8 @@ async def test_C6_rounds_of_averaging_go_with_the_update_whose_episodes_make_the
         await world.start(total_steps=640, federated=FEDERATED)
         await finished(world)
         begin = next(one for one in world.learner.heard if isinstance(one, ipc.Begin))
-        assert begin.federated is not None
-        assert (begin.federated["rank"], begin.federated["every_episodes"]) == (0, 10)
+        federated = begin.settings["federated"]
+        assert (federated["rank"], federated["every_episodes"]) == (0, 10)
         messages = trained(world.learner)
         undone, done = messages[:2], messages[2:]
         rounds = [number for one in done for number in one.federated_rounds]

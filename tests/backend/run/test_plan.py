@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from attract.collection.config import EXPECTED_STEPS
 from attract.errors import ConfigurationError
 from attract.run.plan import begin_message, collection_config, create_store, policy_ids
 from attract.runs.directory import RunDirectory
@@ -20,12 +19,14 @@ def settings(**ppo: object) -> RunSettings:
 
 def test_C5_the_run_seed_keys_the_streams_and_a_rollout_is_a_number_of_segments():
     config = collection_config(settings(), "r", GAME)
-    assert config.seed == derive_seed(7, "run")
+    assert config.stream_seed == derive_seed(7, "run")
     assert (config.horizon, config.rollout_segments) == (8, 3)
 
 
 def test_D2_correctness_R1_a_resumed_run_has_streams_of_its_own():
-    seeds = [collection_config(settings(), "r", GAME, resumed_from=it).seed for it in ("", "1.0", "2.0")]
+    seeds = [
+        collection_config(settings(), "r", GAME, resumed_from=it).stream_seed for it in ("", "1.0", "2.0")
+    ]
     assert seeds == [derive_seed(7, name) for name in ("run", "run/1.0", "run/2.0")]
 
 
@@ -55,39 +56,7 @@ def test_the_learner_resumes_exactly_when_there_is_a_checkpoint(tmp_path: Path):
     (directory.checkpoints / "0").mkdir()
     begin = begin_message(settings(), directory, DESCRIPTION, "store", None)
     assert begin.resume
-    assert begin.hyperparameters["horizon"] == 8
-    directory.close()
-
-
-def test_P10_schedules_run_over_the_total_steps_unless_given(tmp_path: Path):
-    directory = RunDirectory.create(tmp_path, "r")
-    for total, given, expected in ((None, None, EXPECTED_STEPS), (1000, None, 1000), (1000, 500, 500)):
-        chosen = RunSettings.from_mapping({"total_steps": total, "ppo": {"schedule_steps": given}})
-        assert begin_message(chosen, directory, DESCRIPTION, "store", None).schedule_steps == expected
-    directory.close()
-
-
-@pytest.mark.parametrize(
-    ("schedule", "given", "expected"),
-    [
-        ("async", None, "vtrace"),
-        ("overlap", None, "none"),
-        ("sync", None, "none"),
-        ("overlap", "vtrace", "vtrace"),
-        ("async", "none", "none"),
-    ],
-)
-def test_P9_lag_is_corrected_in_async_and_when_asked_for(
-    tmp_path: Path, schedule: str, given: str | None, expected: str
-):
-    directory = RunDirectory.create(tmp_path, "r")
-    chosen = RunSettings.from_mapping(
-        {"ppo": {"lag_correction": given}, "collection": {"schedule": schedule}}
-    )
-    assert (
-        begin_message(chosen, directory, DESCRIPTION, "store", None).hyperparameters["lag_correction"]
-        == expected
-    )
+    assert RunSettings.from_mapping(begin.settings) == settings()
     directory.close()
 
 
@@ -116,21 +85,17 @@ def test_S5_minibatches_that_cannot_be_cut_are_refused_before_a_store_is_made(tm
         ({"schedule": "async", "max_policy_lag": 9}, 9),
     ],
 )
-def test_core_and_learner_hear_of_the_same_lag(
-    tmp_path: Path, collection: dict[str, object], lag: int
-) -> None:
+def test_the_largest_lag_follows_from_the_schedule(collection: dict[str, object], lag: int) -> None:
     chosen = RunSettings.from_mapping({"collection": collection})
     assert collection_config(chosen, "r", GAME).settings.policy_lag == lag
-    directory = RunDirectory.create(tmp_path, "r")
-    assert begin_message(chosen, directory, DESCRIPTION, "store", None).max_policy_lag == lag
-    directory.close()
 
 
-def test_E9_core_and_learner_hear_of_the_same_seats(tmp_path: Path) -> None:
+def test_E9_core_and_learner_hear_of_the_same_settings(tmp_path: Path) -> None:
     chosen = RunSettings.from_mapping({"collection": {"seats": ["b", "a", "b"]}})
     assert collection_config(chosen, "r", GAME).settings.seats == ("b", "a", "b")
     directory = RunDirectory.create(tmp_path, "r")
-    assert begin_message(chosen, directory, DESCRIPTION, "store", None).seats == ["b", "a", "b"]
+    begin = begin_message(chosen, directory, DESCRIPTION, "store", None)
+    assert RunSettings.from_mapping(begin.settings) == chosen
     directory.close()
     assert policy_ids(chosen.collection.seats) == ("b", "a")
     assert policy_ids(()) == ("main",)

@@ -64,12 +64,13 @@ def test_only_these_routes_are_open_to_everyone(tmp_path: Path):
         "/api/join",
         "/api/access",
         "/api/access/{entry_id}/revoke",
+        "/api/demonstrations/{demonstration_id}/delete",
         "/api/runs/{run_id}/pause",
         "/api/runs/{run_id}/resume",
         "/api/runs/{run_id}/let-in",
         "/api/runs/{run_id}/rollback",
         "/api/runs/{run_id}/stop",
-    } | ({"/api/runs"} & admins)
+    } | ({"/api/runs", "/api/demonstrations"} & admins)
 
 
 async def test_every_other_route_refuses_who_has_no_token(world: GatewayWorld):
@@ -94,7 +95,13 @@ async def test_a_viewer_sees_and_changes_nothing(world: GatewayWorld):
     async with anonymous(world, authorization=f"Bearer {world.guard.issue('viewer')}") as client:
         assert (await client.get("/api/info")).json()["role"] == "viewer"
         assert (await client.get(f"/api/runs/{run_id}")).status_code == 200
-        for path in ("/api/runs", "/api/join", f"/api/runs/{run_id}/stop"):
+        for path in (
+            "/api/runs",
+            "/api/join",
+            f"/api/runs/{run_id}/stop",
+            "/api/demonstrations",
+            "/api/demonstrations/x/delete?game_id=counting",
+        ):
             assert (await client.post(path, json={"game": "counting"})).status_code == 403
 
 

@@ -30,7 +30,7 @@ def test_later_layers_win_and_what_lies_beneath_is_left_to_the_run() -> None:
     file = from_values({"seed": 1, "ppo": {"gamma": 0.6, "n_epochs": 2}}, "a.yaml")
     variables = from_variables({"ATTRACT_PPO_GAMMA": "0.7", "ATTRACT_SEED": "3"})
     flags = from_flags({"ppo": {"gamma": "0.8"}})
-    aliases = from_aliases(workers=4, instances=None, max_workers=None)
+    aliases = from_aliases(workers="4", instances=None, max_workers=None)
     assert join_layers(beneath, file, variables, flags, aliases) == {
         "seed": 3,
         "ppo": {"gamma": 0.8, "n_epochs": 2},
@@ -47,8 +47,8 @@ def test_the_same_mistake_is_named_as_it_was_written() -> None:
     assert refused(beneath=from_values(given, "x.train.yaml")) == f"ppo.gamma in x.train.yaml: {rest}"
     fine = from_values({"ppo": {"gamma": 0.5}}, "a.yaml")
     assert refused(fine, from_flags({"ppo": {"gamma": "1.5"}})) == f"--ppo.gamma: {rest}"
-    assert refused(from_aliases(workers=0, instances=None, max_workers=None)).startswith("--workers: ")
-    assert refused(from_aliases(workers=None, instances=0, max_workers=None)).startswith("--instances: ")
+    assert refused(from_aliases(workers="0", instances=None, max_workers=None)).startswith("--workers: ")
+    assert refused(from_aliases(workers=None, instances="0", max_workers=None)).startswith("--instances: ")
 
 
 def test_settings_from_two_places_that_do_not_fit_are_each_named_where_they_stand() -> None:
@@ -71,6 +71,55 @@ def test_a_flag_takes_the_place_of_what_excludes_it_in_a_lower_layer() -> None:
     assert join_layers(NOTHING, file, from_flags(flags))["ppo"] == {"num_minibatches": 4}
     both = from_flags({"ppo": {"minibatch_steps": "64", "num_minibatches": "4"}})
     assert refused(both).startswith("--ppo.minibatch-steps and --ppo.num-minibatches: ")
+
+
+@pytest.mark.parametrize("text", ["none", "null", "None"])
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [("ppo", "target_kl"), ("ppo", "advantage_scale_decay"), ("collection", "max_workers")],
+)
+def test_none_unsets_what_may_be_unset_wherever_it_is_written(section: str, name: str, text: str) -> None:
+    beneath = from_values({section: {name: 0.5 if section == "ppo" else 9}}, "x.train.yaml")
+    unset = {section: {name: None}}
+    variable = f"ATTRACT_{section}_{name}".upper()
+    assert join_layers(beneath, from_flags({section: {name: text}})) == unset
+    assert join_layers(beneath, from_variables({variable: text})) == unset
+    assert join_layers(beneath, from_values({section: {name: text}}, "a.yaml")) == unset
+
+
+def test_a_short_flag_unsets_too() -> None:
+    beneath = from_values({"collection": {"max_workers": 8, "instances_per_worker": 4}}, "x.train.yaml")
+    given = join_layers(beneath, from_aliases(workers=None, max_workers="none", instances="null"))
+    assert given == {"collection": {"max_workers": None, "instances_per_worker": None}}
+
+
+def test_none_is_a_choice_where_it_is_one_and_null_unsets_it() -> None:
+    for text, expected in (("none", "none"), ("null", None)):
+        given = from_flags({"policy": {"recurrent": "none"}, "ppo": {"lag_correction": text}})
+        assert join_layers(NOTHING, given)["ppo"] == {"lag_correction": expected}
+        given = from_variables({"ATTRACT_PPO_LAG_CORRECTION": text})
+        assert join_layers(NOTHING, given)["ppo"] == {"lag_correction": expected}
+
+
+def test_a_section_that_may_be_missing_is_unset_whole() -> None:
+    beneath = from_values({"callbacks": {"evaluation": {"every_steps": 5}}}, "x.train.yaml")
+    given = join_layers(beneath, from_flags({"callbacks": {"evaluation": "none"}, "federated": "none"}))
+    assert given == {"callbacks": {"evaluation": None}, "federated": None}
+
+
+def test_only_what_may_be_unset_says_so() -> None:
+    assert refused(from_flags({"ppo": {"target_kl": "x"}})) == (
+        "--ppo.target-kl: must be a number, above 0, or none (got 'x')"
+    )
+    assert refused(from_flags({"ppo": {"minibatch_unit": "x"}})).startswith(
+        "--ppo.minibatch-unit: must be step, segment or none (got 'x')"
+    )
+    assert refused(from_flags({"ppo": {"lag_correction": "x"}})).startswith(
+        "--ppo.lag-correction: must be none, vtrace or null (got 'x')"
+    )
+    assert refused(from_flags({"ppo": {"gamma": "none"}})) == (
+        "--ppo.gamma: must be a number from 0 to 1 (got 'none')"
+    )
 
 
 def test_parameters_are_one_text_of_json() -> None:

@@ -61,6 +61,11 @@ def test_what_may_be_off_is_off_with_none():
     assert (off.max_grad_norm, off.target_kl, off.clip_range_vf) == (None, None, None)
 
 
+def test_P14_lambda_is_highest_where_one_wins_what_another_loses():
+    assert PpoSettings().lambda_for(sees_pictures=True, is_zero_sum=True) == 0.99
+    assert PpoSettings(gae_lambda=0.7).lambda_for(sees_pictures=False, is_zero_sum=True) == 0.7
+
+
 def test_lambda_follows_what_is_observed_unless_it_is_given():
     assert PpoSettings().lambda_for(sees_pictures=True) < PpoSettings().lambda_for(sees_pictures=False)
     for sees_pictures in (True, False):

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from attract.errors import ConfigurationError
-from attract.settings.run import PolicySettings, PpoSettings, RunSettings, ServerSettings
+from attract.settings.run import EXPECTED_STEPS, PolicySettings, PpoSettings, RunSettings, ServerSettings
 
 
 def refusal(kind, data):
@@ -126,3 +126,27 @@ def test_exploration_under_its_old_names_still_works_in_files_of_older_runs():
         0.1,
     )
     assert "ppo.exploratoin" in refusal(RunSettings, {"ppo": {"exploratoin": "rnd"}})
+
+
+def test_P10_schedules_run_over_the_total_steps_unless_given():
+    for total, given, expected in ((None, None, EXPECTED_STEPS), (1000, None, 1000), (1000, 500, 500)):
+        chosen = RunSettings.from_mapping({"total_steps": total, "ppo": {"schedule_steps": given}})
+        assert chosen.schedule_steps == expected
+
+
+@pytest.mark.parametrize(
+    ("schedule", "given", "expected"),
+    [
+        ("async", None, "vtrace"),
+        ("overlap", None, "none"),
+        ("sync", None, "none"),
+        ("overlap", "vtrace", "vtrace"),
+        ("async", "none", "none"),
+    ],
+)
+def test_P9_lag_is_corrected_in_async_and_when_asked_for(schedule: str, given: str | None, expected: str):
+    chosen = RunSettings.from_mapping(
+        {"ppo": {"lag_correction": given}, "collection": {"schedule": schedule}}
+    )
+    assert chosen.hyperparameters["lag_correction"] == expected
+    assert chosen.hyperparameters["horizon"] == chosen.ppo.horizon

@@ -35,14 +35,6 @@ def test_a_variable_per_setting_gives_it() -> None:
     }
 
 
-def test_none_unsets_what_may_be_unset_and_is_a_name_elsewhere() -> None:
-    environment = {"ATTRACT_PPO_MAX_GRAD_NORM": "none", "ATTRACT_POLICY_RECURRENT": "none"}
-    assert given_by_variables(environment) == {
-        "ppo": {"max_grad_norm": None},
-        "policy": {"recurrent": "none"},
-    }
-
-
 def test_no_variable_means_two_things() -> None:
     assert not set(SETTING_VARIABLES) & (set(SERVER_VARIABLES) | set(OTHER_VARIABLES))
     assert not set(SERVER_VARIABLES) & set(OTHER_VARIABLES)

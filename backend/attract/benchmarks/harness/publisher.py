@@ -38,7 +38,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
-from attract.settings.run import PolicySettings
+from attract.settings.run import RunSettings
 
 WEIGHT_NOISE = 1e-3
 """Size of what is added to the weights: every version has other bytes, and the games go on as they were."""
@@ -53,12 +53,12 @@ class Publisher:
         """`send` and `on_failure` are also called from the thread that writes checkpoints."""
         torch.set_num_threads(1)
         self._send = send
-        policy = PolicySettings.from_mapping(begin.policy)
-        algorithm = choose_algorithm(begin.algorithm, begin.hyperparameters)
+        settings = RunSettings.from_mapping(begin.settings)
+        algorithm = choose_algorithm(settings.algorithm, settings.hyperparameters)
         self._state = TrainingState.create(
-            begin.description, policy, algorithm, begin.seed, torch.device("cpu")
+            begin.description, settings.policy, algorithm, settings.seed, torch.device("cpu")
         )
-        self._generator = torch.Generator().manual_seed(begin.seed)
+        self._generator = torch.Generator().manual_seed(settings.seed)
         (self._sole,) = self._state.policies.values()
         self._patcher = OnnxPatcher(self._sole.policy)
         self._writer = CheckpointWriter(Path(begin.run_dir), on_failure, lambda _reason: None)

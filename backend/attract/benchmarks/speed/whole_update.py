@@ -113,13 +113,16 @@ class _WholePath:
                 run_dir=str(folder),
                 store_path=str(path),
                 description=game,
-                policy=work.policy.model_dump(mode="json"),
-                hyperparameters=work.ppo.model_dump(mode="json"),
-                seed=5,
-                device=device,
-                num_threads=torch.get_num_threads(),
-                # All batches of a round are played by the version before it: nobody plays while time is kept.
-                max_policy_lag=batches,
+                settings={
+                    "policy": work.policy.model_dump(mode="json"),
+                    "ppo": {**work.ppo.model_dump(mode="json"), "lag_correction": "none"},
+                    "seed": 5,
+                    "device": device,
+                    "learner_threads": torch.get_num_threads(),
+                    # All batches of a round are played by the version before it: nobody plays while time is
+                    # kept.
+                    "collection": {"schedule": "async", "max_policy_lag": batches},
+                },
             )
             self._learner = Learner(begin, self._answers.put, self._answers.put)
             try:

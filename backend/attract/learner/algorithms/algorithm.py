@@ -31,6 +31,8 @@ class Learnable:
     """Of the run."""
     policy_id: str | None = None
     """Of one among several; None: the sole one."""
+    num_agents: int = 1
+    """How many play in one game, whichever policy is theirs."""
 
     @property
     def device(self) -> torch.device:

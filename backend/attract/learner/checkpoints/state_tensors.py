@@ -28,9 +28,12 @@ def restore_adam(optimizer: torch.optim.Adam, network: nn.Module, tensors: Mappi
     Raises: KeyError, ValueError: when something of a parameter is missing or spoilt.
     """
     saved = optimizer.state_dict()
+    names = {parameter: name for name, parameter in network.named_parameters()}
+    # Adam counts parameters group by group, which need not be the network's order.
+    in_order = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
     saved["state"] = {
         index: {key: tensors[f"{name}/{key}"].clone() for key in _ADAM_KEYS}
-        for index, (name, _) in enumerate(network.named_parameters())
+        for index, name in enumerate(in_order)
         if f"{name}/step" in tensors
     }
     optimizer.load_state_dict(saved)

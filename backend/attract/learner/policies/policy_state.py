@@ -68,7 +68,9 @@ class PolicyState:
         ).to(device)
         return cls(
             policy=policy,
-            algorithm=algorithm.create(Learnable(policy, build_distribution(game), seed, policy_id)),
+            algorithm=algorithm.create(
+                Learnable(policy, build_distribution(game), seed, policy_id, game.num_agents)
+            ),
             observation_statistics={
                 key: RunningMoments.empty(tuple(normaliser.mean.shape))
                 for key, normaliser in policy.normalisers.items()

@@ -43,6 +43,7 @@ class Ppo:
         self._policy = learnable.policy
         self._distribution = learnable.distribution
         self._settings = settings
+        self._num_agents = learnable.num_agents
         self.optimizer = create_optimizer(learnable.policy, settings.learning_rate)
         self.generator = learnable.generator("shuffle")
         """Shuffles minibatches; on the CPU whatever the device."""
@@ -63,9 +64,15 @@ class Ppo:
 
     def update(self, batch: Batch, progress: Progress, extra_loss: ExtraLoss | None = None) -> Report:
         """See `Algorithm`."""
-        settings, details = self._settings, dict[str, float]()
-        scheduled = scheduled_hyperparameters(settings, progress.agent_steps, progress.schedule_steps)
-        rates = self._rates_with(scheduled, batch)
+        details = dict[str, float]()
+        scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
+        history = RewardHistory.of(batch, self._num_agents)
+        self._seen_rewards = history = history if self._rewards is None else self._rewards.then(history)
+        rates = self._rates_with(scheduled, batch, history)
+        gae_lambda = self._settings.lambda_for(
+            sees_pictures=bool(self._policy.encoders), is_zero_sum=history.is_zero_sum
+        )
+        settings = self._settings.model_copy(update={"gae_lambda": gae_lambda})
         if rates.entropy_coef != scheduled.entropy_coef:
             details["train/entropy_coef"] = rates.entropy_coef
         if settings.normalize_rewards:
@@ -153,16 +160,16 @@ class Ppo:
         if slots := within(tensors, _SLOTS):
             self._slot_returns.restore(slots)
 
-    def _rates_with(self, rates: ScheduledHyperparameters, batch: Batch) -> ScheduledHyperparameters:
+    def _rates_with(
+        self, rates: ScheduledHyperparameters, batch: Batch, history: RewardHistory
+    ) -> ScheduledHyperparameters:
         """Those of this update: what nothing was found for is not decided for (rule P12)."""
-        history = RewardHistory.of(batch)
-        self._seen_rewards = history if self._rewards is None else self._rewards.then(history)
         has_bonus = batch.reward_bonus is not None or batch.advantage_bonus is not None
-        is_held = self._seen_rewards.holds_policy and not has_bonus
+        is_held = history.holds_policy and not has_bonus
         if isinstance(self._distribution, DiagonalGaussian):
             # Where entropy alone counts, the spread of a number would grow without bound.
             entropy_coef = 0.0 if is_held else rates.entropy_coef
-        elif self._seen_rewards.is_uniform:
+        elif history.is_uniform:
             entropy_coef = max(rates.entropy_coef, UNREWARDED_ENTROPY_COEF)
         else:
             entropy_coef = rates.entropy_coef

@@ -1,4 +1,4 @@
-"""Whether a game has paid for anything yet: until it has, there is nothing to decide for (rule P12)."""
+"""What a game has paid so far: for anything at all (rule P12), and one agent at another's cost (rule P14)."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -9,6 +9,8 @@ from attract.experience.batch import Batch
 
 MOST_HELD_STEPS = 20_000
 """Steps after which a policy is no longer held, though nothing was found."""
+ROUNDING = 1e-5
+"""Of the largest reward: what float32 may leave of a sum that is 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +23,17 @@ class RewardHistory:
     has_terminated: bool
     """Whether an episode came to an end of its own."""
     num_steps: int
+    is_zero_sum: bool = False
+    """Whether several agents shared the policy, and at no step their rewards came to anything but 0."""
 
     @classmethod
-    def of(cls, batch: Batch) -> Self:
-        """That of one batch's valid steps, of which there is at least one."""
+    def of(cls, batch: Batch, num_agents: int = 1) -> Self:
+        """That of one batch's valid steps, of which there is at least one, in a game of so many agents."""
         rewards = batch.reward[batch.valid]
         lowest, highest = (float(bound) for bound in torch.aminmax(rewards))
-        return cls(lowest, highest, bool((batch.terminated & batch.valid).any()), rewards.numel())
+        is_zero_sum = num_agents > 1 and _is_zero_sum(batch, num_agents, max(abs(lowest), abs(highest)))
+        has_terminated = bool((batch.terminated & batch.valid).any())
+        return cls(lowest, highest, has_terminated, rewards.numel(), is_zero_sum)
 
     @classmethod
     def restore(cls, document: Any) -> Self:
@@ -37,6 +43,7 @@ class RewardHistory:
             highest=float(document["highest"]),
             has_terminated=bool(document["has_terminated"]),
             num_steps=int(document["num_steps"]),
+            is_zero_sum=bool(document.get("is_zero_sum", False)),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -50,6 +57,7 @@ class RewardHistory:
             max(self.highest, later.highest),
             self.has_terminated or later.has_terminated,
             self.num_steps + later.num_steps,
+            self.is_zero_sum and later.is_zero_sum,
         )
 
     @property
@@ -63,3 +71,14 @@ class RewardHistory:
         # Where nothing is ever paid, an end changes nothing.
         is_alike = self.is_uniform and (self.highest == 0.0 or not self.has_terminated)
         return is_alike and self.num_steps <= MOST_HELD_STEPS
+
+
+def _is_zero_sum(batch: Batch, num_agents: int, largest: float) -> bool:
+    """Whether the agents' rewards come to 0 at each step of the instances that are wholly in the batch."""
+    # The slots of an instance follow each other, and its agents take their steps together.
+    times = torch.stack((batch.slot_id // num_agents, batch.first_step))
+    _, instance, count = times.unique(dim=1, return_inverse=True, return_counts=True)
+    rewards = batch.reward.masked_fill(~batch.valid, 0.0)
+    sums = rewards.new_zeros(rewards.shape[0], count.numel()).index_add_(1, instance, rewards)
+    whole = count == num_agents
+    return bool(whole.any() & (sums[:, whole].abs() <= ROUNDING * largest).all())

@@ -26,11 +26,18 @@ from attract.settings.ppo import PpoSettings
 
 ADAM_EPSILON = 1e-5
 KL_STOP_FACTOR = 1.5
+SPREAD_RATE = 4.0
+"""Times the learning rate, for the log deviation of box actions (rule P13)."""
 
 
 def create_optimizer(policy: Policy, learning_rate: float) -> torch.optim.Adam:
-    """Adam as PPO uses it (epsilon 1e-5), in one fused kernel."""
-    return torch.optim.Adam(policy.parameters(), lr=learning_rate, eps=ADAM_EPSILON, fused=True)
+    """Adam as PPO uses it (epsilon 1e-5), in one fused kernel; a group for the log deviation (P13)."""
+    spread = policy.action_log_std
+    weights = [parameter for parameter in policy.parameters() if parameter is not spread]
+    groups = [{"params": weights, "rate": 1.0}]
+    if spread is not None:
+        groups.append({"params": [spread], "rate": SPREAD_RATE})
+    return torch.optim.Adam(groups, lr=learning_rate, eps=ADAM_EPSILON, fused=True)
 
 
 def ppo_update(
@@ -56,7 +63,7 @@ def ppo_update(
 
     Args:
         policy: changed in place; on the device of `batch`.
-        optimizer: over the policy's parameters; its learning rate is set.
+        optimizer: over the policy's parameters; the learning rate of its groups is set, times their `rate`.
         batch: one update's segments, with at least one valid step past any burn-in.
         settings: numbers that do not follow a schedule.
         generator: CPU generator of the shuffles and draws; drawn from once per epoch.
@@ -106,7 +113,7 @@ def _update(
     parameters = list(policy.parameters())
     max_norm = math.inf if settings.max_grad_norm is None else settings.max_grad_norm
     for group in optimizer.param_groups:
-        group["lr"] = rates.learning_rate
+        group["lr"] = rates.learning_rate * group.get("rate", 1.0)
     rows: list[Tensor] = []
     norms: list[Tensor] = []
     log_ratios: list[Tensor] = []
@@ -138,6 +145,7 @@ def _update(
             loss.backward()
             norms.append(torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True))
             optimizer.step()
+            policy.limit_spread()
         if stopped:
             break
     table = torch.stack(rows)

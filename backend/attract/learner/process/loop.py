@@ -16,6 +16,7 @@ from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
 from attract.learner.federated.averaging import FederatedAveraging
 from attract.learner.federated.meetings import Meetings
+from attract.learner.imitation.kept import demonstrations_of
 from attract.learner.policies.policy_group import PolicyGroup
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
@@ -41,8 +42,7 @@ from attract.schema.learner import (
     Trained,
     Warmup,
 )
-from attract.settings.curriculum import FederatedSettings
-from attract.settings.run import PolicySettings
+from attract.settings.run import RunSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +73,36 @@ class Learner:
     ) -> None:
         self._begin = begin
         self._send = send
-        self._device = resolve_device(begin.device)
-        torch.set_num_threads(begin.num_threads or default_threads())
-        self._policy_settings = PolicySettings.from_mapping(begin.policy)
+        self._settings = settings = RunSettings.from_mapping(begin.settings)
+        self._device = resolve_device(settings.device)
+        torch.set_num_threads(settings.learner_threads or default_threads())
+        self._seating = Seating(settings.collection.seats or (MAIN,) * begin.description.num_agents)
+        source = settings.cloning.demonstrations
         self._algorithm = choose_algorithm(
-            begin.algorithm, begin.hyperparameters, exploration=begin.exploration
+            settings.algorithm,
+            settings.hyperparameters,
+            exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
+            cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
+            demonstrations=None
+            if source is None
+            else demonstrations_of(Path(begin.run_dir), Path(source), self._seating, settings.ppo.horizon),
         )
-        self._seating = Seating(tuple(begin.seats) or (MAIN,) * begin.description.num_agents)
         self._state = TrainingState.create(
             begin.description,
-            self._policy_settings,
+            settings.policy,
             self._algorithm,
-            begin.seed,
+            settings.seed,
             self._device,
             self._seating.policy_ids,
         )
-        self._policies = PolicyGroup(self._state, begin.description, begin.max_policy_lag + 1)
+        self._max_lag = settings.collection.policy_lag
+        self._policies = PolicyGroup(self._state, begin.description, self._max_lag + 1)
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
         )
         self._averaging: FederatedAveraging | None = None
-        if begin.federated is not None:
+        if settings.federated is not None:
             for one in self._state.policies.values():
                 one.begin_federated()
         self._phases = EpisodeDesynchronisation()
@@ -107,9 +115,9 @@ class Learner:
             "run_id": begin.run_id,
             "game_id": begin.description.id,
             "description_sha256": description_sha256(begin.description),
-            "seed": begin.seed,
-            "policy": self._policy_settings.model_dump(mode="json"),
-            begin.algorithm: begin.hyperparameters,
+            "seed": settings.seed,
+            "policy": settings.policy.model_dump(mode="json"),
+            settings.algorithm: settings.hyperparameters,
         }
 
     def start(self) -> None:
@@ -122,10 +130,9 @@ class Learner:
         is_fresh = not self._resume()
         if is_fresh:
             self._start_fresh()
-        if self._begin.federated is not None:
-            settings = FederatedSettings.from_mapping(self._begin.federated)
+        if self._settings.federated is not None:
             self._averaging = Meetings(
-                settings,
+                self._settings.federated,
                 description_sha256(self._begin.description),
                 has_begun=not is_fresh,
                 say=lambda text: self._send(Noted(kind="federated", text=text)),
@@ -189,9 +196,7 @@ class Learner:
         self._state.restore(checkpoint)
         set_aside_newer(checkpoints, checkpoint.policy_version)
         # Segments of earlier versions may still come in, from workers that outlived the last learner.
-        for version in range(
-            checkpoint.policy_version - self._begin.max_policy_lag, checkpoint.policy_version
-        ):
+        for version in range(checkpoint.policy_version - self._max_lag, checkpoint.policy_version):
             if version not in versions:
                 continue
             try:
@@ -236,7 +241,7 @@ class Learner:
             self._drop(message, refused if rejected else "it holds no valid step")
             return
         progress = Progress(
-            self._state.policy_version, self._state.counters.agent_steps, self._begin.schedule_steps
+            self._state.policy_version, self._state.counters.agent_steps, self._settings.schedule_steps
         )
         try:
             reports = self._policies.update(trainable, progress)
@@ -342,7 +347,7 @@ class Learner:
             parts = self._state.parts(load_checkpoint(self._writer.checkpoints / str(version)))
             states = {name: matching_state(part, policies[name].policy) for name, part in parts.items()}
         blank = build_policy(
-            self._policy_settings,
+            self._settings.policy,
             self._begin.description,
             normalize_observations=self._algorithm.normalize_observations,
         )

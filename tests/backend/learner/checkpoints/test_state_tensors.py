@@ -14,13 +14,14 @@ from attract.learner.checkpoints.state_tensors import (
 )
 
 
-def stepped(steps: int) -> tuple[nn.Linear, torch.optim.Adam]:
-    """A layer after so many steps of Adam on gradients of 1."""
+def stepped(steps: int, *, groups: bool = False) -> tuple[nn.Linear, torch.optim.Adam]:
+    """A layer after so many steps of Adam on gradients of 1; `groups`: the bias in one of its own, first."""
     layer = nn.Linear(2, 1)
     with torch.no_grad():
         layer.weight.zero_()
         layer.bias.zero_()
-    optimizer = torch.optim.Adam(layer.parameters(), lr=0.1)
+    parts = [{"params": [layer.bias]}, {"params": [layer.weight]}] if groups else layer.parameters()
+    optimizer = torch.optim.Adam(parts, lr=0.1)
     for _ in range(steps):
         optimizer.zero_grad()
         layer(torch.ones(1, 2)).sum().backward()
@@ -41,10 +42,11 @@ def test_adams_state_is_named_by_parameter_and_empty_before_the_first_step():
     assert tensors["bias/exp_avg_sq"].tolist() == pytest.approx([0.001999])
 
 
-def test_D2_a_restored_optimizer_goes_on_as_the_one_it_came_from():
-    layer, optimizer = stepped(2)
+@pytest.mark.parametrize("groups", [False, True])
+def test_D2_a_restored_optimizer_goes_on_as_the_one_it_came_from(groups):
+    layer, optimizer = stepped(2, groups=groups)
     saved = {name: tensor.clone() for name, tensor in adam_tensors(optimizer, layer).items()}
-    other, others = stepped(0)
+    other, others = stepped(0, groups=groups)
     other.load_state_dict(layer.state_dict())
     restore_adam(others, other, saved)
     for one, its in ((layer, optimizer), (other, others)):
@@ -52,6 +54,7 @@ def test_D2_a_restored_optimizer_goes_on_as_the_one_it_came_from():
         (one(torch.ones(1, 2)).sum() * 3).backward()
         its.step()
     assert torch.equal(layer.weight, other.weight)
+    assert torch.equal(layer.bias, other.bias)
     assert float(saved["weight/step"]) == 2.0, "what was saved is not shared"
 
 

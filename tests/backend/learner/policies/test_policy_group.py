@@ -23,7 +23,7 @@ def fleet(tmp_path: Path):
 
 
 def begin_pair(fleet: SignsFleet, run_dir: Path, **changes) -> Begin:
-    return begin_for(fleet, run_dir, seats=SEATS, **changes)
+    return begin_for(fleet, run_dir, collection={"seats": SEATS}, **changes)
 
 
 def shares(rows: list[int]) -> dict[str, list[int]]:
@@ -135,6 +135,37 @@ def test_P8_when_one_policy_cannot_be_updated_all_stay(tmp_path: Path):
     assert hashes("first", "left") == clean and hashes("second", "right") == clean
 
 
+@pytest.mark.parametrize("poisoned", SEATS)
+def test_P8_what_a_dropped_update_saw_does_not_count_when_a_policy_is_away_next(
+    tmp_path: Path, poisoned: str
+):
+    def hashes(name: str, *, drops: bool) -> list[str]:
+        fleet = SignsFleet(tmp_path / f"{name}.bin", num_slots=SLOTS, horizon=HORIZON, seed=2)
+        with LearnerHere(begin_pair(fleet, tmp_path / name)) as here:
+            rows = fleet.play(warmed_up(here, fleet).onnx, 0)
+            if drops:
+                row = shares(rows)[poisoned][0]
+                kept = fleet.store["reward"][0, row]
+                fleet.store["reward"][0, row] = np.inf
+                assert isinstance(here.ask(order(0, rows)), Dropped)
+                fleet.store["reward"][0, row] = kept
+            # One of them was updated before the other could not be; now it is away.
+            fleet.store["valid"][:, shares(rows)["left"]] = False
+            alone = here.ask(order(0, rows))
+            last = trained(here, fleet, alone, 2)
+        fleet.close()
+        found = [alone.weights_sha256, last.weights_sha256]
+        for version in (1, 3):
+            document = load_checkpoint(tmp_path / name / "checkpoints" / str(version)).document
+            for policy_id, own in document["policies"].items():
+                # A dropped update's rows were verified all the same.
+                own.pop("verification")
+                found.append(f"{version}/{policy_id}: {json.dumps(own)}")
+        return found
+
+    assert hashes("dropped", drops=True) == hashes("clean", drops=False)
+
+
 def test_S5_a_policy_without_a_valid_step_stays_and_goes_on_to_the_version(fleet: SignsFleet, tmp_path: Path):
     with LearnerHere(begin_pair(fleet, tmp_path / "run")) as here:
         rows = fleet.play(warmed_up(here, fleet).onnx, 0)
@@ -188,7 +219,7 @@ def test_D2_a_run_is_not_resumed_with_other_policies(fleet: SignsFleet, tmp_path
         warmed_up(here, fleet)
     for seats in (["left", "up"], []):
         with pytest.raises(CheckpointError, match="the checkpoint left, right"):
-            LearnerHere(begin.model_copy(update={"resume": True, "seats": seats}))
+            LearnerHere(begin_for(fleet, tmp_path / "run", collection={"seats": seats}, resume=True))
 
 
 def test_a_run_of_several_policies_starts_from_one_or_from_its_namesakes(fleet: SignsFleet, tmp_path: Path):
@@ -208,7 +239,7 @@ def test_a_run_of_several_policies_starts_from_one_or_from_its_namesakes(fleet: 
     for name in SEATS:
         assert not differ(again[name], trained_once[name])
     with pytest.raises(CheckpointError, match="no policy 'up'; it has left, right"):
-        LearnerHere(begin_for(fleet, tmp_path / "up", seats=["up"], initialize_from=source))
+        LearnerHere(begin_for(fleet, tmp_path / "up", collection={"seats": ["up"]}, initialize_from=source))
 
 
 def test_C9_an_export_holds_every_policy_and_who_plays_whom(fleet: SignsFleet, tmp_path: Path):

@@ -1,5 +1,6 @@
 """One policy's part of the training state: its streams, what it has seen, its checkpoint, what is undone."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from attract.algorithm.normalisation import RunningMoments
 from attract.errors import CheckpointError
+from attract.learner.algorithms.algorithm import Algorithm, Learnable
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.policies.policy_state import PolicyState, matching_state
 from attract.learner.registry import choose_algorithm
@@ -54,6 +56,21 @@ def test_C8_each_of_several_policies_has_weights_of_its_own_that_its_name_decide
     assert are_equal(weights(left), weights(again))
     assert not are_equal(weights(left), weights(right))
     assert not are_equal(weights(left), weights(create()))
+
+
+def test_P14_an_algorithm_is_told_how_many_agents_play() -> None:
+    told: list[Learnable] = []
+    choice = choose_algorithm("ppo", {})
+
+    def create_noted(learnable: Learnable) -> Algorithm:
+        told.append(learnable)
+        return choice.create(learnable)
+
+    for num_agents in (1, 3):
+        game = describe_signs().model_copy(update={"num_agents": num_agents})
+        noted = dataclasses.replace(choice, create=create_noted)
+        PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), noted, 3, torch.device("cpu"), "left")
+    assert [learnable.num_agents for learnable in told] == [1, 3]
 
 
 def test_P7_what_was_seen_is_merged_and_the_policy_normalises_by_it_at_once() -> None:

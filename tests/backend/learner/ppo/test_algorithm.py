@@ -26,11 +26,11 @@ def batch(tmp_path: Path):
     fleet.close()
 
 
-def create(**ppo: object) -> tuple[Ppo, torch.nn.Module]:
+def create(num_agents: int = 1, **ppo: object) -> tuple[Ppo, torch.nn.Module]:
     game = describe_signs()
     policy = build_policy(PolicySettings(hidden_sizes=(8,)), game, seed=2)
     settings = PpoSettings.model_validate({"target_kl": None, "learning_rate": 0.01, **ppo})
-    return Ppo(Learnable(policy, build_distribution(game), seed=3), settings), policy
+    return Ppo(Learnable(policy, build_distribution(game), seed=3, num_agents=num_agents), settings), policy
 
 
 def weights_after(batch: Batch, extra_loss=None, **ppo: object) -> dict[str, torch.Tensor]:
@@ -45,6 +45,26 @@ def probability_of_zero(weights: dict[str, torch.Tensor], batch: Batch) -> float
     with torch.no_grad():
         outputs, _ = policy({"obs": batch.observation["obs"].flatten(0, 1)})
     return float(outputs.softmax(1)[:, 0].mean())
+
+
+def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch: Batch):
+    mirrored = batch.reward.clone()
+    mirrored[:, 1::2] = -mirrored[:, ::2]
+    duel = replace(batch, reward=mirrored, valid=torch.ones_like(batch.valid))
+    same = torch.equal
+    by_itself, told, alone = (
+        weights_after(duel, **how) for how in ({"num_agents": 2}, {"gae_lambda": 0.99}, {})
+    )
+    assert all(same(by_itself[name], told[name]) for name in told)
+    assert not all(same(by_itself[name], alone[name]) for name in told)
+    # Once rewards did not come to 0 the game is none of these, whatever follows.
+    once, never = create(num_agents=2)[0], create(num_agents=2)[0]
+    for algorithm, first in ((once, batch), (never, duel)):
+        algorithm.update(first, Progress())
+        algorithm.commit()
+        algorithm.update(duel, Progress())
+        algorithm.commit()
+    assert [one.document()["rewards"]["is_zero_sum"] for one in (once, never)] == [False, True]
 
 
 def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batch: Batch):

@@ -210,7 +210,7 @@ def test_C7_all_rows_are_verified_and_trained_on_recomputed_numbers(tmp_path: Pa
 
 
 def test_C7_a_segment_of_a_version_no_longer_known_is_left_out(fleet: SignsFleet, tmp_path: Path):
-    with LearnerHere(begin_for(fleet, tmp_path / "run", max_policy_lag=1)) as here:
+    with LearnerHere(begin_for(fleet, tmp_path / "run", collection={"max_policy_lag": 1})) as here:
         versions = [first := warmed_up(here, fleet)]
         versions += trained(here, fleet, first, 2)
         # Version 2 is current. Slot 0 played version 1 (lag 1, still known), slot 1 version 0 (lag 2).
@@ -264,8 +264,11 @@ def test_S5_a_batch_without_a_valid_step_is_dropped(fleet: SignsFleet, tmp_path:
 
 def test_P10_schedules_follow_agent_steps_and_go_on_at_resume(fleet: SignsFleet, tmp_path: Path):
     changes = {
-        "ppo": {"learning_rate": 0.01, "learning_rate_schedule": "linear"},
-        "schedule_steps": 4 * HORIZON * SLOTS,
+        "ppo": {
+            "learning_rate": 0.01,
+            "learning_rate_schedule": "linear",
+            "schedule_steps": 4 * HORIZON * SLOTS,
+        },
     }
     with LearnerHere(begin_for(fleet, tmp_path / "run", **changes)) as here:
         first = warmed_up(here, fleet)
@@ -283,7 +286,7 @@ def test_D2_a_resumed_run_makes_the_same_updates_as_an_uninterrupted_one(tmp_pat
         hashes: list[str] = []
         last = None
         for number, updates in enumerate(parts):
-            begin = begin_for(fleet, tmp_path / name, resume=number > 0, max_policy_lag=1)
+            begin = begin_for(fleet, tmp_path / name, resume=number > 0, collection={"max_policy_lag": 1})
             with LearnerHere(begin) as here:
                 if last is None:
                     last = warmed_up(here, fleet)

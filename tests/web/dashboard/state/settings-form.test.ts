@@ -30,7 +30,11 @@ const FORM = {
         title: "Learning",
         type: "object",
         properties: {
-          learning_rate: setting("Learning rate", { type: "number", exclusiveMinimum: 0 }),
+          learning_rate: setting("Learning rate", {
+            type: "number",
+            exclusiveMinimum: 0,
+            exclusiveMaximum: 9,
+          }),
           gamma: setting("Gamma", { type: "number", minimum: 0, maximum: 1 }),
           normalize: setting("Normalise", { type: "boolean" }),
         },
@@ -125,6 +129,7 @@ describe("checkField", () => {
     ["collection.num_workers", "4", null],
     ["ppo.gamma", "1.01", "At most 1"],
     ["ppo.learning_rate", "0", "More than 0"],
+    ["ppo.learning_rate", "9", "Less than 9"],
     ["until_return", "-100", null],
     ["until_return", "", null],
     ["collection.sizes", "64,,64", "A value is missing between two commas"],
@@ -206,6 +211,6 @@ describe("workers", () => {
   it("are as many as the run's settings say", () => {
     expect(workersOf({ settings: OWN })).toBe(2);
     expect(workersOf({ settings: { collection: { num_workers: 5 } } })).toBe(5);
-    expect(workersOf({ settings: {} })).toBe(2);
+    expect(workersOf({ settings: {} })).toBe(1);
   });
 });

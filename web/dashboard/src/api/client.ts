@@ -2,6 +2,7 @@
 
 import type {
   AccessView,
+  DemonstrationEntry,
   FleetView,
   GameEntry,
   JoinLink,
@@ -10,6 +11,7 @@ import type {
   MetricsView,
   OpenedSession,
   Problem,
+  RecordedEpisode,
   RunSummary,
   RunView,
   ServerInfo,
@@ -62,6 +64,11 @@ export function metricsPath(runId: string, maxPoints: number, names: readonly st
   return runPath(runId, `/metrics?${search}`);
 }
 
+/** The demonstrations of a game, by its description's id. */
+export function demonstrationsPath(gameId: string, rest = ""): string {
+  return `api/demonstrations${rest}?${new URLSearchParams({ game_id: gameId })}`;
+}
+
 export const api = {
   info: () => get<ServerInfo>("api/info"),
   games: () => get<GameEntry[]>("api/games"),
@@ -76,6 +83,11 @@ export const api = {
     post<SettingsView>("api/settings", { game, settings }),
   startRun: (game: string, settings: Record<string, unknown>) =>
     post<RunView>("api/runs", { game, settings }),
+  demonstrations: (gameId: string) => get<DemonstrationEntry[]>(demonstrationsPath(gameId)),
+  keepDemonstration: (episode: RecordedEpisode) => post<DemonstrationEntry>("api/demonstrations", episode),
+  /** What is left. */
+  deleteDemonstration: (gameId: string, id: string) =>
+    post<DemonstrationEntry[]>(demonstrationsPath(gameId, `/${encodeURIComponent(id)}/delete`)),
   pause: (runId: string) => post<RunView>(runPath(runId, "/pause")),
   resume: (runId: string) => post<RunView>(runPath(runId, "/resume")),
   stop: (runId: string) => post<RunView>(runPath(runId, "/stop")),

@@ -128,6 +128,23 @@ const OTHERS: Readonly<Record<string, readonly [title: string, help: string]>> =
   ],
   "train/clip_range": ["Clip range", "Of this update; it falls where the settings say so."],
   "train/entropy_coef": ["Entropy bonus", "Weight of entropy in this update's loss."],
+  "train/cloning_coef": [
+    "Weight of demonstrations",
+    "Of this update; it falls to nothing over the set share of the run.",
+  ],
+  "train/cloning_loss": [
+    "Demonstrations' loss",
+    "How unlikely the policy finds the demonstrated actions, in nats a step: 0 is certain of each. It falls while they are imitated.",
+  ],
+  "train/cloning_agreement": [
+    "Demonstrations agreed with",
+    "Share of the demonstrated steps in which the policy's likeliest action is the demonstrated one.",
+  ],
+  "train/cloning_epochs": ["Epochs of cloning", "Passes over the demonstrations before the first version."],
+  "train/cloning_held_out_loss": [
+    "Error on demonstrations held out",
+    "On demonstrations that were not fitted to: the share of steps with another likeliest action or, of continuous actions, the loss.",
+  ],
   "train/num_epochs": [
     "Epochs",
     "Passes over the batch; fewer than set when the KL divergence stopped the update.",

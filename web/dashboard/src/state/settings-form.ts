@@ -18,6 +18,8 @@ export interface Field {
   /** As `min`, but the value must lie above it. */
   above?: number;
   max?: number;
+  /** As `max`, but the value must lie below it. */
+  below?: number;
   choices?: readonly string[];
   /** What a list holds. */
   item?: "integer" | "number" | "text";
@@ -50,6 +52,7 @@ interface Schema {
   minimum?: number;
   exclusiveMinimum?: number;
   maximum?: number;
+  exclusiveMaximum?: number;
 }
 
 /** Chosen beside the form's other fields, because it changes what they show. */
@@ -203,10 +206,10 @@ export function suggestedWorkers(cores: number): number {
   return Math.max(1, Math.min(4, cores - 1));
 }
 
-/** The number of workers a run waits for, from its settings; 2 where they do not say. */
+/** The number of workers a run waits for, from its settings; the least where they do not say. */
 export function workersOf(run: Pick<RunView, "settings">): number {
   const found = valueAt(run.settings, WORKERS);
-  return typeof found === "number" ? found : 2;
+  return typeof found === "number" ? found : 1;
 }
 
 function fieldOf(path: string, schema: Schema): Field {
@@ -224,6 +227,7 @@ function fieldOf(path: string, schema: Schema): Field {
   if (one.minimum !== undefined) field.min = one.minimum;
   if (one.exclusiveMinimum !== undefined) field.above = one.exclusiveMinimum;
   if (one.maximum !== undefined) field.max = one.maximum;
+  if (one.exclusiveMaximum !== undefined) field.below = one.exclusiveMaximum;
   if (one.enum !== undefined) field.choices = one.enum;
   if (field.kind === "list") field.item = ITEMS[one.items?.type ?? ""] ?? "text";
   return field;
@@ -256,7 +260,7 @@ function kindOf(schema: Schema): FieldKind {
 }
 
 function checkNumber(
-  field: Pick<Field, "min" | "above" | "max">,
+  field: Pick<Field, "min" | "above" | "max" | "below">,
   text: string,
   kind: "integer" | "number",
 ): string | null {
@@ -266,6 +270,7 @@ function checkNumber(
   if (field.min !== undefined && value < field.min) return `At least ${field.min}`;
   if (field.above !== undefined && value <= field.above) return `More than ${field.above}`;
   if (field.max !== undefined && value > field.max) return `At most ${field.max}`;
+  if (field.below !== undefined && value >= field.below) return `Less than ${field.below}`;
   return null;
 }
 

@@ -7,6 +7,7 @@ import { describeError } from "../api/client.ts";
 import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
 import { formatNumber } from "../state/format.ts";
+import { Demonstrations, useRecorder } from "./demonstrations.tsx";
 import { Hud, useScore } from "./hud.tsx";
 
 type Phase =
@@ -16,7 +17,8 @@ type Phase =
   | { name: "over"; episodeReturn: number };
 
 /** Until the game has said what it is. */
-const UNKNOWN: Pick<GameDescription, "keys" | "action"> = {
+const UNKNOWN: Pick<GameDescription, "id" | "keys" | "action"> = {
+  id: "",
   keys: {},
   action: { kind: "discrete", n: 2, labels: null },
 };
@@ -43,7 +45,10 @@ export function Play({ reference, parameters }: PlayProps) {
   drawn.current = parameters;
   const stage = useRef<Stage | null>(null);
   const { score, end } = useScore(stage);
-  const [description, setDescription] = useState<Pick<GameDescription, "keys" | "action">>(UNKNOWN);
+  const [description, setDescription] = useState<Pick<GameDescription, "id" | "keys" | "action">>(UNKNOWN);
+  const recorder = useRecorder(description.id, reference);
+  const keep = useRef(recorder.keep);
+  keep.current = recorder.keep;
   const buttons = useMemo(() => touchKeys(description), [description]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `attempt` begins anew after a failure
@@ -61,8 +66,9 @@ export function Play({ reference, parameters }: PlayProps) {
         setDescription(opened);
         setPhase({ name: "ready" });
       },
-      onEpisodeEnd: ({ episodeReturn }) => {
+      onEpisodeEnd: ({ episodeReturn, played }) => {
         end(episodeReturn);
+        if (played !== null) keep.current(played);
         setPhase({ name: "over", episodeReturn });
       },
       onError: (problem) => isGone || setError(problem),
@@ -163,8 +169,19 @@ export function Play({ reference, parameters }: PlayProps) {
         >
           {isSlow ? "½×" : "1×"}
         </Button>
+        <Button
+          size="compact-sm"
+          variant={recorder.isOn ? "filled" : "outline"}
+          color={recorder.isOn ? "red.8" : "dark.2"}
+          aria-pressed={recorder.isOn}
+          disabled={description.id === ""}
+          onClick={recorder.toggle}
+        >
+          Record
+        </Button>
       </Hud>
       <TouchKeys buttons={buttons} stage={stage} onPress={() => mayBegin && begin.current()} />
+      <Demonstrations recorder={recorder} game={reference.name} />
     </>
   );
 }

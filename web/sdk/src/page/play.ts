@@ -44,6 +44,8 @@ export interface PlayerOptions {
   parameters?:
     | Readonly<Record<string, number>>
     | ((episode: number) => Readonly<Record<string, number>> | undefined);
+  /** Called with what is held for the next step, masks applied; of several agents with one action for each. */
+  onChoice?: (choice: Choice, instance: Instance) => void;
   /** Called at each episode's end; the next one begins with the following frame. */
   onEpisodeEnd?: (instance: Instance) => void;
   /** The game or the controller failed; the player has stopped. */
@@ -189,6 +191,7 @@ class FramePlayer implements Player {
 
   #hold(choice: Choice): void {
     this.#action = this.#options.definition.actionMask === true ? this.#allowed(choice) : choice;
+    this.#options.onChoice?.(this.#action, this.instance);
     this.#ticksLeft = this.#ticksPerStep;
   }
 

@@ -2,6 +2,7 @@
 
 import type { GameDescription, RunView } from "@attract/schema";
 import type { EndReason } from "attract/instance";
+import type { PlayedEpisode } from "./episode-recording.ts";
 
 /** Who plays: chance, a person's keys, or a policy, which is sent. */
 export type StagePlayer = "chance" | "keys" | "policy";
@@ -25,7 +26,13 @@ export type StageToPage =
   | { type: "opened"; description: GameDescription }
   /** Answers each `frame`; null: nothing has changed. */
   | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
-  | { type: "episode_end"; reason: EndReason | null; episodeReturn: number }
+  /** `played`: what a person did, as it can be played again; null where nobody did anything. */
+  | {
+      type: "episode_end";
+      reason: EndReason | null;
+      episodeReturn: number;
+      played: PlayedEpisode | null;
+    }
   | { type: "policy_ready"; version: number; error: string | null }
   /** `isOver`: nothing comes any more. */
   | { type: "failed"; text: string; isOver: boolean };

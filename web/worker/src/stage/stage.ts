@@ -6,7 +6,7 @@ import { drawActions } from "attract/cost";
 import { ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
 import type { Instance } from "attract/instance";
-import { createKeyboard } from "attract/page/keyboard";
+import { createKeyboard, type Keyboard } from "attract/page/keyboard";
 import { beside, type Controller, createPlayer, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { RandomPlayer } from "attract/random-play";
@@ -14,6 +14,7 @@ import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
 import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
+import { EpisodeRecording, throughUnitBox } from "./episode-recording.ts";
 import { KeyRelay } from "./key-relay.ts";
 import type { PageToStage, StageToPage } from "./stage-messages.ts";
 import { StageScreen } from "./stage-screen.ts";
@@ -30,6 +31,8 @@ class Stage {
   readonly #screen = new StageScreen();
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
+  /** Of a stage that is played by hand. */
+  readonly #recording: EpisodeRecording | null;
   #sampler: ParameterSampler;
   #sessions: PolicySession[] = [];
   #actor: PolicyActor | null = null;
@@ -48,13 +51,20 @@ class Stage {
     const { tickSeconds, secondsPerStep = tickSeconds } = definition;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
     this.#sampler = new ParameterSampler(open.parameters);
+    const recording = open.player === "keys" ? new EpisodeRecording(this.#description, open.seed) : null;
+    this.#recording = recording;
     const isWatched = open.player === "policy";
     this.#player = createPlayer({
       definition,
       canvas: this.#screen.canvas,
       controller: this.#controller(definition, open),
       seed: open.seed,
-      parameters: (episode) => this.#sampler.sample(open.seed, 0, episode, 0),
+      parameters: (episode) => {
+        const drawn = this.#sampler.sample(open.seed, 0, episode, 0);
+        recording?.begin(episode, drawn);
+        return drawn;
+      },
+      onChoice: recording === null ? undefined : (choice, instance) => recording.add(choice, instance),
       // Chance plays on by itself; else the page says when the next episode begins.
       onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
       onError: (error) => this.#failed(error, true),
@@ -114,8 +124,15 @@ class Stage {
     const chance = new RandomPlayer(definition.action, seed);
     const others: Controller = { choose: (instance) => drawActions(instance, chance) };
     if (player === "chance") return others;
-    const keyboard = createKeyboard(this.#description, this.#keys);
+    const keyboard = this.#byHand(createKeyboard(this.#description, this.#keys));
     return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others);
+  }
+
+  /** What a person does to a continuous action goes through the unit space, so that it can be played again bit for bit. */
+  #byHand(keyboard: Pick<Keyboard, "choose">): Controller {
+    const { action: space } = this.#description;
+    if (space.kind !== "box") return keyboard;
+    return { choose: () => throughUnitBox(space, keyboard.choose()) };
   }
 
   #frame({ now, width, height, pixelRatio }: Frame): void {
@@ -151,7 +168,8 @@ class Stage {
     this.#keys.releaseAll();
     this.#isStale = true;
     const { endReason: reason, episodeReturns } = instance;
-    this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[0] });
+    const played = this.#recording?.take(instance) ?? null;
+    this.#post({ type: "episode_end", reason, episodeReturn: episodeReturns[0], played });
   }
 
   /** All sessions are there before the first of them is exchanged: agents of two versions never play together. */

@@ -201,6 +201,29 @@ def test_P10_the_optimizer_steps_with_the_scheduled_rate():
     assert 0.5e-4 < moved < 1.01e-4
 
 
+def test_P13_the_log_deviation_learns_at_four_times_the_rate_of_the_weights():
+    policy, distribution = build_acting(action={"kind": "box", "shape": [2], "low": -1.0, "high": 1.0})
+    weights = weights_of(policy)
+    rates = ScheduledHyperparameters(learning_rate=1e-4, clip_range=0.2, entropy_coef=0.0)
+    settings = PpoSettings(n_epochs=1, num_minibatches=1)
+    update(policy, play(policy, distribution), settings, rates=rates, distribution=distribution)
+    moved = {name: (policy.state_dict()[name] - weights[name]).abs().max().item() for name in weights}
+    # Adam's first step moves every number by nearly its rate.
+    assert moved.pop("action_log_std") == pytest.approx(4e-4, rel=0.02)
+    assert max(moved.values()) == pytest.approx(1e-4, rel=0.02)
+
+
+@pytest.mark.parametrize(("initial", "largest"), [(0.5, 1.0), (0.0, 1.0), (1.5, 1.5)])
+def test_P13_an_entropy_bonus_alone_widens_no_action_for_ever(initial, largest):
+    policy, distribution = build_acting(
+        action={"kind": "box", "shape": [2], "low": -1.0, "high": 1.0}, log_std_init=initial
+    )
+    rates = ScheduledHyperparameters(learning_rate=0.1, clip_range=0.2, entropy_coef=10.0)
+    settings = PpoSettings(n_epochs=8, num_minibatches=1, target_kl=None)
+    update(policy, play(policy, distribution), settings, rates=rates, distribution=distribution)
+    assert policy.action_log_std.tolist() == [largest, largest]
+
+
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_P5_cuda_updates_like_the_cpu():
@@ -208,7 +231,7 @@ def test_P5_cuda_updates_like_the_cpu():
     batch = make_batch(invalid=0.1)
     on_device = dataclasses.replace(
         batch,
-        observations={"obs": batch.observation["obs"].cuda()},
+        observation={"obs": batch.observation["obs"].cuda()},
         **{name: tensor.cuda() for name, tensor in tensors_of(batch).items() if name != "obs"},
     )
     update(policies[0], batch)

@@ -1,0 +1,40 @@
+"""What audits have shown of one identity, and how it is trusted for that (rule C10)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+PROVEN: Final = 10
+"""Valid segments in a row after which an identity's segments train without waiting for a verdict."""
+LEAST_CHANCE: Final = 0.05
+"""However many segments of an identity were valid, each of its segments is audited with this chance."""
+MOST_OWED: Final = 10
+"""So many audits that could not be done, and an identity is as one that nobody knows."""
+
+
+@dataclass(eq=False)
+class AuditStanding:
+    """What is known of one identity."""
+
+    valid: int = 0
+    """Its audited segments that agreed, since the last that could not be trusted."""
+    judged: int = 0
+    """Its audited segments in all."""
+    ordered: int = 0
+    """Audits under way."""
+    owed: int = 0
+    """Audits that were drawn where the segment could not be played again; made up for as soon as one can."""
+    short: int = 0
+    """Leases that it closed with segments missing."""
+    caught: str | None = None
+    """What it told otherwise than its game had it."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether its segments train at once."""
+        return self.valid >= PROVEN and self.owed < MOST_OWED and self.caught is None
+
+    @property
+    def chance(self) -> float:
+        """That its next segment is audited; audits under way count as if they had gone well."""
+        sure = self.valid + self.ordered
+        return 1.0 if sure < PROVEN or self.owed else max(1.0 / sure, LEAST_CHANCE)

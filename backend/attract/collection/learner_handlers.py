@@ -1,0 +1,79 @@
+"""What the core makes of each of the learner's messages."""
+
+from attract.collection.effects import StartUpdate
+from attract.collection.judging import judge_update
+from attract.collection.planning import start_warmup
+from attract.collection.state import CollectionState
+from attract.schema.learner import Dropped, Published, Ready, Trained
+
+
+def handle_ready(state: CollectionState, ready: Ready, now: float) -> None:
+    """Go on with what the learner that died had, or void what was played for a version that is lost."""
+    learner = state.learner
+    trained = learner.version
+    outcome, batch = learner.ready(ready), learner.batch
+    if outcome != "warmup" and ready.policy_version < trained:
+        state.note("learner", f"version {trained} is lost: it was trained and not yet durable")
+    if outcome == "warmup" and learner.warmup_blocks is not None:
+        state.emit(start_warmup(learner.warmup_blocks, state.require_described().seating))
+    elif outcome == "same" and learner.train is not None:
+        state.emit(StartUpdate(learner.train))
+    elif outcome in ("finished", "lost") and batch is not None:
+        state.free(learner.end())
+        if outcome == "lost":
+            state.note("learner", f"batch {batch.batch_id} is lost: the learner is at another version")
+    if outcome != "warmup" and state.described is not None:
+        _drop_warmup(state, now)
+        fresh = state.fresh(state.described)
+        stale = state.described.acceptance.pool.drop_unusable(fresh.lowest, fresh.highest)
+        state.free_blocks(stale)
+        for lease in list(state.book):
+            if lease.purpose == "train" and lease.version not in fresh:
+                state.lapse(lease, "the learner is at another version", now)
+
+
+def handle_published(state: CollectionState, published: Published, now: float) -> None:
+    """Announce a durable version: the first after the warm-up, or that of an update."""
+    learner = state.learner
+    if published.batch_id is None:
+        _drop_warmup(state, now)
+        learner.version, learner.phase = published.policy_version, "idle"
+    else:
+        end_update(state, published, now)
+    learner.public = min(published.policy_version, learner.version)
+
+
+def handle_dropped(state: CollectionState, dropped: Dropped) -> None:
+    """Free the rows of an update that was undone."""
+    batch = state.learner.batch
+    if batch is not None and batch.batch_id == dropped.batch_id:
+        state.free(state.learner.end())
+    state.note("dropped", f"P8: batch {dropped.batch_id} was dropped: {dropped.reason}")
+
+
+def end_update(state: CollectionState, outcome: Trained | Published, now: float) -> None:
+    """Count a batch once, whichever message tells of it first, and judge who played it (rule C7)."""
+    learner = state.learner
+    batch = learner.batch
+    if batch is None or batch.batch_id != outcome.batch_id:
+        return
+    learner.commit(batch, outcome)
+    for row in outcome.rejected:
+        state.note(
+            "verification",
+            f"C7: a segment of worker {batch.worker_of(row.row)} was left out: "
+            f"its numbers differ from the learner's by {row.largest_difference:.3g}",
+        )
+    judge_update(state, batch, outcome.rejected, now)
+    state.free(learner.end())
+
+
+def _drop_warmup(state: CollectionState, now: float) -> None:
+    """Random play has done its part, or is not wanted: its rows are free, its open leases void."""
+    blocks, state.learner.warmup_blocks = state.learner.warmup_blocks or [], None
+    if state.described is not None:
+        for lease in list(state.book):
+            if lease.purpose == "warmup":
+                state.lapse(lease, "the statistics are set", now)
+        blocks += state.described.acceptance.warmup.take()
+    state.free_blocks(blocks)

@@ -1,0 +1,1 @@
+"""Learning from what others played: demonstrations as data, and the loss that imitates them."""

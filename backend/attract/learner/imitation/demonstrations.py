@@ -1,0 +1,200 @@
+"""Demonstrations as a batch that every part of a learner can read: files in, played again, segments out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attract.collection.replays import Play
+from attract.errors import ConfigurationError
+from attract.experience.batch import Batch, Finals
+from attract.games.library import GameModule
+from attract.runs.demonstrations import read_demonstration
+from attract.schema.demonstrations import Demonstration
+from attract.schema.game import GameDescription
+from attract.vector.replaying import EpisodeReplayer
+
+
+@dataclass(frozen=True, slots=True)
+class Demonstrated:
+    """One demonstration with what its game showed and paid."""
+
+    path: Path
+    demonstration: Demonstration
+    play: Play
+
+
+def demonstration_files(source: Path) -> list[Path]:
+    """The file itself, or every `.json` of a folder, by name.
+
+    Raises: ConfigurationError: there is none.
+    """
+    if source.is_file():
+        return [source]
+    files = sorted(source.glob("*.json")) if source.is_dir() else []
+    if not files:
+        what = "no demonstration is in this folder" if source.is_dir() else "there is no such file or folder"
+        raise ConfigurationError(
+            what, setting=str(source), fix="record one on the dashboard: Play yourself, Record"
+        )
+    return files
+
+
+def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[Demonstrated]]:
+    """Every demonstration of `source`, a file or folder, as the game plays it now.
+
+    Raises:
+        ConfigurationError: naming the file that is none, is of another game, or that the game no longer
+            plays so.
+        GameError, ProtocolError: the game cannot be played in Node.
+    """
+    read = [(path, read_demonstration(path)) for path in demonstration_files(source)]
+    found: list[Demonstrated] = []
+    with EpisodeReplayer(module) as replayer:
+        for path, demonstration in read:
+            try:
+                found.append(Demonstrated(path, demonstration, replayer.replay(demonstration)))
+            except ConfigurationError as error:
+                raise ConfigurationError(
+                    error.problem, setting=str(path), fix="remove that file, or record the episode anew"
+                ) from None
+        return replayer.description, found
+
+
+def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence[int], horizon: int) -> Batch:
+    """What these agents did, cut into segments of `horizon` steps, the last filled up with invalid ones.
+
+    The slot of a segment is the place of its trajectory, demonstrations times agents, so that they chain.
+    Log-probabilities, values and recurrent states are zeros: nobody has asked a policy yet.
+
+    Args:
+        demonstrations: of one game.
+        agents: whose steps are taken.
+        horizon: steps per segment.
+
+    Raises: ConfigurationError: none of them took part in any step.
+    """
+    columns: list[_Column] = []
+    for number, one in enumerate(demonstrations):
+        for agent in agents:
+            columns += _columns(one.play, agent, number * len(agents) + agents.index(agent), horizon)
+    if not any(column.steps["valid"].any() for column in columns):
+        raise ConfigurationError("in these demonstrations nobody took part in any step")
+    return _stacked(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One segment of one agent, [horizon, ...] each."""
+
+    steps: Mapping[str, NDArray[Any]]
+    action: NDArray[Any]
+    after: Mapping[str, NDArray[Any]]
+    """[...] each, the observation after the last step."""
+    finals: Mapping[int, Mapping[str, NDArray[Any]]]
+    slot: int
+    first_step: int
+
+
+def _columns(play: Play, agent: int, slot: int, horizon: int) -> Iterable[_Column]:
+    num_steps = len(play.action)
+    for first in range(0, num_steps, horizon):
+        chosen = slice(first, min(first + horizon, num_steps))
+        filling = horizon - (chosen.stop - first)
+        steps = {name: _filled(array[chosen, agent], filling) for name, array in play.steps.items()}
+        is_last = chosen.stop == num_steps
+        after = {
+            key: one[agent] if is_last else play.steps[f"obs.{key}"][chosen.stop, agent]
+            for key, one in play.after.items()
+        }
+        finals = {
+            step - first: one
+            for (step, whose), one in play.finals.items()
+            if whose == agent and chosen.start <= step < chosen.stop
+        }
+        if filling and not steps["terminated"][-filling - 1] and not steps["truncated"][-filling - 1]:
+            # The player stopped here: what would follow is worth what the policy thinks of it (rule E1).
+            steps["truncated"] = steps["truncated"].copy()
+            steps["truncated"][-filling - 1] = bool(steps["valid"][-filling - 1])
+            finals[horizon - filling - 1] = after
+        yield _Column(steps, _filled(play.action[chosen, agent], filling), after, finals, slot, first)
+
+
+def _filled(array: NDArray[Any], num_rows: int) -> NDArray[Any]:
+    """With so many rows of zeros behind."""
+    if num_rows == 0:
+        return array
+    return np.concatenate((array, np.zeros((num_rows, *array.shape[1:]), array.dtype)))
+
+
+def _stacked(columns: Sequence[_Column]) -> Batch:
+    def steps(name: str, dtype: type | None = None) -> Tensor:
+        array = np.stack([column.steps[name] for column in columns], axis=1)
+        return _tensor(array if dtype is None else array.astype(dtype))
+
+    keys = list(columns[0].after)
+    actions = _tensor(np.stack([column.action for column in columns], axis=1))
+    masks = steps("action_mask", np.bool_) if "action_mask" in columns[0].steps else None
+    valid = steps("valid", np.bool_)
+    if masks is not None:
+        # Where nobody acts nothing may be forbidden: every distribution allows something.
+        masks = masks | ~valid.unsqueeze(-1)
+    places = [(step, at) for at, column in enumerate(columns) for step in column.finals]
+    finals = Finals(
+        step=torch.tensor([step for step, _ in places], dtype=torch.int64),
+        column=torch.tensor([at for _, at in places], dtype=torch.int64),
+        observation={
+            key: _tensor(np.stack([columns[at].finals[step][key] for step, at in places])) for key in keys
+        }
+        if places
+        else {},
+    )
+    zeros = torch.zeros(valid.shape)
+    return Batch(
+        observation={key: steps(f"obs.{key}") for key in keys},
+        action=actions if actions.is_floating_point() else actions.long(),
+        log_prob=zeros,
+        value=zeros,
+        reward=steps("reward", np.float32),
+        terminated=steps("terminated", np.bool_),
+        truncated=steps("truncated", np.bool_),
+        valid=valid,
+        final_value=zeros,
+        bootstrap_value=torch.zeros(len(columns)),
+        slot_id=torch.tensor([column.slot for column in columns]),
+        first_step=torch.tensor([column.first_step for column in columns]),
+        policy_version=torch.zeros(len(columns), dtype=torch.int64),
+        worker_id=torch.zeros(len(columns), dtype=torch.int64),
+        action_mask=masks,
+        bootstrap_observation={key: _tensor(np.stack([c.after[key] for c in columns])) for key in keys},
+        finals=finals if places else None,
+    )
+
+
+def keep_slots(batch: Batch, slots: Sequence[int]) -> Batch:
+    """The segments of these slots alone."""
+    return batch.keep_segments(torch.isin(batch.slot_id, torch.tensor(slots, device=batch.slot_id.device)))
+
+
+def on_device(batch: Batch, device: torch.device) -> Batch:
+    """The same on `device`."""
+    moved: dict[str, Any] = {}
+    for name in Batch.__dataclass_fields__:
+        value = getattr(batch, name)
+        if isinstance(value, Tensor):
+            moved[name] = value.to(device)
+        elif isinstance(value, Mapping):
+            moved[name] = {key: tensor.to(device) for key, tensor in value.items()}
+        elif isinstance(value, Finals):
+            observations = {key: tensor.to(device) for key, tensor in value.observation.items()}
+            moved[name] = Finals(value.step.to(device), value.column.to(device), observations)
+    return replace(batch, **moved)
+
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array))  # pyright: ignore[reportUnknownMemberType]

@@ -1,0 +1,257 @@
+"""Behaviour cloning: a policy fitted to demonstrations by maximum likelihood, its value to their returns."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attract.algorithm.advantages import advantages_from_segments
+from attract.algorithm.distributions import ActionDistribution
+from attract.algorithm.streams import chain_segments
+from attract.experience.batch import Batch
+from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.imitation.demonstrations import keep_slots
+from attract.learner.imitation.likelihood import CloningLoss
+from attract.policy.network import Policy
+
+MINIBATCH_STEPS = 512
+MAX_GRAD_NORM = 0.5
+LEAST_RATE = 0.05
+"""Share of the learning rate that is left at the end; it falls in a straight line."""
+JUDGED_EVERY = 10
+"""Epochs between two looks at what is held out."""
+VALUES_EVERY = 20
+"""Epochs for which value targets stay: where an episode was cut they hang on the value function itself."""
+LEAST_HELD_OUT = 5
+"""Demonstrations from which on some are held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitPlan:
+    """How long, how fast and how simply is fitted."""
+
+    epochs: int = 2000
+    """At most."""
+    learning_rate: float = 1e-2
+    sparsity: float = 0.3
+    """Strength of the prior that weights are small: the sum of their sizes times this, over the number of
+    demonstrated steps, is added to the loss. Few demonstrations say little of what does not matter."""
+    value_coef: float = 0.5
+    held_out: float = 0.2
+    """Share of the demonstrations that decide how long is fitted."""
+    patience: float = 0.25
+    """Share of `epochs` that may pass without an improvement on those before the first pass ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """How the fit stands after an epoch."""
+
+    number: int
+    loss: float
+    """Mean negative log-likelihood of what is fitted to, nats a step."""
+    held_out: float | None
+    """The least error on what is held out so far; None: nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a fit came to."""
+
+    epochs: int
+    loss: float
+    """Mean negative log-likelihood of all demonstrations, nats a step."""
+    agreement: float
+    """Share of the steps in which the policy's likeliest action is the demonstrated one; nan for numbers."""
+    held_out: float | None
+    """Error of the first pass at its best on demonstrations that it had not seen: the share of steps in which
+    another action is likelier or, of numbers, the mean negative log-likelihood; None: there were too few."""
+    explained_variance: float
+    """Of the returns to go by the value function."""
+
+
+def fit(
+    policy: Policy,
+    distribution: ActionDistribution,
+    batch: Batch,
+    plan: FitPlan,
+    generator: torch.Generator,
+    *,
+    gamma: float,
+    slots_of: Sequence[Sequence[int]],
+    on_epoch: Callable[[Epoch], None] = lambda _: None,
+) -> Fit:
+    """Fit policy and value function to demonstrations; twice, where there are enough to hold some out.
+
+    The first pass finds after how many epochs held-out demonstrations are likeliest; the second, from the
+    same weights, fits to all of them for as many.
+
+    Args:
+        policy: changed in place; it normalises observations already.
+        distribution: of the game's actions.
+        batch: of demonstrations, on the policy's device, rewards scaled as the algorithm takes them.
+        plan: see there.
+        generator: on the CPU; of what is held out and of the order.
+        gamma: discount of the returns to go.
+        slots_of: of each demonstration, the slots of its segments in `batch`.
+        on_epoch: told of each epoch.
+
+    Raises: ConfigurationError: an action was demonstrated that its mask forbids.
+    """
+    epochs, least = plan.epochs, None
+    if plan.held_out > 0 and len(slots_of) >= LEAST_HELD_OUT:
+        order = torch.randperm(len(slots_of), generator=generator).tolist()
+        num_held = max(1, round(plan.held_out * len(order)))
+        held = keep_slots(batch, [slot for number in order[:num_held] for slot in slots_of[number]])
+        kept = keep_slots(batch, [slot for number in order[num_held:] for slot in slots_of[number]])
+        if bool(held.valid.any()) and bool(kept.valid.any()):
+            weights = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+            judge = CloningLoss(policy, distribution, held, MINIBATCH_STEPS)
+            epochs, least = _first_pass(policy, distribution, kept, judge, plan, generator, gamma, on_epoch)
+            policy.load_state_dict(weights)
+    fitting = _Fitting(policy, distribution, batch, plan, generator, gamma)
+    for number in range(1, epochs + 1):
+        loss = fitting.epoch(number, epochs)
+        on_epoch(Epoch(number, loss, least))
+    return Fit(
+        epochs,
+        fitting.loss.mean(),
+        _agreement(policy, distribution, fitting.loss),
+        least,
+        fitting.explained_variance(),
+    )
+
+
+def _first_pass(
+    policy: Policy,
+    distribution: ActionDistribution,
+    kept: Batch,
+    judge: CloningLoss,
+    plan: FitPlan,
+    generator: torch.Generator,
+    gamma: float,
+    on_epoch: Callable[[Epoch], None],
+) -> tuple[int, float]:
+    """After how many epochs `judge` finds the policy best, and how good."""
+    fitting = _Fitting(policy, distribution, kept, plan, generator, gamma)
+    best, least, limit = 1, float("inf"), float("inf")
+    for number in range(1, plan.epochs + 1):
+        loss = fitting.epoch(number, plan.epochs)
+        if number % JUDGED_EVERY == 0 or number == plan.epochs:
+            error, deviation = _error(policy, distribution, judge)
+            if error < least:
+                least, limit = error, error + deviation
+            # As good as chance can tell, the later is better: the prior goes on to simplify.
+            if error <= limit:
+                best = number
+            elif number - best >= plan.patience * plan.epochs:
+                break
+        on_epoch(Epoch(number, loss, least if math.isfinite(least) else None))
+    return best, least
+
+
+class _Fitting:
+    """One pass: its optimizer and what it is fitted to."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        distribution: ActionDistribution,
+        batch: Batch,
+        plan: FitPlan,
+        generator: torch.Generator,
+        gamma: float,
+    ) -> None:
+        self._policy = policy
+        self._distribution = distribution
+        self._plan = plan
+        self._generator = generator
+        self._gamma = gamma
+        self.loss = CloningLoss(policy, distribution, batch, MINIBATCH_STEPS)
+        self._optimizer = torch.optim.Adam(policy.parameters(), lr=plan.learning_rate, eps=1e-5, fused=True)
+        # The value function has its own error to tell it what matters.
+        self._matrices = [
+            one for name, one in policy.named_parameters() if one.dim() > 1 and not name.startswith("value_")
+        ]
+        self._targets = torch.zeros(0)
+
+    def epoch(self, number: int, num_epochs: int) -> float:
+        """One pass over all steps; the mean negative log-likelihood along it."""
+        plan, loss = self._plan, self.loss
+        loss.refresh()
+        if (number - 1) % VALUES_EVERY == 0:
+            self._targets = self._value_targets().flatten()
+        prior = plan.sparsity / loss.num_steps
+        for group in self._optimizer.param_groups:
+            group["lr"] = plan.learning_rate * max(LEAST_RATE, 1.0 - (number - 1) / num_epochs)
+        total = 0.0
+        for chosen in loss.minibatches(self._generator):
+            found = loss.outputs(chosen)
+            likelihood = -found.log_probs.mean()
+            value = (found.values - self._targets[found.steps]).square().mean()
+            whole = likelihood + plan.value_coef * value
+            if prior > 0:
+                whole = whole + prior * torch.stack([one.abs().sum() for one in self._matrices]).sum()
+            self._optimizer.zero_grad(set_to_none=True)
+            whole.backward()
+            torch.nn.utils.clip_grad_norm_(self._policy.parameters(), MAX_GRAD_NORM, foreach=True)
+            self._optimizer.step()
+            total += float(likelihood.detach()) * found.steps.numel()
+        return total / loss.num_steps
+
+    def explained_variance(self) -> float:
+        """Of the value targets by the values."""
+        valid = self.loss.batch.valid
+        targets = self._value_targets()[valid]
+        self.loss.refresh()
+        values = evaluate_batch(self._policy, self._distribution, self.loss.with_states()).values[valid]
+        variance = float(targets.var(correction=0))
+        return 1.0 - float((targets - values).var(correction=0)) / variance if variance > 0 else 0.0
+
+    @torch.no_grad()
+    def _value_targets(self) -> Tensor:
+        """[T, S] returns to go; where an episode was cut, with the value of what it left (rule E1)."""
+        batch = self.loss.with_states()
+        now = evaluate_batch(self._policy, self._distribution, batch)
+        chain = chain_segments(batch.slot_id, batch.first_step, batch.reward.shape[0], batch.valid[0])
+        advantages = advantages_from_segments(
+            batch.reward,
+            now.values,
+            now.final_values,
+            now.bootstrap_value,
+            batch.terminated,
+            batch.truncated,
+            batch.valid,
+            chain,
+            gamma=self._gamma,
+            gae_lambda=1.0,
+        )
+        return advantages + now.values
+
+
+def _error(policy: Policy, distribution: ActionDistribution, judge: CloningLoss) -> tuple[float, float]:
+    """How far the policy is from what it was not fitted to, as `Fit.held_out` has it, and its standard error.
+
+    Not the likelihood of choices: a few that it is sure of and wrong about would outweigh all others, and end
+    the fit long before the likeliest actions are best.
+    """
+    likelihood, deviation = judge.mean_and_deviation()
+    agreement = _agreement(policy, distribution, judge)
+    if agreement != agreement:
+        return likelihood, deviation / judge.num_steps**0.5
+    return 1.0 - agreement, (agreement * (1.0 - agreement) / judge.num_steps) ** 0.5
+
+
+@torch.no_grad()
+def _agreement(policy: Policy, distribution: ActionDistribution, loss: CloningLoss) -> float:
+    if loss.batch.action.is_floating_point():
+        return float("nan")
+    batch = loss.with_states()
+    states = torch.zeros(batch.valid.shape[1], policy.state_size) if batch.state is None else batch.state
+    states = states.to(batch.valid.device)
+    outputs, _, _ = policy.unroll(policy.preprocess(batch.observation), states, batch.reset_after)
+    same = distribution.mode(outputs, batch.action_mask) == batch.action
+    same = same if same.dim() == 2 else same.all(-1)
+    return float(same[batch.valid].float().mean())

@@ -1,0 +1,140 @@
+"""The first version of a run, made from demonstrations instead of chance: everything but its folder."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from attract.algorithm.normalisation import RunningMoments
+from attract.collection.seating import MAIN, Seating
+from attract.learner.algorithms.algorithm import AlgorithmChoice
+from attract.learner.algorithms.reward_scale import SlotReturns, scaled
+from attract.learner.checkpoints.checkpoint import Snapshot
+from attract.learner.imitation.demonstrations import Demonstrated, demonstration_batch, on_device
+from attract.learner.imitation.fitting import Epoch, Fit, FitPlan, fit
+from attract.learner.policies.policy_state import PolicyState
+from attract.learner.policies.training_state import TrainingState, description_sha256
+from attract.policy.network import build_distribution
+from attract.schema.game import GameDescription
+from attract.settings.run import RunSettings
+
+RETURNS = "return_statistics"
+"""The algorithm's moments of discounted returns, where it scales rewards by them (rule P11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClonedStart:
+    """Version 0 of a run that plays as demonstrated."""
+
+    state: TrainingState
+    fits: Mapping[str, Fit]
+    """By policy id."""
+
+    def snapshot(self, run_id: str, game: GameDescription, settings: RunSettings) -> Snapshot:
+        """As a checkpoint, with its metrics."""
+        labels: dict[str, Any] = {
+            "run_id": run_id,
+            "game_id": game.id,
+            "description_sha256": description_sha256(game),
+            "seed": settings.seed,
+            "policy": settings.policy.model_dump(mode="json"),
+            settings.algorithm: settings.ppo.model_dump(mode="json"),
+            "metrics": self.metrics(),
+        }
+        return self.state.snapshot(labels)
+
+    def metrics(self) -> dict[str, float]:
+        """Of the row of version 0; a number that is not finite is left out."""
+        found: dict[str, float] = {}
+        for policy_id, one in self.fits.items():
+            own = "" if len(self.fits) == 1 else f"/{policy_id}"
+            values = {
+                "train/cloning_loss": one.loss,
+                "train/cloning_agreement": one.agreement,
+                "train/cloning_epochs": float(one.epochs),
+                "train/explained_variance": one.explained_variance,
+                "train/cloning_held_out_loss": float("nan") if one.held_out is None else one.held_out,
+            }
+            found |= {f"{name}{own}": value for name, value in values.items() if value == value}
+        return found
+
+
+def clone(
+    game: GameDescription,
+    settings: RunSettings,
+    algorithm: AlgorithmChoice,
+    demonstrations: Sequence[Demonstrated],
+    plan: FitPlan,
+    device: torch.device,
+    on_epoch: Callable[[str, Epoch], None],
+) -> ClonedStart:
+    """Fit each policy of a run to what the agents that it plays did.
+
+    Observation and return statistics are those of the demonstrations (rules P7, P11), so that training goes
+    on from the values as they are.
+
+    Args:
+        game: that was played.
+        settings: of the run.
+        algorithm: that will go on from it.
+        demonstrations: at least one.
+        plan: see there.
+        device: where to compute.
+        on_epoch: told of each epoch, with the policy's id.
+
+    Raises: ConfigurationError: settings or spaces that cannot be trained, or nothing to learn from.
+    """
+    seating = Seating(tuple(settings.collection.seats) or (MAIN,) * game.num_agents)
+    state = TrainingState.create(game, settings.policy, algorithm, settings.seed, device, seating.policy_ids)
+    fits: dict[str, Fit] = {}
+    for policy_id, one in state.policies.items():
+        agents = [agent for agent, name in enumerate(seating.seats) if name == policy_id]
+        fits[policy_id] = _clone_one(
+            one,
+            game,
+            settings,
+            demonstrations,
+            agents,
+            plan,
+            lambda epoch, name=policy_id: on_epoch(name, epoch),
+        )
+    return ClonedStart(state, fits)
+
+
+def _clone_one(
+    state: PolicyState,
+    game: GameDescription,
+    settings: RunSettings,
+    demonstrations: Sequence[Demonstrated],
+    agents: Sequence[int],
+    plan: FitPlan,
+    on_epoch: Callable[[Epoch], None],
+) -> Fit:
+    device = next(state.policy.parameters()).device
+    batch = on_device(demonstration_batch(demonstrations, agents, settings.ppo.horizon), device)
+    observed = {
+        key: RunningMoments.of(batch.observation[key], batch.valid) for key in state.observation_statistics
+    }
+    if RETURNS in state.algorithm.moments:
+        seen = SlotReturns().see(batch, settings.ppo.gamma)
+        rewards, _ = scaled(batch.reward, state.algorithm.moments[RETURNS], seen)
+        batch = replace(batch, reward=rewards)
+        moments = {**state.algorithm.moments, RETURNS: state.algorithm.moments[RETURNS].merge(seen.moments)}
+        state.algorithm.moments = moments
+    state.gather(observed)
+    slots = [
+        [number * len(agents) + place for place in range(len(agents))]
+        for number in range(len(demonstrations))
+    ]
+    generator = torch.Generator().manual_seed(settings.seed)
+    return fit(
+        state.policy,
+        build_distribution(game),
+        batch,
+        plan,
+        generator,
+        gamma=settings.ppo.gamma,
+        slots_of=slots,
+        on_epoch=on_epoch,
+    )

@@ -1,0 +1,16 @@
+"""A demonstration: one episode that somebody played, as seed and actions."""
+
+from typing import Literal
+
+from attract.schema.api import RecordedEpisode
+from attract.schema.base import Count, Name, Text
+
+
+class Demonstration(RecordedEpisode):
+    """One played episode as it is kept."""
+
+    version: Literal[1] = 1
+    id: Name
+    num_steps: Count
+    created_at: Text
+    player: Text = "human"

@@ -1,0 +1,63 @@
+"""The numbers that each step has one of for each agent: how they travel, and as what they are kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from attract.schema.base import FiniteModel, WireBytes
+
+DType = Literal["float32", "float16", "int32", "uint8", "uint16"]
+
+
+class Tensor(FiniteModel):
+    """Little-endian array in C order; booleans travel as uint8."""
+
+    dtype: DType
+    shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 24)]], Field(max_length=6)]
+    data: WireBytes
+
+
+@dataclass(frozen=True)
+class Kept:
+    """As what a step's number is kept in the segment store; `bool` travels as uint8."""
+
+    dtype: Literal["float32", "bool", "uint16"]
+
+
+class DecidedNumbers(FiniteModel):
+    """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
+
+    log_prob: Annotated[Tensor, Kept("float32")]
+    """Of the action, under the version that acted."""
+    value: Annotated[Tensor, Kept("float32")]
+    """V(observation) under that version."""
+
+
+class OutcomeNumbers(FiniteModel):
+    """What a game says of each step; one more is a line here, and is sent, checked, kept and loaded."""
+
+    reward: Annotated[Tensor, Kept("float32")]
+    """Raw, summed over the step's ticks."""
+    terminated: Annotated[Tensor, Kept("bool")]
+    truncated: Annotated[Tensor, Kept("bool")]
+    """Rule E1."""
+    valid: Annotated[Tensor, Kept("bool")]
+    """0: the agent took no part, or its game failed in this step."""
+    executed_ticks: Annotated[Tensor, Kept("uint16")]
+
+
+def _kept(model: type[FiniteModel]) -> Mapping[str, str]:
+    return {
+        name: kept.dtype
+        for name, one in model.model_fields.items()
+        for kept in one.metadata
+        if isinstance(kept, Kept)
+    }
+
+
+DECIDED_NUMBERS: Final[Mapping[str, str]] = _kept(DecidedNumbers)
+OUTCOME_NUMBERS: Final[Mapping[str, str]] = _kept(OutcomeNumbers)
+STEP_NUMBERS: Final[Mapping[str, str]] = {**DECIDED_NUMBERS, **OUTCOME_NUMBERS}
+"""Name to dtype in the store, of every number that each step has one of for each agent."""

@@ -1,0 +1,185 @@
+"""Recorded episodes played again in the real game, in a Node thread: from seed and actions (rule C5)."""
+
+import time
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attract.collection.replays import Columns, Play, play_of
+from attract.errors import ConfigurationError, ProtocolError
+from attract.games.library import GameModule
+from attract.schema.demonstrations import Demonstration
+from attract.schema.messages import (
+    Block,
+    EpisodeTerms,
+    GameFailed,
+    Lease,
+    ParameterDistribution,
+    ReplayOrder,
+    RolloutClose,
+    Seat,
+    WelcomeWorker,
+)
+from attract.schema.tensor import from_numpy
+from attract.vector.layout import VectorLayout
+from attract.vector.node_fleet import NodeFleet
+
+RUN_ID: Final = "replay"
+RETURN_TOLERANCE: Final = 1e-4
+"""Returns agree within this times max(1, |x|): engines differ in the last bits of a sine."""
+SILENCE_SECONDS: Final = 300.0
+
+
+class EpisodeReplayer:
+    """One copy of a game that plays what was recorded; a context manager, to be used from one thread.
+
+    Args:
+        module: of the game.
+
+    Raises: ConfigurationError: no Node. GameError, ProtocolError: the game cannot be loaded there.
+    """
+
+    def __init__(self, module: GameModule) -> None:
+        self._module = module
+        self._fleet = NodeFleet(module, 1, run_id=RUN_ID)
+        try:
+            self.description = self._fleet.describe()
+        except BaseException:
+            self._fleet.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._fleet.close()
+
+    def replay(self, demonstration: Demonstration) -> Play:
+        """Every step of the episode as the game decides it now.
+
+        Raises: ConfigurationError: it is not of this game, or the game does not play it as it is recorded.
+        """
+        actions = self._actions(demonstration)
+        play = self._played(demonstration, actions)
+        problem = _difference(demonstration, play)
+        if problem is not None:
+            raise _refused(f"the game has changed since it was recorded: {problem}")
+        return play
+
+    def _actions(self, demonstration: Demonstration) -> NDArray[Any]:
+        """[steps, agents, ...] as the wire has them."""
+        game = self.description
+        if demonstration.game_id != game.id:
+            raise _refused(f"it is an episode of {demonstration.game_id}, not of {game.id}")
+        unknown = sorted(demonstration.parameters.keys() - game.parameters.keys())
+        if unknown:
+            known = ", ".join(game.parameters) or "none"
+            raise _refused(f"it has the parameters {', '.join(unknown)}; {game.id} has {known}")
+        if len(demonstration.returns) != game.num_agents:
+            raise _refused(f"it has {len(demonstration.returns)} agents, {game.id} has {game.num_agents}")
+        layout = VectorLayout.for_game(game, horizon=1)
+        shape = layout.action_shape
+        actions = np.zeros((len(demonstration.actions), game.num_agents, *shape), layout.action_dtype)
+        for step, taken in enumerate(demonstration.actions):
+            if len(taken) != game.num_agents:
+                raise _refused(f"step {step} has {len(taken)} actions for {game.num_agents} agents")
+            for agent, action in enumerate(taken):
+                if action is None:
+                    continue
+                if np.shape(action) != shape or not np.can_cast(
+                    np.asarray(action), layout.action_dtype, "same_kind"
+                ):
+                    raise _refused(f"step {step}: {action} is no action of {game.id} ({game.action.kind})")
+                actions[step, agent] = action
+        return actions
+
+    def _played(self, demonstration: Demonstration, actions: NDArray[Any]) -> Play:
+        game = self.description
+        terms = EpisodeTerms(
+            parameters={
+                name: ParameterDistribution(values=[value])
+                for name, value in demonstration.parameters.items()
+            }
+        )
+        order = ReplayOrder(
+            instance_id=0,
+            episode=demonstration.episode,
+            first_step=0,
+            num_before=0,
+            action=from_numpy(actions),
+            begun=terms,
+            terms=terms,
+        )
+        welcome = WelcomeWorker(
+            run_id=RUN_ID,
+            worker_id=0,
+            game=self._module.reference,
+            description=game,
+            instance_ids=[0],
+            seed=demonstration.seed,
+            horizon=len(actions),
+            max_frame_bytes=1 << 30,
+        )
+        lease = Lease(
+            run_id=RUN_ID,
+            lease_id=1,
+            purpose="replay",
+            seats=[Seat() for _ in range(game.num_agents)],
+            game_sha256=self._module.reference.sha256,
+            seed=demonstration.seed,
+            num_segments=1,
+            replays=[order],
+        )
+        self._fleet.send(0, welcome)
+        self._fleet.send(0, lease)
+        parts = self._answer(game.num_agents)
+        if not parts:
+            raise _refused("the game fails as soon as it begins")
+        return play_of(parts, game.num_agents)
+
+    def _answer(self, num_agents: int) -> list[Columns]:
+        """The blocks of the lease; there may be several, of some agents each."""
+        parts: list[Columns] = []
+        deadline = time.monotonic() + SILENCE_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            for _, message in self._fleet.poll(left):
+                match message:
+                    case Block():
+                        parts.append((message, np.arange(message.slot_id.shape[0])))
+                    case RolloutClose():
+                        return parts
+                    case GameFailed():
+                        raise self._fleet.game_error(message)
+                    case None:
+                        raise ProtocolError("the process that plays the game has ended")
+                    case _:
+                        raise ProtocolError(f"the process that plays the game said {message.type}")
+        raise ProtocolError(f"the game did not answer within {SILENCE_SECONDS:g} s")
+
+
+def _difference(demonstration: Demonstration, play: Play) -> str | None:
+    """What the replay has otherwise than the record, in words; None: nothing."""
+    num_steps = len(demonstration.actions)
+    if demonstration.num_steps != num_steps:
+        return f"it says {demonstration.num_steps} steps and has {num_steps} actions"
+    if play.num_failed:
+        return "the game fails in it"
+    ended = play.episodes[0].length_steps if play.episodes else None
+    if demonstration.ended and ended != num_steps:
+        return f"it ended after {num_steps} steps, and now {'not' if ended is None else f'after {ended}'}"
+    if not demonstration.ended and ended is not None:
+        return f"it went on after {num_steps} steps, and now ends after {ended}"
+    returns = play.steps["reward"].astype(np.float64).sum(axis=0)
+    for agent, (told, seen) in enumerate(zip(demonstration.returns, returns.tolist(), strict=True)):
+        if abs(told - seen) > RETURN_TOLERANCE * max(1.0, abs(told)):
+            whose = f" of agent {agent}" if len(returns) > 1 else ""
+            return f"the return{whose} was {told:.6g}, and now is {seen:.6g}"
+    return None
+
+
+def _refused(problem: str) -> ConfigurationError:
+    return ConfigurationError(problem)

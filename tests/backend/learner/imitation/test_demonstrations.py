@@ -1,0 +1,105 @@
+"""Demonstrations as a batch: where segments begin and end, and which files are refused by name."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from attract.collection.replays import Play
+from attract.errors import ConfigurationError
+from attract.games.library import GameLibrary
+from attract.learner.imitation.demonstrations import (
+    Demonstrated,
+    demonstration_batch,
+    demonstration_files,
+    keep_slots,
+    on_device,
+    play_again,
+)
+from attract.runs.demonstrations import read_demonstration
+from attract.schema.demonstrations import Demonstration
+from demonstration_recorder import keydoor_player, record, write_demonstrations
+
+
+def played(num_steps: int, *, ended: bool, first: float = 0.0) -> Demonstrated:
+    """Two agents that see agent * 100 + step; the second is away after the first step."""
+    seen = first + np.arange(num_steps)[:, None, None] + np.array([0, 100])[None, :, None]
+    valid = np.ones((num_steps, 2), np.uint8)
+    valid[1:, 1] = 0
+    flags = np.zeros((num_steps, 2), np.uint8)
+    terminated = flags.copy()
+    terminated[0, 1] = 1
+    terminated[-1, 0] = ended
+    steps = {
+        "valid": valid,
+        "terminated": terminated,
+        "truncated": flags,
+        "reward": np.ones((num_steps, 2), np.float32),
+        "action_mask": np.zeros((num_steps, 2, 3), np.uint8),
+        "obs.obs": seen.astype(np.float32),
+    }
+    steps["action_mask"][..., 1] = valid
+    after = {"obs": np.full((2, 1), first + num_steps, np.float32)}
+    play = Play(steps, after, {}, np.ones((num_steps, 2), np.int32), ())
+    whole = {
+        "id": "one", "game_id": "g", "seed": {"low": 1, "high": 0}, "episode": 0, "actions": [[0, 0]],
+        "returns": [0], "num_steps": num_steps, "ended": ended, "created_at": "",
+    }  # fmt: skip
+    return Demonstrated(Path("one.json"), Demonstration.model_validate(whole), play)
+
+
+def test_S2_segments_chain_and_the_last_is_filled_up_with_invalid_steps():
+    batch = demonstration_batch([played(5, ended=True), played(2, ended=True, first=50)], [0], 4)
+    assert batch.slot_id.tolist() == [0, 0, 1] and batch.first_step.tolist() == [0, 4, 0]
+    assert batch.valid.sum(0).tolist() == [4, 1, 2]
+    assert batch.observation["obs"][0, :, 0].tolist() == [0, 4, 50]
+    assert batch.bootstrap_observation["obs"][0].tolist() == [4]
+    assert batch.terminated.sum(0).tolist() == [0, 1, 1] and batch.finals is None
+    assert batch.action_mask is not None and batch.action_mask[1:, 1].all()
+
+
+def test_E1_where_the_player_stopped_the_episode_is_truncated_with_what_was_seen_then():
+    batch = demonstration_batch([played(5, ended=False)], [0], 4)
+    assert batch.truncated.nonzero().tolist() == [[0, 1]]
+    assert batch.finals is not None and batch.finals.observation["obs"].tolist() == [[5]]
+    assert batch.finals.step.tolist() == [0] and batch.finals.column.tolist() == [1]
+    whole = demonstration_batch([played(4, ended=False)], [0], 4)
+    assert not whole.truncated.any() and whole.bootstrap_observation["obs"].tolist() == [[4]]
+
+
+def test_E9_each_agent_has_a_slot_and_steps_in_which_it_was_away_are_invalid():
+    batch = demonstration_batch([played(3, ended=True), played(3, ended=True)], [0, 1], 4)
+    assert batch.slot_id.tolist() == [0, 1, 2, 3] and batch.valid.sum(0).tolist() == [3, 1, 3, 1]
+    alone = keep_slots(on_device(batch, torch.device("cpu")), [1, 3])
+    assert alone.slot_id.tolist() == [1, 3] and alone.observation["obs"][0, :, 0].tolist() == [100, 100]
+    away = played(3, ended=True)
+    away.play.steps["valid"][:] = 0
+    with pytest.raises(ConfigurationError, match="nobody took part"):
+        demonstration_batch([away], [1], 4)
+
+
+def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path):
+    with pytest.raises(ConfigurationError, match="no demonstration is in this folder"):
+        demonstration_files(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"none\.json: there is no such file or folder"):
+        demonstration_files(tmp_path / "none.json")
+    for text, told in (
+        ("{", "is no demonstration: Invalid JSON"),
+        ('{"version": 7}', "is no demonstration: game_id"),
+    ):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ConfigurationError, match=rf"bad\.json: {told}"):
+            read_demonstration(demonstration_files(tmp_path)[0])
+
+
+async def test_an_episode_that_the_game_no_longer_plays_so_is_refused_by_its_file(tmp_path: Path):
+    found = record("keydoor", keydoor_player, episodes=2)
+    write_demonstrations(tmp_path, [found[0], found[1].model_copy(update={"returns": [0.5]})])
+    module = await GameLibrary(Path.cwd()).resolve("keydoor")
+    with pytest.raises(
+        ConfigurationError, match=r"0001\.json: the game has changed .* was 0\.5, and now is 1"
+    ):
+        play_again(module, tmp_path)
+    game, played_again = play_again(module, tmp_path / "0000.json")
+    assert game.id == "Keydoor-v1" and len(played_again[0].play.action) == found[0].num_steps

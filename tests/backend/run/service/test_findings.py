@@ -1,0 +1,55 @@
+"""What a run says of its own learning: once, kept, withdrawn."""
+
+from pathlib import Path
+
+from attract.runs.metrics import MetricsStore
+from gateway_world import gateway
+from service_run import finished, kinds, until_update
+
+UNPAID = {"rollout/reward_min": 0.0, "rollout/reward_max": 0.0}
+"""Of every step of the fake learner's updates."""
+
+
+async def test_what_keeps_a_run_from_learning_is_told_once_kept_and_in_its_result(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        view = await world.start(total_steps=640)
+        result = await finished(world)
+        (told,) = kinds(world, "finding")
+        # From 80 steps on, an eighth of the run: seen with update 2, said with the third that shows it.
+        assert (told.finding_id, told.value, told.first_agent_steps) == ("reward-constant", 0.0, 128)
+        assert "256 steps" in told.text
+        (held,) = result.findings
+        # A batch is a target (S1): the last one may be larger.
+        assert held.finding_id == told.finding_id and f"{result.agent_steps} steps" in held.text
+        kept = (await world.client.get(f"/api/runs/{view.run_id}")).json()["findings"]
+        assert kept == [held.model_dump(mode="json")]
+        shown = [body for body in kinds(world, "status") if body.findings and body.state == "running"]
+        assert shown, "pages do not hear of it while the run goes on"
+        store = MetricsStore(world.runs_dir / view.run_id / "metrics.db")
+        assert [one.kind for one in store.events_after(0)].count("finding") == 1
+        store.close()
+
+
+async def test_what_was_found_before_still_holds_after_a_resume_and_is_not_said_again(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        first = await world.start(total_steps=640)
+        await finished(world)
+        await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
+        result = await finished(world)
+        assert result.updates == 11
+        assert [one.first_agent_steps for one in result.findings] == [128]
+        assert len(kinds(world, "finding")) == 1
+
+
+async def test_a_finding_is_withdrawn_when_it_no_longer_holds(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        world.learner.metrics = UNPAID
+        await world.start(total_steps=64 * 40)
+        await until_update(world, 10)
+        world.learner.metrics = {**UNPAID, "rollout/reward_max": 1.0}
+        result = await finished(world)
+        assert [one.withdrawn for one in kinds(world, "finding")] == [False, True]
+        # Whoever reads the result alone is told of it, too.
+        assert [(one.finding_id, one.withdrawn) for one in result.findings] == [("reward-constant", True)]

@@ -1,0 +1,51 @@
+"""A run that goes on has its own settings and counters, and streams of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from attract.runs.metrics import MetricsStore
+from attract.schema.philox import derive_seed
+from gateway_world import gateway
+from service_run import finished
+
+
+async def test_D2_a_resumed_run_goes_on_with_its_own_settings_and_counters(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined():
+        first = await world.start(total_steps=128)
+        await finished(world)
+        view = await world.service.start_run("", {"total_steps": 320}, run_id=first.run_id, resume=True)
+        assert (view.run_id, view.game, view.seed) == (first.run_id, "counting", 1)
+        assert view.settings["ppo"]["horizon"] == 8
+        result = await finished(world)
+        assert (result.agent_steps, result.updates) == (320, 5)
+        # Of this session: 320 - 128 steps.
+        assert result.steps_per_second == pytest.approx(192 / result.wall_seconds)
+        store = MetricsStore(world.runs_dir / first.run_id / "metrics.db")
+        assert store.query("r", ["train/loss"]).series[0].values == [1.0, 2.0, 3.0, 4.0, 5.0]
+        store.close()
+
+
+async def test_D2_correctness_R1_no_two_starts_of_a_run_play_the_same_streams(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=128)
+        await finished(world)
+        for total_steps in (256, 384):
+            more = {"total_steps": total_steps}
+            await world.service.start_run("", more, run_id=first.run_id, resume=True)
+            await finished(world)
+        seeds = list(dict.fromkeys(lease.seed for lease in fleet.leases if lease.purpose == "train"))
+        assert seeds == [derive_seed(1, name) for name in ("run", "run/2.0", "run/4.0")]
+
+
+async def test_C1_no_two_starts_of_a_run_give_leases_of_one_id(tmp_path: Path):
+    # A browser outlives its server. It plays no lease of an id that it has played, and sends again what it
+    # holds: with ids from 1 in each start, new leases lapsed unplayed, and an old block passed for a new one.
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=128)
+        await finished(world)
+        before = {lease.lease_id for lease in fleet.leases}
+        fleet.leases.clear()
+        await world.service.start_run("", {"total_steps": 256}, run_id=first.run_id, resume=True)
+        await finished(world)
+        assert fleet.leases and before.isdisjoint(lease.lease_id for lease in fleet.leases)

@@ -1,0 +1,85 @@
+"""Sockets of browsers and the run that each belongs to."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from attract.errors import ProtocolError
+from attract.games.library import GameLibrary
+from attract.run.active import ActiveRun
+from attract.run.membership import Membership
+from attract.schema.messages import Goodbye, Hello
+from fake_worker import host_hello
+
+
+class Heard:
+    """Stands for the hub, and for an active run's side of the browsers."""
+
+    run_id = "run-1"
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, str]] = []
+        self.told: list[tuple[str, int]] = []
+        self.browsers = self
+
+    def send(self, connection_id: int, message: Any) -> None:
+        self.sent.append((connection_id, message.type))
+
+    def connected(self, connection_id: int, *_: object) -> None:
+        self.told.append(("connected", connection_id))
+
+    def received(self, connection_id: int, _: object) -> None:
+        self.told.append(("received", connection_id))
+
+    def disconnected(self, connection_id: int) -> None:
+        self.told.append(("disconnected", connection_id))
+
+    @property
+    def run(self) -> ActiveRun:
+        return cast("ActiveRun", self)
+
+
+def create(tmp_path: Path) -> tuple[Membership, Heard]:
+    membership, hub = Membership(GameLibrary(tmp_path)), Heard()
+    membership.hub = cast("Any", hub)
+    return membership, hub
+
+
+def test_a_host_waits_for_a_run_and_is_handed_over_once(tmp_path: Path):
+    membership, hub = create(tmp_path)
+    membership.connected(None, 1, host_hello(), "local", "me")
+    assert hub.sent == [(1, "welcome_host"), (1, "assignment")]
+    run = Heard()
+    membership.hand_over(run.run)
+    membership.hand_over(run.run)
+    assert run.told == [("connected", 1)]
+    after = Heard()
+    membership.hand_over(after.run)
+    assert after.told == [("connected", 1)]
+
+
+def test_a_worker_belongs_to_the_run_it_was_made_for(tmp_path: Path):
+    membership, _ = create(tmp_path)
+    run = Heard()
+    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
+    assert run.told == [("connected", 2)]
+    for active in (None, run.run):
+        with pytest.raises(ProtocolError, match="run run-2 is not active"):
+            membership.connected(active, 3, hello_for("run-2"), "local", "me")
+
+
+def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):
+    membership, _ = create(tmp_path)
+    run, after = Heard(), Heard()
+    membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
+    message = Goodbye()
+    membership.received(run.run, 2, message)
+    membership.received(after.run, 2, message)
+    membership.disconnected(after.run, 2)
+    membership.disconnected(run.run, 2)
+    assert run.told == [("connected", 2), ("received", 2)] and after.told == []
+
+
+def hello_for(run_id: str) -> Hello:
+    return host_hello().model_copy(update={"role": "worker", "run_id": run_id, "worker_key": "0" * 32})

@@ -1,0 +1,122 @@
+"""What somebody played is kept by the admin's page alone, within bounds, and can be deleted."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from attract.schema.api import LONGEST_STEPS
+from attract.server.demonstration_routes import MOST_BYTES
+from attract.server.guard import MAX_BODY_BYTES
+from gateway_world import GatewayWorld, gateway
+
+EPISODE: dict[str, Any] = {
+    "game_id": "Catch-v1",
+    "seed": {"low": 7, "high": 0},
+    "episode": 0,
+    "actions": [[0], [2]],
+    "returns": [1.0],
+    "ended": True,
+}
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
+    async with gateway(tmp_path) as world:
+        yield world
+
+
+async def test_an_episode_is_kept_listed_and_deleted(world: GatewayWorld):
+    response = await world.client.post("/api/demonstrations", json=EPISODE)
+    assert response.status_code == 201
+    kept = response.json()
+    assert (kept["num_steps"], kept["player"], kept["problem"]) == (2, "human", None)
+    listed = await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})
+    assert listed.json() == [kept]
+    path = f"/api/demonstrations/{kept['id']}/delete"
+    deleted = await world.client.post(path, json={}, params={"game_id": "Catch-v1"})
+    assert (deleted.status_code, deleted.json()) == (200, [])
+    again = await world.client.post(path, json={}, params={"game_id": "Catch-v1"})
+    assert (again.status_code, again.json()["error"]) == (404, "there is no such demonstration")
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"actions": []}, "actions"),
+        ({"actions": [[0]] * (LONGEST_STEPS + 1)}, "actions"),
+        ({"game_id": "x" * 121}, "game_id"),
+        ({"returns": []}, "returns"),
+        ({"returns": [1e40]}, "returns.0"),
+        ({"episode": -1}, "episode"),
+        ({"game_id": ""}, "game_id"),
+        ({"player": "somebody else"}, "player"),
+    ],
+)
+async def test_what_is_no_episode_is_refused_by_name(world: GatewayWorld, change: dict[str, Any], where: str):
+    response = await world.client.post("/api/demonstrations", json=EPISODE | change)
+    assert response.status_code == 422 and response.json()["error"].startswith(f"{where}: ")
+    assert (await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})).json() == []
+
+
+@pytest.mark.parametrize("action", [2, [0.30000001192092896, -0.30000001192092896]])
+async def test_the_longest_episodes_are_kept_and_listed(world: GatewayWorld, action: object):
+    # A busy machine may take longer for 3 MB than the five seconds that a client waits unless told otherwise.
+    world.client.timeout = httpx.Timeout(120)
+    response = await world.client.post(
+        "/api/demonstrations", json=EPISODE | {"actions": [[action]] * LONGEST_STEPS}
+    )
+    assert response.status_code == 201
+    listed = await world.client.get("/api/demonstrations", params={"game_id": "Catch-v1"})
+    assert listed.json() == [response.json()] and response.json()["num_steps"] == LONGEST_STEPS
+
+
+async def test_a_body_is_refused_from_the_first_byte_too_many_and_only_here_may_be_so_large(
+    world: GatewayWorld,
+):
+    def body(size: int) -> bytes:
+        return json.dumps(EPISODE).encode().ljust(size)
+
+    async def status(path: str, size: int) -> int:
+        headers = {"content-type": "application/json"}
+        return (await world.client.post(path, content=body(size), headers=headers)).status_code
+
+    assert await status("/api/demonstrations", MOST_BYTES) == 201
+    assert await status("/api/demonstrations", MOST_BYTES + 1) == 413
+    assert await status("/api/runs", MAX_BODY_BYTES + 1) == 413
+
+
+@pytest.mark.parametrize("game_id", ["", "x" * 121, "x" * 5_000])
+async def test_a_game_id_that_is_no_name_is_refused_in_every_route(world: GatewayWorld, game_id: str):
+    kept = (await world.client.post("/api/demonstrations", json=EPISODE)).json()
+    listed = await world.client.get("/api/demonstrations", params={"game_id": game_id})
+    path = f"/api/demonstrations/{kept['id']}/delete"
+    deleted = await world.client.post(path, json={}, params={"game_id": game_id})
+    assert (listed.status_code, deleted.status_code) == (422, 422)
+
+
+async def test_a_game_id_whose_folder_no_disk_can_have_lists_nothing(world: GatewayWorld):
+    # 120 characters of three bytes each, written as in a URL: more than a file's name may have.
+    long = "\u6f22" * 120
+    # Where nothing was ever kept, the disk finds that out before it looks at the name.
+    await world.client.post("/api/demonstrations", json=EPISODE)
+    listed = await world.client.get("/api/demonstrations", params={"game_id": long})
+    assert (listed.status_code, listed.json()) == (200, [])
+    path = "/api/demonstrations/one/delete"
+    assert (await world.client.post(path, json={}, params={"game_id": long})).status_code == 404
+    assert (
+        await world.client.post("/api/demonstrations", json=EPISODE | {"game_id": long})
+    ).status_code == 507
+
+
+async def test_a_full_disk_is_said(world: GatewayWorld, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("attract.runs.demonstrations.write_atomically", refuse)
+    response = await world.client.post("/api/demonstrations", json=EPISODE)
+    assert response.status_code == 507
+    assert "No space left on device" in response.json()["error"]

@@ -1,0 +1,112 @@
+/** What was played by hand and kept: recorded while the switch is on, listed with its score, deleted one by one. */
+
+import type { DemonstrationEntry, GameReference } from "@attract/schema";
+import type { PlayedEpisode } from "@attract/worker/stage/episode-recording";
+import { Button } from "@mantine/core";
+import { useCallback, useEffect, useState } from "react";
+import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { demonstrationTitle } from "../state/demonstration-text.ts";
+
+export interface Recorder {
+  isOn: boolean;
+  toggle: () => void;
+  /** An episode has ended; it is kept while the switch is on. */
+  keep: (played: PlayedEpisode) => void;
+  entries: readonly DemonstrationEntry[];
+  remove: (id: string) => void;
+  error: unknown;
+}
+
+/** Of the game that is played; `gameId` is empty until the game has said what it is. */
+export function useRecorder(gameId: string, reference: GameReference): Recorder {
+  const [isOn, setOn] = useState(false);
+  const [entries, setEntries] = useState<readonly DemonstrationEntry[]>([]);
+  const [error, setError] = useState<unknown>(null);
+
+  useEffect(() => {
+    let isGone = false;
+    setEntries([]);
+    if (gameId === "") return;
+    api.demonstrations(gameId).then(
+      (found) => isGone || setEntries(found),
+      (problem) => isGone || setError(problem),
+    );
+    return () => {
+      isGone = true;
+    };
+  }, [gameId]);
+
+  const keep = useCallback(
+    (played: PlayedEpisode) => {
+      if (!isOn || gameId === "") return;
+      setError(null);
+      api
+        .keepDemonstration({ ...played, game_id: gameId, game_sha256: reference.sha256 })
+        .then((entry) => setEntries((old) => [entry, ...old]), setError);
+    },
+    [isOn, gameId, reference],
+  );
+  const remove = useCallback(
+    (id: string) => {
+      setError(null);
+      api.deleteDemonstration(gameId, id).then(setEntries, setError);
+    },
+    [gameId],
+  );
+  return { isOn, toggle: () => setOn((old) => !old), keep, entries, remove, error };
+}
+
+const SHOWN = 5;
+
+/** Nothing, as long as nothing was recorded. */
+export function Demonstrations({ recorder, game }: { recorder: Recorder; game: string }) {
+  const [isLong, setLong] = useState(false);
+  const [asked, setAsked] = useState<string | null>(null);
+  const { isOn, entries, error } = recorder;
+  if (!isOn && entries.length === 0 && error === null) return null;
+  const now = Date.now();
+  const shown = isLong ? entries : entries.slice(0, SHOWN);
+  return (
+    <section className="demonstrations" aria-label="Recorded episodes">
+      <h2 className="label">Recorded episodes</h2>
+      {error !== null && <ErrorNotice error={error} />}
+      {entries.length === 0 ? (
+        <p className="small">Every episode that you play to its end is kept from now on.</p>
+      ) : (
+        <>
+          <ul>
+            {shown.map((entry) => (
+              <li key={entry.id}>
+                <span>{demonstrationTitle(entry, now)}</span>
+                <Button
+                  size="compact-xs"
+                  variant={asked === entry.id ? "filled" : "subtle"}
+                  color={asked === entry.id ? "red.8" : "dark.2"}
+                  aria-label={`${asked === entry.id ? "Really delete" : "Delete"} ${demonstrationTitle(entry, now)}`}
+                  onBlur={() => setAsked(null)}
+                  onClick={() => {
+                    if (asked === entry.id) recorder.remove(entry.id);
+                    setAsked(asked === entry.id ? null : entry.id);
+                  }}
+                >
+                  {asked === entry.id ? "Really delete?" : "Delete"}
+                </Button>
+              </li>
+            ))}
+          </ul>
+          {entries.length > SHOWN && (
+            <Button size="compact-xs" variant="subtle" color="dark.2" onClick={() => setLong(!isLong)}>
+              {isLong ? "Show the newest" : `Show all ${entries.length}`}
+            </Button>
+          )}
+          <p className="small">
+            A policy learns from them by <code>attract imitate {game}</code>
+          </p>
+          <CopyText text={`attract imitate ${game}`} name="the command" />
+        </>
+      )}
+    </section>
+  );
+}
