@@ -373,12 +373,12 @@ async def test_a_package_s_call_is_told_where_the_author_calls_the_package(tmp_p
 async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
     async with checking(tmp_path) as service:
         for name in ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "foragers"):
-            view = await service.check_game(name, budget_seconds=2.0, wait_seconds=60.0)
+            view = await service.check_game(name, budget_seconds=10.0, wait_seconds=60.0)
             assert view.findings == [], name
             assert view.play is not None
             assert view.play.episodes > 10, name
         # Whose rewards random play never finds: what it is bundled for.
-        view = await service.check_game("keydoor", budget_seconds=2.0, wait_seconds=60.0)
+        view = await service.check_game("keydoor", budget_seconds=10.0, wait_seconds=60.0)
         assert [one.id for one in view.findings] in (["constant-reward"], [])
 
 

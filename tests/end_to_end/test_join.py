@@ -5,6 +5,7 @@ import secrets
 import time
 from pathlib import Path
 
+from attract.learner.checkpoints.checkpoint import versions_in
 from attract_command import AttractCommand, Heard
 from free_port import free_port
 
@@ -18,8 +19,7 @@ def _trainer(port: int, runs_dir: Path, *more: str) -> AttractCommand:
 
 
 def _updates(runs_dir: Path) -> int:
-    found = (runs_dir / "night" / "checkpoints").glob("[0-9]*/checkpoint.json")
-    return max((int(path.parent.name) for path in found), default=0)
+    return max(versions_in(runs_dir / "night" / "checkpoints"), default=0)
 
 
 def _agent_steps(runs_dir: Path, version: int) -> int:

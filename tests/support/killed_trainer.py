@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
 import sqlite3
 import time
 from collections import Counter
@@ -45,6 +44,8 @@ class KilledTrainer:
         self._run = folder / "runs" / RUN_ID
         self._stale: list[bytes] = []
         self._killed_at: float | None = None
+        self._earlier: list[int] = []
+        """The processes of the lives before: other tests have trainers of their own, killed and living."""
 
     async def life(self, course: Course) -> None:
         """Start, let `course` happen, kill what is left of it, and look at what it leaves."""
@@ -65,9 +66,10 @@ class KilledTrainer:
         self.announced = max([self.announced, *fleet.policies])
         for pid in (trainer.pid, trainer.learner_pid):
             assert await asyncio.to_thread(has_exited, pid, EXIT_SECONDS), f"process {pid} goes on"
-        stores = [path.name for path in SHARED_MEMORY.glob(f"{NAME_PREFIX}{RUN_ID}-*")]
         # The killed one's own stays until the next start of any trainer, which removes it.
-        assert len([name for name in stores if not _is_of_others(name)]) <= 1, stores
+        left = [path for path in map(_store_of, self._earlier) if path.exists()]
+        assert not left, left
+        self._earlier.append(trainer.pid)
         if self.announced >= 0:
             self._look()
 
@@ -134,7 +136,5 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_of_others(store: str) -> bool:
-    """Whether a process that lives has it: another test's."""
-    pid = int(store.removesuffix(".bin").rpartition("-")[2])
-    return Path(f"/proc/{pid}").exists() and pid != os.getpid()
+def _store_of(pid: int) -> Path:
+    return SHARED_MEMORY / f"{NAME_PREFIX}{RUN_ID}-{pid}.bin"
