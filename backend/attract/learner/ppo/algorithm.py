@@ -90,7 +90,8 @@ class Ppo:
             self.generator,
             distribution=self._distribution,
             rates=rates,
-            least_deviation=QUIET_SHARE * self._advantages.deviation,
+            # Of equal opponents who learn, points become rare, and are no less worth playing for (rule P14).
+            least_deviation=0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation,
             extra_loss=extra_loss,
         )
         self._seen_advantages = self._advantages

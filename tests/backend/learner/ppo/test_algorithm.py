@@ -67,6 +67,27 @@ def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch
     assert [one.document()["rewards"]["is_zero_sum"] for one in (once, never)] == [False, True]
 
 
+def test_P14_a_quiet_batch_counts_in_full_where_one_agent_wins_what_another_loses(batch: Batch):
+    mirrored = batch.reward.clone()
+    mirrored[:, 1::2] = -mirrored[:, ::2]
+    loud = replace(batch, reward=mirrored, valid=torch.ones_like(batch.valid))
+    values = {name: 1e-3 * getattr(loud, name) for name in ("value", "final_value", "bootstrap_value")}
+    quiet = replace(loud, reward=1e-3 * mirrored, **values)
+
+    def moved_by_quiet(**how: object) -> dict[str, torch.Tensor]:
+        algorithm, policy = create(normalize_rewards=False, gae_lambda=0.99, **how)
+        for one in (loud, quiet):
+            algorithm.update(one, Progress())
+            algorithm.commit()
+        return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+
+    between_equals = moved_by_quiet(num_agents=2)
+    without_floor = moved_by_quiet(num_agents=2, advantage_scale_decay=None)
+    alone = moved_by_quiet()
+    assert all(torch.equal(between_equals[name], without_floor[name]) for name in without_floor)
+    assert not torch.equal(between_equals["policy_head.weight"], alone["policy_head.weight"])
+
+
 def test_an_advantage_bonus_moves_the_policy_and_leaves_value_targets_alone(batch: Batch):
     paid = torch.where(batch.action == 0, 5.0, -5.0)
     likelier, less_likely = (
