@@ -125,7 +125,7 @@ def _judged(run: Run, run_id: str, trained: dict[str, Any], runs_dir: Path) -> d
     if run.opponent is not None:
         policy = Path(trained["export"]) / "policy.onnx"
         command = [sys.executable, "-m", "attract.vector.score", run.opponent, str(policy)]
-        played = json_of([*command, "--games", str(OPPONENT_GAMES)])
+        played = json_of([*command, "--games", str(OPPONENT_GAMES), "--sampled"])
         won = played["won"]
         deviation = (won * (1 - won)) ** 0.5
         return {"return_mean": won, "return_std": deviation, "episodes": played["episodes"]}

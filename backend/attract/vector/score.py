@@ -7,19 +7,22 @@ does whose other side is a script.
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
+import torch
 
+from attract.algorithm.distributions import ActionDistribution
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.layout import observation_fields
-from attract.vector.batch import StepBatch
+from attract.policy.network import build_distribution
 from attract.vector.environment import VectorEnvironment
 
 
-def score(module: Path, policy: Path, *, games: int, seed: int) -> list[float]:
+def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = False) -> list[float]:
     """Return of the first episode of each of `games` copies; in every step the likeliest action is taken.
 
     Args:
@@ -27,6 +30,8 @@ def score(module: Path, policy: Path, *, games: int, seed: int) -> list[float]:
         policy: an exported `policy.onnx` of no recurrent state.
         games: copies, each with a random stream of its own.
         seed: of all streams.
+        sampled: actions are drawn from the policy instead. What was learned against itself is a mixture: of
+            two that a policy likes about as well, the likeliest alone is one that it never learned to play.
 
     Raises:
         ConfigurationError: for a policy or a game that this cannot play.
@@ -47,19 +52,26 @@ def score(module: Path, policy: Path, *, games: int, seed: int) -> list[float]:
                 f"are scored, in games of one agent with discrete actions",
                 setting=str(module),
             )
+        distribution = build_distribution(env.description) if sampled else None
+        draws = torch.Generator().manual_seed(seed)
         returns: dict[int, float] = {}
         (batch,) = env.reset()
         while len(returns) < games:
-            env.send(_likeliest(session, names, batch))
+            feed = {name: batch.observation[key] for key, name in names.items()}
+            if distribution is None:
+                actions = np.asarray(session.run(["action"], feed)[0])
+            else:
+                actions = _drawn(distribution, session.run(distribution.output_names, feed), draws)
+            env.send(actions.astype(np.int32))
             batch = env.recv()
             returns |= {one.instance_id: one.returns[0] for one in batch.episodes if one.episode == 0}
     return [returns[game] for game in sorted(returns)]
 
 
-def _likeliest(session: onnxruntime.InferenceSession, names: dict[str, str], batch: StepBatch) -> Any:
-    feed = {name: batch.observation[key] for key, name in names.items()}
-    action = np.asarray(session.run(["action"], feed)[0])
-    return action.astype(np.int32)
+def _drawn(distribution: ActionDistribution, outputs: Sequence[Any], draws: torch.Generator) -> Any:
+    """An action of each row of the graph's outputs."""
+    rows = torch.cat([torch.from_numpy(np.asarray(one)) for one in outputs], 1)
+    return distribution.sample(rows, torch.rand(len(rows), distribution.num_draws, generator=draws)).numpy()
 
 
 def main(arguments: list[str]) -> int:
@@ -69,9 +81,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("policy", type=Path)
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--seed", type=int, default=20_000)
+    parser.add_argument("--sampled", action="store_true", help="draw actions instead of the likeliest")
     given = parser.parse_args(arguments)
     try:
-        returns = np.array(score(given.module, given.policy, games=given.games, seed=given.seed))
+        returns = np.array(
+            score(given.module, given.policy, games=given.games, seed=given.seed, sampled=given.sampled)
+        )
     except AttractError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

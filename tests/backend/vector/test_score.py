@@ -1,4 +1,4 @@
-"""An exported policy's likeliest actions decide what it scores in a game."""
+"""An exported policy's likeliest actions, or drawn ones, decide what it scores in a game."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,10 @@ export default defineGame({
 
 
 def policy(folder: Path, operator: str, *, recurrent: bool = False) -> Path:
-    """`action` is the place of the largest or smallest number of `obs`, or with `Sub` always 0."""
+    """`action` is the place of the largest or smallest number of `obs`, or with `Sub` always 0.
+
+    `logits` are 40 times `obs`: what is drawn by them is the place of the larger number, mostly.
+    """
     is_place = operator != "Sub"
     nodes = [
         helper.make_node("Sub", ["obs", "obs"], ["zeros"]),
@@ -46,11 +49,16 @@ def policy(folder: Path, operator: str, *, recurrent: bool = False) -> Path:
             keepdims=0,
         ),
         helper.make_node("Cast", ["place"], ["action"], to=TensorProto.INT32),
+        helper.make_node("Constant", [], ["factor"], value_float=40.0),
+        helper.make_node("Mul", ["obs", "factor"], ["logits"]),
     ]
     inputs = [helper.make_tensor_value_info("obs", TensorProto.FLOAT, ["batch", 2])]
     if recurrent:
         inputs.append(helper.make_tensor_value_info("state_ins", TensorProto.FLOAT, ["batch", 8]))
-    outputs = [helper.make_tensor_value_info("action", TensorProto.INT32, ["batch"])]
+    outputs = [
+        helper.make_tensor_value_info("action", TensorProto.INT32, ["batch"]),
+        helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 2]),
+    ]
     model = helper.make_model(
         helper.make_graph(nodes, "policy", inputs, outputs), opset_imports=[helper.make_opsetid("", 17)]
     )
@@ -73,6 +81,15 @@ def test_every_game_counts_once(module: Path, tmp_path: Path, capsys: pytest.Cap
     assert main([str(module), str(tmp_path / "ArgMax.onnx"), "--games", "8"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed == {"episodes": 8, "return_mean": 5.0, "return_std": 0.0, "won": 1.0}
+
+
+def test_actions_are_drawn_by_the_logits_where_that_is_asked_for(module: Path, tmp_path: Path) -> None:
+    worst = policy(tmp_path, "ArgMin")
+    drawn = score(module, worst, games=64, seed=1, sampled=True)
+    # Its likeliest action is always wrong; of two numbers near each other the smaller one is drawn too.
+    assert sum(drawn) / 64 > 3 and min(drawn) < 5
+    assert drawn == score(module, worst, games=64, seed=1, sampled=True)
+    assert main([str(module), str(worst), "--games", "8", "--sampled"]) == 0
 
 
 def test_it_is_the_first_episode_that_counts(module: Path, tmp_path: Path) -> None:
