@@ -65,6 +65,10 @@ def nothing_found(order: CheckGame) -> GameChecked:
     )
 
 
+AWAY = (OSError, websockets.ConnectionClosed, websockets.InvalidMessage)
+"""What a socket meets whose server is killed, while it connects or later."""
+
+
 @dataclass
 class SocketFleet:
     """What the fleet plays and what it saw; change the numbers while it runs."""
@@ -114,7 +118,7 @@ class SocketFleet:
         finally:
             for one in (task, *self._workers):
                 one.cancel()
-                with contextlib.suppress(asyncio.CancelledError, websockets.ConnectionClosed):
+                with contextlib.suppress(asyncio.CancelledError, *AWAY):
                     await one
 
     def _connect(self) -> Any:
