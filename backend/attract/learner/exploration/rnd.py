@@ -104,8 +104,14 @@ class WithRnd:
         return self._inner.commit()
 
     def undo_point(self) -> Callable[[], None]:
-        """See `Algorithm`: nothing of its own changes before `commit`."""
-        return self._inner.undo_point()
+        """See `Algorithm`: nothing of its own changes before `commit` but what was seen."""
+        seen, undo_inner = self._seen, self._inner.undo_point()
+
+        def undo() -> None:
+            self._seen = seen
+            undo_inner()
+
+        return undo
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
         """See `Algorithm`: of the inner one."""

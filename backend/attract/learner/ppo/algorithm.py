@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,6 +31,16 @@ QUIET_SHARE = 0.25
 """A minibatch whose advantages spread less than this share of the usual is left quiet (rule P1)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What an update saw of its batch, which counts from `commit` on."""
+
+    rewards: RewardHistory
+    advantages: AdvantageScale
+    returns: SeenReturns | None
+    """None: rewards are not scaled."""
+
+
 class Ppo:
     """`Algorithm`: clipped PPO with Adam, on rewards scaled by the size of their returns.
 
@@ -54,9 +64,7 @@ class Ppo:
         self._rewards: RewardHistory | None = None
         """None before there was one."""
         self._advantages = AdvantageScale()
-        self._seen_returns: SeenReturns | None = None
-        self._seen_rewards: RewardHistory | None = None
-        self._seen_advantages: AdvantageScale | None = None
+        self._seen: _Seen | None = None
 
     def can_learn_from(self, batch: Batch) -> bool:
         """See `Algorithm`: whether a valid step is left past any burn-in."""
@@ -67,7 +75,7 @@ class Ppo:
         details = dict[str, float]()
         scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
         history = RewardHistory.of(batch, self._num_agents)
-        self._seen_rewards = history = history if self._rewards is None else self._rewards.then(history)
+        history = history if self._rewards is None else self._rewards.then(history)
         rates = self._rates_with(scheduled, batch, history)
         gae_lambda = self._settings.lambda_for(
             sees_pictures=bool(self._policy.encoders), is_zero_sum=history.is_zero_sum
@@ -75,9 +83,10 @@ class Ppo:
         settings = self._settings.model_copy(update={"gae_lambda": gae_lambda})
         if rates.entropy_coef != scheduled.entropy_coef:
             details["train/entropy_coef"] = rates.entropy_coef
+        returns: SeenReturns | None = None
         if settings.normalize_rewards:
-            self._seen_returns = self._slot_returns.see(batch, settings.gamma)
-            rewards, divisor = scaled(batch.reward, self.moments[RETURNS], self._seen_returns)
+            returns = self._slot_returns.see(batch, settings.gamma)
+            rewards, divisor = scaled(batch.reward, self.moments[RETURNS], returns)
             batch = replace(batch, reward=rewards)
             details["train/reward_divisor"] = divisor
         if batch.reward_bonus is not None:
@@ -94,32 +103,31 @@ class Ppo:
             least_deviation=0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation,
             extra_loss=extra_loss,
         )
-        self._seen_advantages = self._advantages
+        advantages = self._advantages
         # Of a policy that is held they are the critic's error.
         if settings.advantage_scale_decay is not None and not rates.is_policy_held:
-            self._seen_advantages = self._advantages.then(
-                report.advantage_variance, settings.advantage_scale_decay
-            )
+            advantages = advantages.then(report.advantage_variance, settings.advantage_scale_decay)
+        self._seen = _Seen(history, advantages, returns)
         return Report(report.entropy, {**report.metrics(), **details}, scheduled.metrics())
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`."""
-        if self._seen_rewards is not None:
-            self._rewards, self._seen_rewards = self._seen_rewards, None
-        if self._seen_advantages is not None:
-            self._advantages, self._seen_advantages = self._seen_advantages, None
-        if self._seen_returns is None:
+        if self._seen is None:
             return {}
-        seen, self._seen_returns = self._seen_returns, None
-        self._slot_returns.take_over(seen)
-        return {RETURNS: seen.moments}
+        seen, self._seen = self._seen, None
+        self._rewards, self._advantages = seen.rewards, seen.advantages
+        if seen.returns is None:
+            return {}
+        self._slot_returns.take_over(seen.returns)
+        return {RETURNS: seen.returns.moments}
 
     def undo_point(self) -> Callable[[], None]:
         """See `Algorithm`."""
         optimizer = {name: tensor.clone() for name, tensor in self.optimizer_tensors().items()}
-        random_state = self.generator.get_state()
+        random_state, seen = self.generator.get_state(), self._seen
 
         def undo() -> None:
+            self._seen = seen
             self.restore_optimizer(optimizer)
             self.optimizer.zero_grad(set_to_none=True)
             self.generator.set_state(random_state)

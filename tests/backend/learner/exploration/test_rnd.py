@@ -37,6 +37,9 @@ class Noted:
     def commit(self):
         return {}
 
+    def undo_point(self):
+        return lambda: None
+
     def tensors(self):
         return {"return_statistics.inner": torch.ones(1)}
 
@@ -86,6 +89,16 @@ def test_P8_the_unseen_pays_the_same_until_an_update_counts(batch: Batch, head: 
         wrapped.update(one, Progress()).metrics["train/exploration_error"]
         < (first["train/exploration_error"])
     )
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_P8_of_what_was_undone_nothing_pays_less(batch: Batch, head: str):
+    wrapped, one = around(Noted(), value_head=head), batch.at_version(0)
+    undo = wrapped.undo_point()
+    first = wrapped.update(one, Progress()).metrics
+    undo()
+    wrapped.commit()
+    assert wrapped.update(one, Progress()).metrics == first
 
 
 @pytest.mark.parametrize("head", HEADS)

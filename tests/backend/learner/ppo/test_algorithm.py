@@ -165,6 +165,15 @@ def test_P8_an_undo_point_brings_back_optimizer_and_random_state(batch: Batch):
     assert all(torch.equal(tensor, before[name]) for name, tensor in algorithm.optimizer_tensors().items())
 
 
+def test_P8_of_what_was_undone_nothing_is_committed(batch: Batch):
+    algorithm, _ = create()
+    undo = algorithm.undo_point()
+    algorithm.update(batch, Progress())
+    undo()
+    assert algorithm.commit() == {}
+    assert algorithm.document() == create()[0].document()
+
+
 def test_P1_advantages_of_a_quiet_batch_count_for_as_little_as_they_are_smaller(batch: Batch):
     """A batch whose rewards are a thousandth of those before moves the policy by about that much less."""
 
