@@ -4,6 +4,7 @@
  *   games/<name>.js, .js.map, games.json   every bundled game, one ES module each
  *   games/<name>.train.yaml                settings that suit it
  *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
+ *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -126,6 +127,18 @@ async function buildSdk(folder) {
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
+async function buildPlay(folder) {
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "play", "src", "index.ts")],
+    outfile: path.join(folder, "agent.js"),
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
+}
+
 async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
@@ -173,6 +186,7 @@ async function compressFiles(folder) {
 const PARTS = {
   games: buildGames,
   sdk: buildSdk,
+  play: buildPlay,
   bin: copyBundler,
   "node-stepper": buildNodeStepper,
   dashboard: buildDashboard,

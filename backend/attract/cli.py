@@ -303,7 +303,14 @@ def evaluate(
 
 
 @app.command
-def export(run: str, /, *, out: Path, runs_dir: RunsDir = None) -> int:
+def export(
+    run: str,
+    /,
+    *,
+    out: Path,
+    export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
+    runs_dir: RunsDir = None,
+) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
     A run of several policies gives one <name>.onnx each.
@@ -314,15 +321,23 @@ def export(run: str, /, *, out: Path, runs_dir: RunsDir = None) -> int:
         A run id, or `latest`: the newest run that has a policy.
     out
         The folder; made if it is not there.
+    export_format
+        js: with agent.js, which plays the policy in any page, without ONNX Runtime.
     """
     from attract.commands.export import export_run
     from attract.server.in_process import run_async
 
     run, version, models = run_async(
-        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir))
+        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir), export_format)
     )
     names = ", ".join(str(out / model.name) for model in models)
     print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
+    if export_format == "js":
+        print(
+            'In the page:  import { loadAgent } from "./agent.js";\n'
+            f'              const agent = await loadAgent("./{out.name}/");\n'
+            "              game.update(deltaTime, agent.tick(() => observation));"
+        )
     return 0
 
 

@@ -21,6 +21,17 @@ async def test_a_run_that_is_not_there_is_refused_and_nothing_is_written(
     assert not (tmp_path / "out").exists()
 
 
+async def test_without_a_built_player_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("cartpole", {})
+    directory.close()
+    monkeypatch.setattr("attract.commands.export.PLAYER", tmp_path / "agent.js")
+    with pytest.raises(ConfigurationError, match=r"there is no .*agent\.js") as refused:
+        await export_run("run-1", tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"), "js")
+    assert refused.value.fix == "npm run build"
+    assert not (tmp_path / "out").exists()
+
+
 async def test_a_run_without_a_policy_has_nothing_to_export(tmp_path: Path):
     directory = RunDirectory.create(tmp_path / "runs", "run-1")
     directory.write_config("cartpole", {})

@@ -1,0 +1,292 @@
+"""The player that ships inside a game decides as ONNX Runtime does, for every kind of policy."""
+
+import contextlib
+import functools
+import http.server
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
+from attract.policy.network import Policy
+from attract.schema.game import GameDescription
+from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract_command import run_attract
+from dashboard_page import chromium
+from policies import create_policy, describe, randomise
+
+ROOT = Path(__file__).parents[2]
+AGENT = ROOT / "backend" / "attract" / "web" / "play" / "agent.js"
+DRIVER = ROOT / "tests" / "support" / "play-driver.mjs"
+TOLERANCE = 1e-5
+EPISODE = 50
+"""Decisions after which memory begins anew."""
+LARGEST_BYTES = 10 * 1024
+"""Of the player, compressed as servers do."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A game's spaces, and the network that plays it."""
+
+    observation: Any = None
+    action: Any = None
+    has_mask: bool = False
+    settings: Any = ()
+    share: float = 1.0
+    """Of the observations: a picture costs a thousand times a handful of numbers."""
+
+
+BOARD = DictSpace(
+    spaces={
+        "tool": DiscreteSpace(n=3),
+        "view": BoxSpace(shape=[9, 7, 3], dtype="uint8"),
+        "speed": BoxSpace(shape=[2, 2]),
+        "doors": MultiBinarySpace(n=4),
+        "cards": MultiDiscreteSpace(nvec=[2, 5]),
+    }
+)
+CASES = {
+    "mlp": Case(),
+    "mlp of two trunks, bytes": Case(
+        BoxSpace(shape=[3, 2], dtype="uint8"), settings={"shared_trunk": False, "activation": "relu"}
+    ),
+    "one number": Case(BoxSpace(shape=[]), settings={"hidden_sizes": ()}),
+    "masks": Case(action=DiscreteSpace(n=5), has_mask=True),
+    "several choices with masks": Case(action=MultiDiscreteSpace(nvec=[3, 2, 4]), has_mask=True),
+    "switches": Case(action=MultiBinarySpace(n=5)),
+    "continuous": Case(action=BoxSpace(shape=[3], low=[-2.0, 0.0, -1.0], high=[2.0, 5.0, 1.0])),
+    "lstm": Case(settings={"recurrent": "lstm", "recurrent_size": 12}),
+    "gru": Case(settings={"recurrent": "gru", "recurrent_size": 12}, action=MultiDiscreteSpace(nvec=[2, 3])),
+    "picture": Case(BoxSpace(shape=[13, 10, 2], dtype="uint8"), share=0.2),
+    "dictionary, impala, gru, continuous": Case(
+        BOARD,
+        BoxSpace(shape=[1], low=0.0, high=1.0),
+        settings={"cnn": "impala", "recurrent": "gru", "recurrent_size": 8},
+        share=0.05,
+    ),
+}
+
+
+def observed(policy: Policy, count: int, seed: int) -> dict[str, np.ndarray]:
+    """[count, ...] of each input: all bytes and choices, floats over a few deviations."""
+    generator = torch.Generator().manual_seed(seed)
+    found: dict[str, np.ndarray] = {}
+    for entry in policy.entries:
+        shape = (count, *entry.shape)
+        if entry.dtype.is_floating_point:
+            values = torch.randn(shape, generator=generator) * 3
+        else:
+            limits = {"bits": 2, "one_hot": min(entry.choices, default=1)}
+            limit = limits.get(entry.kind, 256)
+            values = torch.randint(0, limit, shape, dtype=entry.dtype, generator=generator)
+        found[entry.input_name] = values.numpy()
+    return found
+
+
+def masks_of(game: GameDescription, count: int) -> np.ndarray | None:
+    """[count, width] of 0 and 1, of each component at least one 1."""
+    if not game.action_mask:
+        return None
+    generator = np.random.default_rng(0)
+    action = game.action
+    sizes = [action.n] if isinstance(action, DiscreteSpace) else action.nvec  # type: ignore[union-attr]
+    parts = []
+    for size in sizes:
+        part = generator.integers(0, 2, (count, size), dtype=np.uint8)
+        part[np.arange(count), generator.integers(0, size, count)] = 1
+        parts.append(part)
+    return np.concatenate(parts, 1)
+
+
+def by_onnx_runtime(model: bytes, observations: dict[str, np.ndarray], state_size: int) -> dict[str, Any]:
+    """Each output of the graph for all of them; memory begins anew every `EPISODE`."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    if not state_size:
+        return dict(zip(names, session.run(names, observations), strict=True))
+    count = len(next(iter(observations.values())))
+    state = np.zeros((count // EPISODE, state_size), np.float32)
+    steps: list[dict[str, Any]] = []
+    for step in range(EPISODE):
+        feed = {name: values[step::EPISODE] for name, values in observations.items()}
+        steps.append(dict(zip(names, session.run(names, {**feed, "state_ins": state}), strict=True)))
+        state = steps[-1]["state_outs"]
+    return {name: np.stack([one[name] for one in steps], 1).reshape(count, -1) for name in names}
+
+
+def likeliest(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """[N] the largest of each row that is allowed."""
+    return np.where(mask == 1, logits, -np.inf).argmax(1)
+
+
+def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
+    """Plays both ways; the share of actions that differ, and microseconds a decision."""
+    settings = dict(case.settings)
+    game = describe(case.observation, case.action, action_mask=case.has_mask)
+    policy = create_policy(case.observation, case.action, **{"hidden_sizes": (16, 8), **settings})
+    randomise(policy, 3)
+    document = policy_metadata(policy, game, 1, {})
+    model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), document)
+    write_export(folder, {"policy.onnx": model}, document)
+    count = max(EPISODE, int(count * case.share) // EPISODE * EPISODE)
+    observations, masks = observed(policy, count, 1), masks_of(game, count)
+    for name, values in observations.items():
+        (folder / f"{name}.bin").write_bytes(values.tobytes())
+    if masks is not None:
+        (folder / "mask.bin").write_bytes(masks.tobytes())
+    told = subprocess.run(
+        ["node", str(DRIVER), str(AGENT), str(folder), str(count), str(EPISODE)],
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0, told.stderr
+    expected = by_onnx_runtime(model, observations, policy.state_size)
+    played = {
+        path.name.split(".")[1]: np.fromfile(path, np.float32).reshape(count, -1)
+        for path in folder.glob("played.*.bin")
+    }
+    assert played.keys() == expected.keys()
+    for name in expected.keys() - {"action"}:
+        want = expected[name].reshape(count, -1)
+        assert np.abs((played[name] - want) / np.maximum(1.0, np.abs(want))).max() <= TOLERANCE, name
+    wanted = expected["action"].reshape(count, -1)
+    if masks is not None:
+        sizes = [game.action.n] if isinstance(game.action, DiscreteSpace) else game.action.nvec  # type: ignore[union-attr]
+        ends = np.cumsum(sizes)[:-1]
+        pairs = zip(np.split(expected["logits"], ends, 1), np.split(masks, ends, 1), strict=True)
+        wanted = np.stack([likeliest(*pair) for pair in pairs], 1)
+    if game.action.kind == "box":
+        assert np.abs(played["action"] - wanted).max() <= 5 * TOLERANCE
+        return 0.0, json.loads(told.stdout)["microseconds"]
+    differing = (played["action"] != wanted).any(1)
+    return float(differing.mean()), json.loads(told.stdout)["microseconds"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_decides_as_onnx_runtime_does(name: str, tmp_path: Path) -> None:
+    differing, _ = compare(CASES[name], tmp_path, 2000)
+    # Where two choices are equal to the last digit but one, either is the likeliest.
+    assert differing <= 0.001
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", CASES)
+def test_it_decides_as_onnx_runtime_does_100_000_times(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    differing, microseconds = compare(case, tmp_path, round(100_000 / case.share))
+    print(f"{name}: {differing:.4%} of the actions differ, {microseconds:.1f} us a decision")
+    assert differing <= 0.0001
+
+
+PAGE = """<!doctype html><title>CartPole</title><script type="module" src="page.js"></script>"""
+SCRIPT = """
+import game from "./cartpole.js";
+import { loadAgent } from "./policy/agent.js";
+
+const agent = await loadAgent("policy/");
+const out = { observation: new Float32Array(4) };
+let seed = 7;
+const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+const lengths = [];
+for (let episode = 0; episode < 20; episode++) {
+  const cart = game.create();
+  cart.start({ random, out });
+  agent.reset();
+  let [ticks, isOver] = [0, false];
+  for (; ticks < 500 && !isOver; ticks++) {
+    const action = agent.tick(() => out.observation);
+    isOver = cart.update(game.tickSeconds, action, out).terminated;
+  }
+  lengths.push(ticks);
+}
+document.title = JSON.stringify(lengths);
+"""
+POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
+
+
+class Strict(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder, and lets its pages run nothing but their own scripts."""
+
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def strictly_served(folder: Path) -> Iterator[str]:
+    """The folder's address."""
+    handler = functools.partial(Strict, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_scripts(
+    tmp_path: Path,
+) -> None:
+    runs = tmp_path / "runs"
+    words = (
+        "train",
+        "cartpole",
+        "--headless",
+        "--no-check",
+        "--workers",
+        "2",
+        "--seed",
+        "3",
+        "--run-id",
+        "p",
+    )
+    trained = run_attract(*words, "--total-steps", "1500000", "--until-return", "475", runs_dir=runs)
+    assert trained.code == 0, trained.stderr
+    site = tmp_path / "site"
+    told = run_attract("export", "p", "--out", str(site / "policy"), "--format", "js", runs_dir=runs)
+    assert told.code == 0, told.stderr
+    assert {path.name for path in (site / "policy").iterdir()} == {"agent.js", "policy.json", "policy.onnx"}
+    assert 'await loadAgent("./policy/")' in told.stdout
+    shutil.copyfile(AGENT.parents[1] / "games" / "cartpole.js", site / "cartpole.js")
+    (site / "index.html").write_text(PAGE)
+    (site / "page.js").write_text(SCRIPT)
+    problems: list[str] = []
+    with strictly_served(site) as address:
+        async with chromium() as browser:
+            page = await browser.new_page()
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            page.on("console", lambda message: problems.append(message.text))
+            await page.goto(address)
+            await page.wait_for_function("document.title.startsWith('[')", timeout=60_000)
+            lengths = json.loads(await page.title())
+    # A browser asks for an icon on its own, which this page does not allow.
+    assert [one for one in problems if "favicon" not in one] == []
+    assert sum(lengths) / len(lengths) >= 450
+
+
+def test_it_is_small() -> None:
+    compressed = subprocess.run(["gzip", "-9", "-c", str(AGENT)], capture_output=True, check=True).stdout
+    assert len(compressed) <= LARGEST_BYTES
+    source = AGENT.read_text()
+    for word in ("eval(", "Function(", "WebAssembly", "import("):
+        assert word not in source

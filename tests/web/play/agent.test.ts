@@ -1,0 +1,165 @@
+import { Agent, AgentError, loadAgent } from "@attract/play";
+import { afterEach, expect, test, vi } from "vitest";
+import { filesOf, GOLDEN_POLICIES, observationOf, rowOf } from "./support/golden.ts";
+
+const NUM_ROWS = 12;
+const ROWS = [...Array(NUM_ROWS).keys()];
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** Row `row` of the golden mask, or null. */
+function maskOf(name: string, row: number): number[] | null {
+  const mask = GOLDEN_POLICIES[name].action_mask;
+  return mask === null ? null : rowOf(mask, row);
+}
+
+test.each(Object.keys(GOLDEN_POLICIES))("%s: outputs are torch's, and the likeliest actions", (name) => {
+  const golden = GOLDEN_POLICIES[name];
+  const agent = new Agent(filesOf(name));
+  for (const row of ROWS) {
+    const state = Float32Array.from(golden.state_size > 0 ? rowOf(golden.inputs.state_ins, row) : []);
+    const action = agent.act(observationOf(name, row), { mask: maskOf(name, row), state });
+    for (const [output, tensor] of Object.entries(golden.outputs)) {
+      const got = output === "state_outs" ? state : agent.outputs.get(output)!;
+      for (const [i, expected] of rowOf(tensor, row).entries()) {
+        expect(Math.abs(got[i] - expected)).toBeLessThan(1e-5 * Math.max(1, Math.abs(expected)));
+      }
+    }
+    expect(agent.value).toBe(agent.outputs.get("value")![0]);
+    if (golden.description.action.kind !== "box") {
+      const mode = rowOf(golden.modes, row);
+      expect(typeof action === "number" ? [action] : [...action]).toEqual(mode);
+    }
+  }
+});
+
+test("a box's mean is clipped and given in the game's units", () => {
+  const agent = new Agent(filesOf("gaussian"));
+  for (const row of ROWS) {
+    const action = agent.act(observationOf("gaussian", row)) as Float32Array;
+    const mean = rowOf(GOLDEN_POLICIES.gaussian.outputs.mean, row).map((x) => Math.min(Math.max(x, -1), 1));
+    expect(action[0]).toBeCloseTo(2 * mean[0], 4);
+    expect(action[1]).toBeCloseTo(5 + 5 * mean[1], 4);
+  }
+});
+
+test.each(["masked", "multi_discrete", "dict"])(
+  "%s: with temperature 1 it draws as training does",
+  (name) => {
+    const golden = GOLDEN_POLICIES[name];
+    for (const row of ROWS) {
+      const draws = rowOf(golden.uniforms, row);
+      const agent = new Agent(filesOf(name), { temperature: 1, random: () => draws.shift()! });
+      const action = agent.act(observationOf(name, row), { mask: maskOf(name, row) });
+      expect(typeof action === "number" ? [action] : [...action]).toEqual(rowOf(golden.actions, row));
+    }
+  },
+);
+
+test("a box is drawn around its mean, by its own spread times the temperature", () => {
+  let seed = 1;
+  const random = (): number => {
+    seed = (seed * 48271) % 2147483647;
+    return seed / 2147483647;
+  };
+  const game = { action: { kind: "box", shape: [2], low: -100, high: 100 } };
+  for (const temperature of [1, 0.1]) {
+    const agent = new Agent(filesOf("gaussian", game), { temperature, random });
+    const drawn = Array.from({ length: 4000 }, () => (agent.act([0.1, 0.2, 0.3]) as Float32Array)[0] / 100);
+    const inside = drawn.filter((x) => Math.abs(x) < 1);
+    const logStd = agent.outputs.get("log_std")![0];
+    const mean = inside.reduce((sum, x) => sum + x, 0) / inside.length;
+    const spread = Math.sqrt(inside.reduce((sum, x) => sum + (x - mean) ** 2, 0) / inside.length);
+    if (temperature === 0.1) {
+      expect(spread / (0.1 * Math.exp(logStd))).toBeCloseTo(1, 1);
+      expect(mean).toBeCloseTo(agent.outputs.get("mean")![0], 1);
+    } else expect(spread).toBeGreaterThan(0.2);
+  }
+});
+
+test("memory goes on from decision to decision until an episode begins", () => {
+  const agent = new Agent(filesOf("lstm"));
+  const see = (): number => {
+    agent.act(observationOf("lstm", 0));
+    return agent.value;
+  };
+  const first = see();
+  expect(see()).not.toBe(first);
+  agent.reset();
+  expect(see()).toBe(first);
+  const [one, two] = [agent.newState(), agent.newState()];
+  agent.act(observationOf("lstm", 0), { state: one });
+  expect(agent.value).toBe(first);
+  expect([...one].some((x) => x !== 0)).toBe(true);
+  expect([...two].every((x) => x === 0)).toBe(true);
+});
+
+test("with a reaction time it decides by what was there so many decisions ago", () => {
+  const [quick, slow] = [new Agent(filesOf("dict")), new Agent(filesOf("dict"), { reactionSteps: 2 })];
+  const valuesOf = (agent: Agent): number[] =>
+    [0, 1, 2, 3, 4].map((row) => {
+      agent.act(observationOf("dict", row));
+      return agent.value;
+    });
+  const [a, b, c] = valuesOf(quick);
+  expect(valuesOf(slow)).toEqual([a, a, a, b, c]);
+  slow.reset();
+  expect(valuesOf(slow)).toEqual([a, a, a, b, c]);
+});
+
+test("a mistake is any action that is allowed", () => {
+  const draws = [0, 0.99];
+  const agent = new Agent(filesOf("masked"), { mistakeRate: 0.5, random: () => draws.shift()! });
+  const mask = [1, 0, 1, 1, 0];
+  expect(agent.act(observationOf("masked", 0), { mask })).toBe(3);
+  draws.push(0.6);
+  const best = new Agent(filesOf("masked")).act(observationOf("masked", 0), { mask });
+  expect(agent.act(observationOf("masked", 0), { mask })).toBe(best);
+});
+
+test("tick decides as often as in training and holds the action in between", () => {
+  const agent = new Agent(filesOf("masked", { ticks_per_step: 3 }));
+  let looks = 0;
+  const look = (): number[] => {
+    looks++;
+    return observationOf("masked", looks) as number[];
+  };
+  const actions = Array.from({ length: 7 }, () => agent.tick(look, () => [1, 1, 1, 1, 1]));
+  expect(looks).toBe(3);
+  expect(actions[1]).toBe(actions[0]);
+  agent.reset();
+  agent.tick(look, () => [1, 1, 1, 1, 1]);
+  expect(looks).toBe(4);
+});
+
+test.each<[string, (agent: Agent) => unknown, string]>([
+  ["dict", (agent) => agent.act([1, 2]), "observation bytes: expected 4 numbers, got 2"],
+  ["dict", (agent) => agent.act({ speed: [1, 2] }), "expected an entry bytes, got speed"],
+  ["gru", (agent) => agent.act([1, 2, 3, 4]), "observation obs: expected 3 numbers, got 4"],
+  ["gru", (agent) => agent.act([1, 2, 3], { state: new Float32Array(2) }), "state: expected 6 numbers"],
+  ["masked", (agent) => agent.act([1, 2, 3]), "pass { mask } to act"],
+  ["masked", (agent) => agent.act([1, 2, 3], { mask: [1] }), "mask: expected 5 numbers, got 1"],
+  ["masked", (agent) => agent.act([1, 2, 3], { mask: [0, 0, 0, 0, 0] }), "forbids every choice"],
+])("%s: what is not the game's is refused (%#)", (name, act, message) => {
+  const agent = new Agent(filesOf(name));
+  expect(() => act(agent)).toThrow(AgentError);
+  expect(() => act(agent)).toThrow(message);
+});
+
+test("it loads policy.json and the model beside it, of a folder or by name", async () => {
+  const { document, model } = filesOf("gru");
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", async (url: URL) => {
+    asked.push(url.href);
+    if (url.pathname.includes("missing")) return new Response("", { status: 404 });
+    return new Response(url.pathname.endsWith(".json") ? JSON.stringify(document) : (model as BodyInit));
+  });
+  for (const source of ["http://a.test/x/", "http://a.test/x", new URL("http://a.test/x/policy.json")]) {
+    asked.length = 0;
+    expect((await loadAgent(source)).policyVersion).toBe(7);
+    expect(asked).toEqual(["http://a.test/x/policy.json", "http://a.test/x/policy.onnx"]);
+  }
+  await expect(loadAgent("http://a.test/missing")).rejects.toThrow("missing/policy.json answered 404");
+});

@@ -1,0 +1,75 @@
+/** What `policy.json` says, as far as playing needs it. */
+
+import { AgentError } from "./errors.ts";
+
+/** A game's action, as `attract` describes it. */
+export type ActionSpace =
+  | { kind: "discrete"; n: number; labels?: string[] | null }
+  | { kind: "multi_discrete"; nvec: number[] }
+  | { kind: "multi_binary"; n: number }
+  | { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
+
+/** One input of the model: an entry of the observation. */
+export interface InputDescription {
+  key: string;
+  shape: (string | number)[];
+}
+
+interface Model {
+  inputs: Record<string, InputDescription>;
+  action_mask?: { shape: (string | number)[] };
+}
+
+/** Of one policy, or of several that play one game. */
+export interface PolicyDocument {
+  format: string;
+  format_version: number;
+  policy_version: number;
+  game: {
+    id: string;
+    action: ActionSpace;
+    action_mask: boolean;
+    num_agents: number;
+    ticks_per_step: number;
+    seconds_per_step: number;
+  };
+  inputs?: Record<string, InputDescription>;
+  action_mask?: { shape: (string | number)[] };
+  /** Which policy plays each agent; with `policies` alone. */
+  seats?: string[];
+  policies?: Record<string, Model & { file: string }>;
+}
+
+/** One policy of a document: its file, and what its model takes. */
+export interface ChosenPolicy {
+  readonly file: string;
+  readonly model: Model;
+}
+
+const FORMAT = "attract-policy";
+const FORMAT_VERSION = 1;
+
+/**
+ * The policy of that name; without a name the only one.
+ *
+ * @throws AgentError when the document is no `policy.json` of a known version, or has no such policy.
+ */
+export function choosePolicy(document: PolicyDocument, name: string | undefined): ChosenPolicy {
+  if (document?.format !== FORMAT || document.format_version !== FORMAT_VERSION) {
+    const got = `${document?.format} ${document?.format_version}`;
+    throw new AgentError(`expected a policy.json of ${FORMAT} ${FORMAT_VERSION}, got ${got}`);
+  }
+  const { policies, inputs } = document;
+  if (policies === undefined) {
+    if (name !== undefined) throw new AgentError(`there is one policy, which has no name: got ${name}`);
+    if (inputs === undefined) throw new AgentError("policy.json has no inputs: export the policy again");
+    return { file: "policy.onnx", model: { ...document, inputs } };
+  }
+  const names = Object.keys(policies);
+  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
+  if (chosen === undefined || !Object.hasOwn(policies, chosen)) {
+    const wanted = name === undefined ? "say which one plays" : `there is no policy ${name}`;
+    throw new AgentError(`${wanted}: { policy: ${names.map((one) => JSON.stringify(one)).join(" or ")} }`);
+  }
+  return { file: policies[chosen].file, model: policies[chosen] };
+}

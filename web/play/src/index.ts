@@ -1,0 +1,13 @@
+/** `loadAgent`: the policy that `attract export` wrote plays in a page of one's own. */
+
+export {
+  type ActOptions,
+  Agent,
+  type AgentOptions,
+  loadAgent,
+  type Observation,
+  type PolicyFiles,
+} from "./agent.ts";
+export type { Action, Mask } from "./choice.ts";
+export type { ActionSpace, PolicyDocument } from "./document.ts";
+export { AgentError } from "./errors.ts";

@@ -1,0 +1,302 @@
+/** The operators that a policy's graph is made of, each prepared once for the shapes it will meet. */
+
+import { AgentError } from "./errors.ts";
+import { FLOAT, type GraphNode, INT32 } from "./onnx-file.ts";
+import { type Numbers, sizeOf, stridesOf, type Tensor } from "./tensor.ts";
+
+/** Computes an operator's outputs, in their arrays, from what its inputs' arrays hold by then. */
+export type Run = () => void;
+
+/** An operator that is ready: the tensors it fills, and what fills them; null where there is nothing to do. */
+export interface Prepared {
+  readonly outputs: readonly Tensor[];
+  readonly run: Run | null;
+}
+
+type Prepare = (inputs: readonly Tensor[], attributes: GraphNode["attributes"], count: number) => Prepared;
+
+/**
+ * Prepares one operator.
+ *
+ * @throws AgentError for an operator that is not known here.
+ */
+export function prepare(node: GraphNode, inputs: readonly Tensor[]): Prepared {
+  const known = OPERATORS[node.op];
+  if (known === undefined) {
+    throw new AgentError(
+      `the model has the operator ${node.op}, which this player does not know; it plays what Attract ` +
+        `exports, ONNX Runtime (onnxruntime-web) plays every model`,
+    );
+  }
+  return known(inputs, node.attributes, node.outputs.length);
+}
+
+const OPERATORS: Readonly<Record<string, Prepare>> = {
+  Gemm: prepareGemm,
+  Conv: prepareConv,
+  MaxPool: prepareMaxPool,
+  Transpose: prepareTranspose,
+  Concat: prepareConcat,
+  Split: prepareSplit,
+  ArgMax: prepareArgMax,
+  Expand: prepareExpand,
+  Cast: prepareCast,
+  Clip: ([x, low, high]) => {
+    const [least, most] = [low.data[0], high.data[0]];
+    return mapped(x, (value) => Math.min(Math.max(value, least), most));
+  },
+  Tanh: ([x]) => mapped(x, Math.tanh),
+  Relu: ([x]) => mapped(x, (value) => Math.max(value, 0)),
+  Sigmoid: ([x]) => mapped(x, (value) => 1 / (1 + Math.exp(-value))),
+  Add: (inputs) => paired(inputs, (a, b) => a + b),
+  Sub: (inputs) => paired(inputs, (a, b) => a - b),
+  Mul: (inputs) => paired(inputs, (a, b) => a * b),
+  Equal: (inputs) => paired(inputs, (a, b) => (a === b ? 1 : 0), true),
+  Greater: (inputs) => paired(inputs, (a, b) => (a > b ? 1 : 0), true),
+  Where: prepareWhere,
+  Shape: ([x]) => ({
+    outputs: [{ dims: [x.dims.length], data: Int32Array.from(x.dims) }],
+    run: null,
+  }),
+  Flatten: ([x]) => reshaped(x, [1, x.data.length]),
+  Squeeze: ([x], { axes }) =>
+    reshaped(
+      x,
+      x.dims.filter((_, axis) => !axes.includes(axis)),
+    ),
+  Unsqueeze: ([x], { axes }) => {
+    const dims = [...x.dims];
+    for (const axis of axes) dims.splice(axis, 0, 1);
+    return reshaped(x, dims);
+  },
+};
+
+/** The same numbers in the same place, seen in another shape. */
+function reshaped(x: Tensor, dims: readonly number[]): Prepared {
+  return { outputs: [{ dims, data: x.data }], run: null };
+}
+
+function floats(dims: readonly number[]): Tensor & { data: Float32Array } {
+  return { dims, data: new Float32Array(sizeOf(dims)) };
+}
+
+function mapped(x: Tensor, of: (value: number) => number): Prepared {
+  const out = floats(x.dims);
+  const from = x.data;
+  const to = out.data;
+  return {
+    outputs: [out],
+    run: () => {
+      for (let i = 0; i < to.length; i++) to[i] = of(from[i]);
+    },
+  };
+}
+
+/** Two tensors, number by number; the smaller is repeated along the axes that it lacks. */
+function paired([a, b]: readonly Tensor[], of: (a: number, b: number) => number, isTest = false): Prepared {
+  const dims = commonShape(a.dims, b.dims);
+  const to: Numbers = isTest ? new Uint8Array(sizeOf(dims)) : new Float32Array(sizeOf(dims));
+  const [atA, atB] = [placesIn(a.dims, dims), placesIn(b.dims, dims)];
+  return {
+    outputs: [{ dims, data: to }],
+    run: () => {
+      for (let i = 0; i < to.length; i++) to[i] = of(a.data[atA[i]], b.data[atB[i]]);
+    },
+  };
+}
+
+function prepareWhere([condition, a, b]: readonly Tensor[]): Prepared {
+  const out = floats(commonShape(commonShape(a.dims, b.dims), condition.dims));
+  const [at, atA, atB] = [condition, a, b].map((one) => placesIn(one.dims, out.dims));
+  return {
+    outputs: [out],
+    run: () => {
+      for (let i = 0; i < out.data.length; i++) {
+        out.data[i] = condition.data[at[i]] !== 0 ? a.data[atA[i]] : b.data[atB[i]];
+      }
+    },
+  };
+}
+
+function commonShape(a: readonly number[], b: readonly number[]): number[] {
+  const rank = Math.max(a.length, b.length);
+  const at = (dims: readonly number[], axis: number): number => dims[axis - rank + dims.length] ?? 1;
+  return Array.from({ length: rank }, (_, axis) => Math.max(at(a, axis), at(b, axis)));
+}
+
+/** For each number of a tensor of shape `of`, where it lies in one of shape `dims` that is repeated to fit. */
+function placesIn(dims: readonly number[], of: readonly number[]): Int32Array {
+  const missing = of.length - dims.length;
+  const own = stridesOf(dims);
+  const strides = stridesOf(of);
+  return Int32Array.from({ length: sizeOf(of) }, (_, index) => {
+    let place = 0;
+    for (let axis = missing; axis < of.length; axis++) {
+      const along = Math.floor(index / strides[axis]) % of[axis];
+      if (dims[axis - missing] !== 1) place += along * own[axis - missing];
+    }
+    return place;
+  });
+}
+
+/** x W^T + c for one row x; `c` is a row of its own or absent. */
+function prepareGemm([x, weight, bias]: readonly Tensor[], { transB }: GraphNode["attributes"]): Prepared {
+  if (transB?.[0] !== 1 || x.dims[0] !== 1) throw new AgentError("Gemm is known with transB=1 alone");
+  const [numOutputs, numInputs] = weight.dims;
+  const out = floats([1, numOutputs]);
+  const [w, from, to] = [weight.data, x.data, out.data];
+  return {
+    outputs: [out],
+    run: () => {
+      for (let o = 0, at = 0; o < numOutputs; o++) {
+        let sum = 0;
+        for (let i = 0; i < numInputs; i++) sum += w[at++] * from[i];
+        to[o] = bias === undefined ? sum : sum + bias.data[o];
+      }
+    },
+  };
+}
+
+/** A convolution over [1, channels, height, width], zeros beyond its edges. */
+function prepareConv([x, weight, bias]: readonly Tensor[], attributes: GraphNode["attributes"]): Prepared {
+  const [, channels, height, width] = x.dims;
+  const [numMaps, , rows, columns] = weight.dims;
+  const [down, right] = attributes.strides;
+  const [top, left, bottom, end] = attributes.pads;
+  const outHeight = Math.floor((height + top + bottom - rows) / down) + 1;
+  const outWidth = Math.floor((width + left + end - columns) / right) + 1;
+  const out = floats([1, numMaps, outHeight, outWidth]);
+  const [from, w, to] = [x.data, weight.data, out.data];
+  const kernel = rows * columns;
+  return {
+    outputs: [out],
+    run: () => {
+      let at = 0;
+      for (let map = 0; map < numMaps; map++) {
+        for (let y = 0; y < outHeight; y++) {
+          const firstRow = Math.max(0, top - y * down);
+          const endRow = Math.min(rows, height + top - y * down);
+          for (let z = 0; z < outWidth; z++) {
+            const firstColumn = Math.max(0, left - z * right);
+            const endColumn = Math.min(columns, width + left - z * right);
+            let sum = bias.data[map];
+            for (let channel = 0; channel < channels; channel++) {
+              const kernelAt = (map * channels + channel) * kernel;
+              for (let row = firstRow; row < endRow; row++) {
+                const line = (channel * height + y * down - top + row) * width + z * right - left;
+                const kernelRow = kernelAt + row * columns;
+                for (let column = firstColumn; column < endColumn; column++) {
+                  sum += w[kernelRow + column] * from[line + column];
+                }
+              }
+            }
+            to[at++] = sum;
+          }
+        }
+      }
+    },
+  };
+}
+
+/** The largest number of each window over [1, channels, height, width]; nothing beyond its edges counts. */
+function prepareMaxPool([x]: readonly Tensor[], attributes: GraphNode["attributes"]): Prepared {
+  const [, channels, height, width] = x.dims;
+  const [rows, columns] = attributes.kernel_shape;
+  const [down, right] = attributes.strides;
+  const [top, left, bottom, end] = attributes.pads;
+  const outHeight = Math.floor((height + top + bottom - rows) / down) + 1;
+  const outWidth = Math.floor((width + left + end - columns) / right) + 1;
+  const out = floats([1, channels, outHeight, outWidth]);
+  return {
+    outputs: [out],
+    run: () => {
+      let at = 0;
+      for (let channel = 0; channel < channels; channel++) {
+        for (let y = 0; y < outHeight; y++) {
+          for (let z = 0; z < outWidth; z++) {
+            let most = Number.NEGATIVE_INFINITY;
+            const endRow = Math.min(height, y * down - top + rows);
+            const endColumn = Math.min(width, z * right - left + columns);
+            for (let row = Math.max(0, y * down - top); row < endRow; row++) {
+              for (let column = Math.max(0, z * right - left); column < endColumn; column++) {
+                most = Math.max(most, x.data[(channel * height + row) * width + column]);
+              }
+            }
+            out.data[at++] = most;
+          }
+        }
+      }
+    },
+  };
+}
+
+function prepareTranspose([x]: readonly Tensor[], { perm }: GraphNode["attributes"]): Prepared {
+  const strides = stridesOf(x.dims);
+  const out = floats(perm.map((axis) => x.dims[axis]));
+  const own = stridesOf(out.dims);
+  const places = Int32Array.from(out.data, (_, index) =>
+    perm.reduce((place, axis, i) => place + (Math.floor(index / own[i]) % out.dims[i]) * strides[axis], 0),
+  );
+  return {
+    outputs: [out],
+    run: () => {
+      for (let i = 0; i < places.length; i++) out.data[i] = x.data[places[i]];
+    },
+  };
+}
+
+/** One row made of several, side by side. */
+function prepareConcat(inputs: readonly Tensor[]): Prepared {
+  const width = inputs.reduce((sum, one) => sum + one.data.length, 0);
+  const data = inputs[0].data instanceof Int32Array ? new Int32Array(width) : new Float32Array(width);
+  return {
+    outputs: [{ dims: [1, width], data }],
+    run: () => {
+      let at = 0;
+      for (const { data: part } of inputs) {
+        data.set(part, at);
+        at += part.length;
+      }
+    },
+  };
+}
+
+/** Parts of one row, in place. */
+function prepareSplit([x]: readonly Tensor[], { split }: GraphNode["attributes"]): Prepared {
+  let at = 0;
+  const outputs = split.map((size) => {
+    at += size;
+    return { dims: [1, size], data: x.data.subarray(at - size, at) };
+  });
+  return { outputs, run: null };
+}
+
+/** Where the largest number of a row is, the first of several. */
+function prepareArgMax([x]: readonly Tensor[], { keepdims }: GraphNode["attributes"]): Prepared {
+  const data = new Int32Array(1);
+  return {
+    outputs: [{ dims: keepdims?.[0] === 0 ? [1] : [1, 1], data }],
+    run: () => {
+      let most = 0;
+      for (let i = 1; i < x.data.length; i++) if (x.data[i] > x.data[most]) most = i;
+      data[0] = most;
+    },
+  };
+}
+
+function prepareExpand([x, shape]: readonly Tensor[]): Prepared {
+  const out = floats(commonShape(x.dims, Array.from(shape.data)));
+  const places = placesIn(x.dims, out.dims);
+  return {
+    outputs: [out],
+    run: () => {
+      for (let i = 0; i < places.length; i++) out.data[i] = x.data[places[i]];
+    },
+  };
+}
+
+function prepareCast([x]: readonly Tensor[], { to: [type] }: GraphNode["attributes"]): Prepared {
+  if (type !== FLOAT && type !== INT32) throw new AgentError(`Cast to type ${type} is not known here`);
+  const data = type === FLOAT ? new Float32Array(x.data.length) : new Int32Array(x.data.length);
+  return { outputs: [{ dims: x.dims, data }], run: () => data.set(x.data) };
+}
