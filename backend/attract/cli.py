@@ -334,7 +334,7 @@ def export(
     print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
     if export_format == "js":
         print(
-            'In the page:  import { loadAgent } from "./agent.js";\n'
+            f'In the page:  import {{ loadAgent }} from "./{out.name}/agent.js";\n'
             f'              const agent = await loadAgent("./{out.name}/");\n'
             "              game.update(deltaTime, agent.tick(() => observation));"
         )
