@@ -3,7 +3,9 @@
  *
  *   games/<name>.js, .js.map, games.json   every bundled game, one ES module each
  *   games/<name>.train.yaml                settings that suit it
- *   sdk/attract.js, sdk/src/               the SDK: one module to bundle against, its source for types
+ *   sdk/                                   the SDK as a package: attract.js to bundle games against, page.js and play.js for
+ *                                          pages, types; src/ is its source
+ *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
@@ -14,6 +16,7 @@
  * `--force` builds anyway.
  */
 
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import {
@@ -44,6 +47,7 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".svg", ".wasm"]);
 /** Smaller files gain nothing. */
 const COMPRESSED_BYTES = 1024;
 const compress = promisify(gzip);
+const run = promisify(execFile);
 
 /** Every file whose content decides what the build makes, as sorted absolute paths. */
 async function sourceFiles() {
@@ -115,16 +119,42 @@ async function buildSdk(folder) {
     target: "es2022",
     logLevel: "warning",
   });
+  await esbuild.build({
+    entryPoints: [
+      { in: path.join(WEB, "sdk", "src", "page", "index.ts"), out: "page" },
+      { in: path.join(WEB, "play", "src", "index.ts"), out: "play" },
+    ],
+    outdir: folder,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
   await cp(path.join(WEB, "sdk", "src"), path.join(folder, "src"), { recursive: true });
+  const tsc = path.join(ROOT, "node_modules", ".bin", "tsc");
+  const project = path.join(WEB, "tsconfig.sdk.json");
+  await run(tsc, ["-p", project, "--outDir", path.join(folder, "types")]);
   const { version } = JSON.parse(await readFile(path.join(WEB, "sdk", "package.json"), "utf8"));
+  const types = (file) => `./types/${file}.d.ts`;
   const manifest = {
-    name: "attract",
+    name: "attract-mode",
     version,
+    description: "What games and pages import that Attract trains agents for",
+    license: "MIT",
     type: "module",
-    types: "./src/index.ts",
-    exports: { ".": { types: "./src/index.ts", default: "./attract.js" } },
+    sideEffects: false,
+    types: types("sdk/src/index"),
+    exports: {
+      ".": { types: types("sdk/src/index"), default: "./attract.js" },
+      "./page": { types: types("sdk/src/page/index"), default: "./page.js" },
+      "./play": { types: types("play/src/index"), default: "./play.js" },
+    },
   };
   await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function copyTemplates(folder) {
+  await cp(path.join(WEB, "templates"), folder, { recursive: true });
 }
 
 async function buildPlay(folder) {
@@ -187,6 +217,7 @@ const PARTS = {
   games: buildGames,
   sdk: buildSdk,
   play: buildPlay,
+  templates: copyTemplates,
   bin: copyBundler,
   "node-stepper": buildNodeStepper,
   dashboard: buildDashboard,

@@ -303,6 +303,25 @@ def evaluate(
 
 
 @app.command
+def new(folder: Path, /, *, template: Literal["pure", "physics"] = "pure") -> int:
+    """Write a new game into FOLDER: the game, a page that plays it, and types for both.
+
+    Parameters
+    ----------
+    folder
+        A new folder; the game's package has its name.
+    template
+        pure: cells and a few actions. physics: forces, speeds and continuous actions.
+    """
+    from attract.commands.new import create_project, next_steps
+
+    for path in create_project(folder.resolve(), template):
+        print(f"wrote {folder / path}")
+    print(f"\nNext:\n\n{next_steps(folder)}", end="")
+    return 0
+
+
+@app.command
 def export(
     run: str,
     /,

@@ -1,13 +1,8 @@
 """The player that ships inside a game decides as ONNX Runtime does, for every kind of policy."""
 
-import contextlib
-import functools
-import http.server
 import json
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +19,7 @@ from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinar
 from attract_command import run_attract
 from dashboard_page import chromium
 from policies import create_policy, describe, randomise
+from served_page import served_folder
 
 ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "backend" / "attract" / "web" / "play" / "agent.js"
@@ -218,32 +214,6 @@ document.title = JSON.stringify(lengths);
 POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
 
 
-class Strict(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder, and lets its pages run nothing but their own scripts."""
-
-    def end_headers(self) -> None:
-        self.send_header("Content-Security-Policy", POLICY)
-        super().end_headers()
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
-@contextlib.contextmanager
-def strictly_served(folder: Path) -> Iterator[str]:
-    """The folder's address."""
-    handler = functools.partial(Strict, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_scripts(
     tmp_path: Path,
 ) -> None:
@@ -271,7 +241,7 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
     (site / "index.html").write_text(PAGE)
     (site / "page.js").write_text(SCRIPT)
     problems: list[str] = []
-    with strictly_served(site) as address:
+    with served_folder(site, POLICY) as address:
         async with chromium() as browser:
             page = await browser.new_page()
             page.on("pageerror", lambda error: problems.append(str(error)))

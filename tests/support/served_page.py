@@ -1,9 +1,11 @@
-"""One page on loopback, for tests of what opens pages."""
+"""Pages on loopback, for tests of what opens pages."""
 
 import contextlib
+import functools
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 
 @contextlib.contextmanager
@@ -20,7 +22,30 @@ def served_page(page: str) -> Iterator[str]:
         def log_message(self, *_arguments: object) -> None:
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    with _serving(Pages) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def served_folder(folder: Path, content_security_policy: str | None = None) -> Iterator[str]:
+    """The address of a server of the files of `folder`, whose pages may do what that policy allows."""
+
+    class Files(http.server.SimpleHTTPRequestHandler):
+        def end_headers(self) -> None:
+            if content_security_policy is not None:
+                self.send_header("Content-Security-Policy", content_security_policy)
+            super().end_headers()
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    with _serving(functools.partial(Files, directory=str(folder))) as address:
+        yield address
+
+
+@contextlib.contextmanager
+def _serving(handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

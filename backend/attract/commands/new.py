@@ -1,0 +1,66 @@
+"""`attract new`: a folder with a game, a page that plays it, and what both import."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from attract.errors import ConfigurationError
+
+WEB = Path(__file__).parents[1] / "web"
+Template = Literal["pure", "physics"]
+NAME = "my-game"
+"""What a template calls itself."""
+NAMED_FILES = ("package.json", "README.md", "index.html")
+PACKAGE_PARTS = ("package.json", "attract.js", "page.js", "play.js", "types")
+"""What the SDK needs beside a game; its sources are for messages of the bundler."""
+
+
+def create_project(folder: Path, template: Template) -> list[Path]:
+    """Write a project of that template into `folder`, which its package is named after.
+
+    Returns: its files, relative to `folder`, without those of `vendor`.
+
+    Raises: ConfigurationError: when the folder holds anything, its name is no package's, or nothing is built.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigurationError(
+            f"{folder} is there already", setting="attract new", fix="give the name of a new folder"
+        )
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", folder.name):
+        raise ConfigurationError(
+            f"{folder.name!r} cannot be the name of a package: small letters, digits and -",
+            setting="attract new",
+            fix="attract new my-game",
+        )
+    if not (WEB / "templates" / template).is_dir():
+        raise ConfigurationError(
+            f"there is no {WEB / 'templates'}", setting="attract new", fix="npm run build"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in (WEB / "templates" / "common", WEB / "templates" / template):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    # Under its own name it would count for the repository that the template lies in.
+    (folder / "gitignore").rename(folder / ".gitignore")
+    for name in NAMED_FILES:
+        path = folder / name
+        path.write_text(path.read_text(encoding="utf-8").replace(NAME, folder.name), encoding="utf-8")
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    vendor = folder / "vendor" / "attract"
+    vendor.mkdir(parents=True)
+    for part in PACKAGE_PARTS:
+        source = WEB / "sdk" / part
+        (shutil.copytree if source.is_dir() else shutil.copyfile)(source, vendor / part)
+    return files
+
+
+def next_steps(folder: Path) -> str:
+    """What to type first in a new project."""
+    name = json.dumps(str(folder)) if " " in str(folder) else str(folder)
+    return (
+        f"cd {name}\n"
+        "attract train src/game.ts --total-steps 200000\n"
+        "attract export latest --out public/policy --format js\n"
+        "npm install && npm run dev\n"
+    )

@@ -1,0 +1,59 @@
+"""`attract new`: what it writes, and what it refuses; that it trains is `tests/end_to_end`'s to show."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from attract.commands import new
+from attract.commands.new import create_project, next_steps
+from attract.errors import ConfigurationError
+
+
+def test_a_project_has_the_folders_name_and_all_that_it_imports(tmp_path: Path) -> None:
+    folder = tmp_path / "star-catcher"
+    files = {str(path) for path in create_project(folder, "pure")}
+    assert {"package.json", "src/game.ts", "src/main.ts", ".gitignore", "index.html"} <= files
+    package = json.loads((folder / "package.json").read_text())
+    assert package["name"] == "star-catcher"
+    assert "my-game" not in (folder / "README.md").read_text() + (folder / "index.html").read_text()
+    manifest = json.loads((folder / "vendor" / "attract" / "package.json").read_text())
+    assert manifest["name"] == "attract-mode" and manifest["sideEffects"] is False
+    for entry in manifest["exports"].values():
+        for path in entry.values():
+            assert (folder / "vendor" / "attract" / path).is_file(), path
+
+
+@pytest.mark.parametrize("name", ["My Game", "game!", "-game", "Spiel"])
+def test_a_name_that_no_package_may_have_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be the name of a package"):
+        create_project(tmp_path / name, "pure")
+    assert not (tmp_path / name).exists()
+
+
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    folder = tmp_path / "game"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigurationError, match="is there already"):
+        create_project(folder, "pure")
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    with pytest.raises(ConfigurationError, match="is there already"):
+        create_project(folder / "notes.txt", "pure")
+
+
+def test_an_empty_folder_will_do(tmp_path: Path) -> None:
+    (tmp_path / "game").mkdir()
+    assert create_project(tmp_path / "game", "physics")
+
+
+def test_without_a_build_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new, "WEB", tmp_path / "web")
+    with pytest.raises(ConfigurationError) as refused:
+        create_project(tmp_path / "game", "pure")
+    assert refused.value.fix == "npm run build"
+    assert not (tmp_path / "game").exists()
+
+
+def test_a_path_with_a_space_is_quoted() -> None:
+    assert next_steps(Path("a b/game")).startswith('cd "a b/game"\n')
