@@ -154,8 +154,9 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         path.name.split(".")[1]: np.fromfile(path, np.float32).reshape(count, -1)
         for path in folder.glob("played.*.bin")
     }
+    expected["likeliest"] = expected["action"]
     assert played.keys() == expected.keys()
-    for name in expected.keys() - {"action"}:
+    for name in expected.keys() - {"action", "likeliest"}:
         want = expected[name].reshape(count, -1)
         assert np.abs((played[name] - want) / np.maximum(1.0, np.abs(want))).max() <= TOLERANCE, name
     wanted = expected["action"].reshape(count, -1)
@@ -168,6 +169,7 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         assert np.abs(played["action"] - wanted).max() <= 5 * TOLERANCE
         return 0.0, json.loads(told.stdout)["microseconds"]
     differing = (played["action"] != wanted).any(1)
+    differing |= (played["likeliest"] != expected["likeliest"].reshape(count, -1)).any(1)
     return float(differing.mean()), json.loads(told.stdout)["microseconds"]
 
 

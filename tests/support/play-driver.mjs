@@ -40,7 +40,8 @@ for (let at = 0; at < number; at++) {
   const mask = masks === null ? null : masks.subarray(at * width, (at + 1) * width);
   const action = agent.act(observation, { mask });
   keep("action", typeof action === "number" ? [action] : action, at);
-  for (const [name, values] of agent.outputs) if (name !== "action") keep(name, values, at);
+  // The graph decides as well, without masks.
+  for (const [name, values] of agent.outputs) keep(name === "action" ? "likeliest" : name, values, at);
 }
 const microseconds = ((performance.now() - began) * 1000) / number;
 for (const [name, values] of written) await writeFile(path.join(folder, `played.${name}.bin`), values);

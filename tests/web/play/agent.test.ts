@@ -58,6 +58,22 @@ test.each(["masked", "multi_discrete", "dict"])(
   },
 );
 
+test("the lower the temperature, the more often the likeliest action is drawn", () => {
+  const mask = [1, 1, 1, 1, 1];
+  const best = new Agent(filesOf("masked")).act(observationOf("masked", 0), { mask });
+  const sharesAt = (temperature: number): number => {
+    let [drawn, found] = [0, 0];
+    const agent = new Agent(filesOf("masked"), { temperature, random: () => (drawn++ + 0.5) / 1000 });
+    for (let i = 0; i < 1000; i++) if (agent.act(observationOf("masked", 0), { mask }) === best) found++;
+    return found / 1000;
+  };
+  const [cold, warm, hot] = [0.02, 1, 1e6].map(sharesAt);
+  expect(cold).toBeGreaterThan(0.99);
+  expect(warm).toBeLessThan(cold);
+  expect(hot).toBeCloseTo(0.2, 1);
+  expect(warm).toBeGreaterThan(hot);
+});
+
 test("a box is drawn around its mean, by its own spread times the temperature", () => {
   let seed = 1;
   const random = (): number => {
