@@ -105,3 +105,17 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
     assert outcome.code == 0, outcome.stderr
     assert outcome.json["agent_steps"] >= 20_000
     assert outcome.json["run_id"].startswith("walk-")
+
+
+def test_it_writes_a_new_game_trains_it_and_exports_its_player(installed: Path, tmp_path: Path) -> None:
+    told = _run(installed, "new", "star-catcher", folder=tmp_path)
+    assert told.code == 0 and "cd star-catcher" in told.stdout, told.stderr
+    folder = tmp_path / "star-catcher"
+    assert (folder / "vendor" / "attract" / "types" / "play" / "src" / "index.d.ts").is_file()
+    # As the project's README has it, from within the project.
+    trained = _run(installed, "train", "src/game.ts", "--headless", "--total-steps", "20000", folder=folder)
+    assert trained.code == 0, trained.stderr
+    words = ("export", "latest", "--out", "public/policy", "--format", "js")
+    assert _run(installed, *words, folder=folder).code == 0
+    names = {path.name for path in (folder / "public" / "policy").iterdir()}
+    assert names == {"agent.js", "policy.json", "policy.onnx"}
