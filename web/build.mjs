@@ -197,6 +197,8 @@ async function buildDashboard(folder, build) {
     logLevel: "warn",
     build: { outDir: folder, emptyOutDir: true },
   });
+  // The page of a finished run has it to download.
+  await buildPlay(folder);
   await compressFiles(folder);
 }
 

@@ -147,6 +147,15 @@ async def test_a_run_from_the_first_click_to_the_last(address: str, pictures: Pa
         answer = await page.request.get(str(link))
         assert answer.ok
         assert len(await answer.body()) > 1000
+        ship = page.get_by_test_id("ship")
+        await expect(ship).to_contain_text('await loadAgent("./policy/")')
+        for name, begins in (("agent.js", b"var "), ("policy.onnx", b"\x08"), ("policy.json", b"{")):
+            link = await ship.get_by_role("link", name=name, exact=True).get_attribute("href")
+            answer = await page.request.get(str(link))
+            assert answer.ok and (await answer.body()).startswith(begins), name
+        await check_accessible(page, "a run that is over")
+        await ship.scroll_into_view_if_needed()
+        await photograph(page, pictures / "ship.png", full_page=False)
 
         await page.get_by_role("link", name="Runs").click()
         await expect(page.locator(".runs-list li")).to_have_count(1)

@@ -3,7 +3,7 @@
 import type { FleetView, RunView } from "@attract/schema";
 import { Anchor, Button } from "@mantine/core";
 import { useState, useSyncExternalStore } from "react";
-import { api, policyPath, runPath, serverUrl } from "../api/client.ts";
+import { api, policyPath, serverUrl } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { formatRoute } from "../routes.ts";
@@ -80,16 +80,6 @@ export function RunHead({ run, fleet, connection, onChange }: RunHeadProps) {
                 Get {policyId ?? "policy"}
               </Button>
             ))}
-          {isOver(run.state) && run.newest_model !== null && (
-            <Button
-              component="a"
-              variant="default"
-              href={serverUrl(runPath(run.run_id, "/policy.json")).href}
-              download="policy.json"
-            >
-              Get policy.json
-            </Button>
-          )}
         </div>
       </div>
       {error !== null && <ErrorNotice error={error} />}

@@ -17,6 +17,7 @@ import { JoinCard } from "./join-card.tsx";
 import { Reports } from "./reports.tsx";
 import { RunHead } from "./run-head.tsx";
 import { RunStats } from "./run-stats.tsx";
+import { ShipCard } from "./ship-card.tsx";
 
 type RunRoute = Extract<Route, { view: "run" }>;
 
@@ -50,6 +51,7 @@ export function RunView({ route, isLan }: { route: RunRoute; isLan: boolean }) {
         <div className="run-side">
           <RunStats run={run} fleet={live.fleet} />
           {isRunning && <JoinCard run={run} isLan={isLan} />}
+          {!isRunning && run.newest_model !== null && <ShipCard run={run} />}
         </div>
       </div>
       <section className="section" aria-labelledby="charts-title">

@@ -1,0 +1,46 @@
+/** The end of a run: its agent, to be put into one's own game. */
+
+import type { RunView } from "@attract/schema";
+import { Button } from "@mantine/core";
+import { policyPath, runPath, serverUrl } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
+import { FOLDER, resultOf, snippetOf } from "../state/shipping-text.ts";
+
+export function ShipCard({ run }: { run: RunView }) {
+  const snippet = snippetOf(run);
+  const files = [
+    { name: "agent.js", path: "/agent.js" },
+    ...policyIdsOf(seatsOf(run)).map((policyId) => ({
+      name: modelFileOf(policyId),
+      path: policyPath(run.run_id, "latest", policyId),
+    })),
+    { name: "policy.json", path: runPath(run.run_id, "/policy.json") },
+  ];
+  return (
+    <section className="card ship" aria-labelledby="ship-title" data-testid="ship">
+      <h2 id="ship-title">Put it into your game</h2>
+      <p>{resultOf(run)}.</p>
+      <p className="soft">
+        Put these files into a folder <code>{FOLDER}</code> beside your page:
+      </p>
+      <div className="ship-files">
+        {files.map(({ name, path }) => (
+          <Button
+            key={name}
+            component="a"
+            size="xs"
+            variant="default"
+            href={serverUrl(path).href}
+            download={name}
+          >
+            {name}
+          </Button>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      <pre tabIndex={0}>{snippet}</pre>
+      <CopyText text={snippet} name="these lines" />
+    </section>
+  );
+}
