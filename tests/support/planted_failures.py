@@ -65,7 +65,14 @@ class Run:
 
 
 PLANTED = (
-    Run("rate", "catch.ts", ("--ppo.learning-rate", "0.5"), ("kl-high",), "a learning rate of 0.5"),
+    # Either way it is told to take smaller steps: whether the first ones are its last is a matter of chance.
+    Run(
+        "rate",
+        "catch.ts",
+        ("--ppo.learning-rate", "0.5"),
+        ("kl-high", "entropy-collapsed"),
+        "a learning rate of 0.5",
+    ),
     Run(
         "tiny-rate",
         "catch.ts",

@@ -51,6 +51,7 @@ ADVICE: Mapping[str, Advice] = {
     "entropy-collapsed/continuous": Advice(
         "Begin with wider actions: `{setting}`", "--policy.log-std-init 1.0"
     ),
+    "entropy-collapsed/rate": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate 0.0025"),
     "kl-high": Advice("Take smaller steps: `{setting}`", "--ppo.learning-rate {lower_rate:.2g}"),
     "return-fell": Advice("Let an update end before it goes too far: `{setting}`", "--ppo.target-kl 0.01"),
     "policy-unchanged": Advice("Take larger steps: `{setting}`", "--ppo.learning-rate 0.0025"),

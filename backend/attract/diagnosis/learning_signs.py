@@ -18,6 +18,8 @@ from attract.diagnosis.sign import (
 HIGH_KL = 0.25
 HIGH_CLIP_FRACTION = 0.6
 SMALL_KL = 1e-5
+LARGE_RATE = 0.025
+"""Ten times the default: after a few of Adam's steps of such a size the policy is in a corner for good."""
 USUAL_KL = 0.02
 STALLED_UPDATES = 20
 WIDE = 0.5
@@ -56,6 +58,10 @@ def entropy_collapsed(history: History, facts: RunFacts) -> Sign | None:
             f"the policy{named(policy)} no longer tries anything ({how.format(percent(share))}) while its "
             f"return, {return_text(history)}, is like random play's"
         )
+        if facts.learning_rate >= LARGE_RATE:
+            return Sign(
+                share, f"{text}, at a learning rate of {facts.learning_rate:g}", "entropy-collapsed/rate"
+            )
         return Sign(share, text, f"entropy-collapsed/{facts.action}")
     return None
 

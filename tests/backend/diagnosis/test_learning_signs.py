@@ -65,6 +65,9 @@ def test_a_policy_that_tries_nothing_is_stuck_only_at_a_return_like_random_plays
     continuous = RunFacts(action="continuous")
     sign = signs.entropy_collapsed(history((22, row(action_spread=0.02))), continuous)
     assert sign is not None and sign.advice == "entropy-collapsed/continuous"
+    sign = signs.entropy_collapsed(stuck, RunFacts(learning_rate=0.5))
+    assert sign is not None and sign.advice == "entropy-collapsed/rate"
+    assert sign.text.endswith("at a learning rate of 0.5")
     several = RunFacts(is_comparable=False)
     assert signs.entropy_collapsed(stuck, several) is None, "agents that are each other's measure"
 
