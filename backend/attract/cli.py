@@ -328,6 +328,7 @@ def export(
     *,
     out: Path,
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
+    version: int | None = None,
     runs_dir: RunsDir = None,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
@@ -342,12 +343,14 @@ def export(
         The folder; made if it is not there.
     export_format
         js: with agent.js, which plays the policy in any page, without ONNX Runtime.
+    version
+        Another than the run's best, such as a weaker opponent; one of those that are kept.
     """
     from attract.commands.export import export_run
     from attract.server.in_process import run_async
 
     run, version, models = run_async(
-        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir), export_format)
+        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir), export_format, version)
     )
     names = ", ".join(str(out / model.name) for model in models)
     print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
