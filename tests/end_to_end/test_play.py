@@ -1,6 +1,7 @@
 """The player that ships inside a game decides as ONNX Runtime does, for every kind of policy."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from playwright.async_api import expect
 
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
 from attract.policy.network import Policy
@@ -249,7 +251,8 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
             page.on("pageerror", lambda error: problems.append(str(error)))
             page.on("console", lambda message: problems.append(message.text))
             await page.goto(address)
-            await page.wait_for_function("document.title.startsWith('[')", timeout=60_000)
+            # Not `wait_for_function`, which evaluates what this page forbids to be evaluated.
+            await expect(page).to_have_title(re.compile(r"^\["), timeout=60_000)
             lengths = json.loads(await page.title())
     # A browser asks for an icon on its own, which this page does not allow.
     assert [one for one in problems if "favicon" not in one] == []
