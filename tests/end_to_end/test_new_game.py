@@ -63,7 +63,7 @@ async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Pat
             await page.click("#who")
             # In the first episode the keyboard may have dropped a ball; one takes 4.5 seconds.
             for _ in range(4):
-                await page.wait_for_function(SAID)
+                await page.wait_for_function(SAID, timeout=90_000)
                 told = await page.inner_text("#status")
                 if "The agent scored 5.0" in told:
                     break
