@@ -102,6 +102,8 @@ class SocketFleet:
     evaluated: list[int] = field(default_factory=list)
     """Policy versions of evaluation leases."""
     refused: list[Refused] = field(default_factory=list)
+    num_described: int = 0
+    """How often it was asked what the game is."""
     runs_ended: list[str] = field(default_factory=list)
     workers_ended: list[int] = field(default_factory=list)
     """Indices of workers that were told that the run is over."""
@@ -163,6 +165,7 @@ class SocketFleet:
         assert assignment.run_id is not None
         assert assignment.game is not None
         if assignment.describe:
+            self.num_described += 1
             if self.broken is not None:
                 broken = self.broken.model_copy(update={"run_id": assignment.run_id})
                 await socket.send(encode(broken))

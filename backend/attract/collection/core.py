@@ -22,6 +22,7 @@ from attract.collection.message_handlers import (
     describe_deadline,
     handle_host_message,
     handle_worker_message,
+    learn_game,
     send_again,
     silence,
     stall,
@@ -133,6 +134,14 @@ class CollectionCore:
             times.append(state.deadline(worker))
         times.append(state.conduct.next_return())
         return min((time for time in times if time is not None), default=None)
+
+    # --- the game ---
+
+    def know(self, description: GameDescription, now: float) -> list[Effect]:
+        """What a run that goes on knows of the module it plays: no host is asked (rule D2)."""
+        if self._state.described is None and not self._state.stopped:
+            learn_game(self._state, description)
+        return self._done(now)
 
     # --- the fleet ---
 

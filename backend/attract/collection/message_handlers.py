@@ -29,7 +29,7 @@ def handle_host_message(state: CollectionState, host: Host, message: FromBrowser
             # Who was not asked is not believed: the answer decides what everybody plays.
             is_asked = state.describing is not None and state.describing == host.connection_id
             if state.described is None and is_asked and message.sha256 == state.config.game.sha256:
-                _game_described(state, message.description)
+                learn_game(state, message.description)
         case messages.GameFailed():
             report = report_of(message, host.host_id, message.worker_index)
             is_fatal = state.described is None and host.tier == "local"
@@ -124,7 +124,8 @@ def describe_deadline(state: CollectionState) -> float | None:
     return state.strangers_since + STAND_IN_SECONDS
 
 
-def _game_described(state: CollectionState, description: GameDescription) -> None:
+def learn_game(state: CollectionState, description: GameDescription) -> None:
+    """The game is known from here on: every host is told to play it."""
     state.config = state.config.fitted(description)
     state.fleet.num_instances = state.config.num_instances
     check_satisfiable(state.config, description)

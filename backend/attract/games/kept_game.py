@@ -12,7 +12,9 @@ def write_start(directory: RunDirectory, game: str, settings: RunSettings, modul
     """Keep what a run is started with."""
     directory.write_config(game, settings.model_dump(mode="json"))
     _, description = directory.read_game()
-    directory.write_game(module.reference, description)
+    # Of the module of before, which may be another.
+    described = directory.described_sha256()
+    directory.write_game(module.reference, description, described_sha256=described)
     (directory.path / CODE).write_bytes(module.code)
     if module.source_map is not None:
         (directory.path / CODE_MAP).write_bytes(module.source_map)

@@ -209,12 +209,14 @@ class ActiveRun:
 
         Raises: LearnerError, OSError: when no learner could be started.
         """
-        _, description = self._record.directory.read_game()
+        directory = self._record.directory
+        _, description = directory.read_game()
         await self._learner.start()
         if self._relay is not None:
             await self._relay.start()
         known = description if self._resume else None
-        self.runner.do(lambda core, now: core.begin(known, now))
+        is_same = directory.described_sha256() == self._module.reference.sha256
+        self.runner.do(lambda core, now: core.begin(known, now, is_same_module=is_same))
         self._background.spawn(self._keep_time())
         await self._notices.idle.wait()
 
@@ -309,7 +311,11 @@ class ActiveRun:
             except AttractError as error:
                 self.fail(str(error))
                 return
-        directory.write_game(self._module.reference, description)
+        reference = self._module.reference
+        # Where the module is another than before, no browser has said yet that it is described so too.
+        is_sure = self.runner.collection.description is not None
+        described = reference.sha256 if is_sure else directory.described_sha256()
+        directory.write_game(reference, description, described_sha256=described)
         store_path = str(store.path)
         self._learner.begin(
             lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)

@@ -112,12 +112,20 @@ class RunCore:
 
     # --- the game ---
 
-    def begin(self, description: GameDescription | None, now: float) -> list[Effect]:
-        """The first input. `description`: what a run that goes on knows of its game, None: nothing."""
+    def begin(
+        self, description: GameDescription | None, now: float, *, is_same_module: bool = False
+    ) -> list[Effect]:
+        """The first input.
+
+        `description`: what a run that goes on knows of its game, None: nothing. `is_same_module`: it is what
+        this very module said, so that no browser need be asked again.
+        """
         if not self._state.trains:
             self._state.pause(PauseReason.NOT_TRAINING, now)
         if description is not None:
             collection_effects.describe(self._state, description, now)
+            if is_same_module and not self._state.life.is_ending:
+                self._state.absorb(self._state.collection.know(description, now), now)
         self._state.changed()
         return self._done(now)
 

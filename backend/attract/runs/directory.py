@@ -260,11 +260,21 @@ class RunDirectory:
         """What `write_config` wrote: `game`, `created`, `settings`."""
         return read_settings_file(self.inside(self.path / "config.yaml"))
 
-    def write_game(self, reference: GameReference, description: GameDescription | None) -> None:
-        """Write `game.json`: which module this run plays, by hash, and once known what it says of itself."""
+    def write_game(
+        self,
+        reference: GameReference,
+        description: GameDescription | None,
+        *,
+        described_sha256: str | None = None,
+    ) -> None:
+        """Write `game.json`: which module this run plays, by hash, and once known what it says of itself.
+
+        `described_sha256`: of the module that said so; None: not known.
+        """
         data = {
             "reference": reference.model_dump(mode="json"),
             "description": None if description is None else description.model_dump(mode="json"),
+            "described_sha256": described_sha256,
         }
         write_atomically(self.path / "game.json", json.dumps(data, indent=1).encode())
 
@@ -279,6 +289,11 @@ class RunDirectory:
             GameReference.model_validate(data["reference"]),
             None if described is None else GameDescription.model_validate(described),
         )
+
+    def described_sha256(self) -> str | None:
+        """The module whose description `read_game` gives, where that is known."""
+        path = self.inside(self.path / "game.json")
+        return json.loads(path.read_bytes()).get("described_sha256") if path.is_file() else None
 
     def mark(self, mark: Mark, version: int) -> None:
         """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""

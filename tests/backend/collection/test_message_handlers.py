@@ -101,6 +101,19 @@ def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_
     assert driven.core.description is not None
 
 
+def test_D2_a_game_that_is_known_is_asked_of_nobody_and_strangers_play_at_once() -> None:
+    driven = DrivenCore()
+    driven.do(driven.core.connect_host(2, host_hello("b" * 32), "invited", 0.0, "guest"))
+    driven.do(driven.core.know(counting_description(), 0.0))
+    driven.do(driven.core.connect_host(3, host_hello("c" * 32, max_workers=2), "invited", 0.0, "other"))
+    assert (describes(driven, 2), describes(driven, 3)) == ([False, False], [False])
+    assert [one.num_workers for one in driven.messages(Assignment, 3)] == [2]
+    assert driven.wanted(effects.GameKnown) == [effects.GameKnown(counting_description())]
+    driven.do(driven.core.receive(2, described_as(999), 0.0))
+    driven.do(driven.core.know(counting_description(max_steps=999), 0.0))
+    assert driven.core.description == counting_description()
+
+
 def test_messages_of_the_wrong_role_are_refused() -> None:
     driven = DrivenCore.started()
     with pytest.raises(ProtocolError):

@@ -1,5 +1,6 @@
 """A run that goes on has its own settings and counters, and streams of its own."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,22 @@ async def test_C1_no_two_starts_of_a_run_give_leases_of_one_id(tmp_path: Path):
         await world.service.start_run("", {"total_steps": 256}, run_id=first.run_id, resume=True)
         await finished(world)
         assert fleet.leases and before.isdisjoint(lease.lease_id for lease in fleet.leases)
+
+
+async def test_D2_only_another_module_is_asked_again_what_it_is(tmp_path: Path):
+    async with gateway(tmp_path) as world, world.fleet().joined() as fleet:
+        first = await world.start(total_steps=128)
+        await finished(world)
+        assert fleet.num_described == 1
+        again = {"run_id": first.run_id, "resume": True}
+        await world.service.start_run("", {"total_steps": 256}, **again)
+        await finished(world)
+        assert fleet.num_described == 1
+        recorded = world.runs_dir / first.run_id / "game.json"
+        document = json.loads(recorded.read_text())
+        document["described_sha256"] = "0" * 64
+        recorded.write_text(json.dumps(document))
+        await world.service.start_run("", {"total_steps": 384}, **again)
+        result = await finished(world)
+        assert (fleet.num_described, result.agent_steps) == (2, 384)
+        assert json.loads(recorded.read_text())["described_sha256"] == "0" * 64, "told of before it was asked"
