@@ -187,7 +187,8 @@ def _pytest_here(root: str, output: str, ids: list[str]) -> None:
     gc.freeze()
     code = int(
         pytest.main(
-            ["-q", "-x", "--no-header", "--color=no", "--assert=plain", "-p", "no:cacheprovider", *ids]
+            ["-q", "-x", "--no-header", "--color=no", "--assert=plain"]
+            + ["-p", "no:cacheprovider", "-p", "no:rerunfailures", *ids]
         )
     )
     sys.stdout.flush()
