@@ -26,7 +26,7 @@ RERUNS = 2
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A test of these that fails is run again, and the summary says so; one that fails thrice is red.
 
-    A pause of the machine hits one run of a test; a defect hits each. `-p no:rerunfailures` shows every failure.
+    A pause of the machine hits one run of a test, a defect hits each. `-p no:rerunfailures`: one chance.
     """
     if not config.pluginmanager.hasplugin("rerunfailures"):
         return

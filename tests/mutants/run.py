@@ -187,8 +187,11 @@ def _pytest_here(root: str, output: str, ids: list[str]) -> None:
     gc.freeze()
     code = int(
         pytest.main(
-            ["-q", "-x", "--no-header", "--color=no", "--assert=plain"]
-            + ["-p", "no:cacheprovider", "-p", "no:rerunfailures", *ids]
+            [
+                *("-q", "-x", "--no-header", "--color=no", "--assert=plain"),
+                *("-p", "no:cacheprovider", "-p", "no:rerunfailures"),
+                *ids,
+            ]
         )
     )
     sys.stdout.flush()
