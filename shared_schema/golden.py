@@ -221,6 +221,7 @@ TO_BROWSER: list[WireModel] = [
         parameters={"size": m.ParameterDistribution(kind="uniform", values=[6.0, 20.5])},
         lesson_id="first",
         group_sizes=[32, 32],
+        tells_terminal=True,
         replays=[
             m.ReplayOrder(
                 instance_id=7,

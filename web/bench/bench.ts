@@ -142,5 +142,6 @@ function leaseOf(leaseId: number, numSegments: number): Lease {
     lesson_id: null,
     group_sizes: [],
     replays: [],
+    tells_terminal: false,
   };
 }

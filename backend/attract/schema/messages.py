@@ -383,6 +383,9 @@ class Lease(FiniteModel):
     group_sizes: Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=64)] = []
     """`train` under central inference: instances of each group, in the order of the seat; the worker steps
     them on `act` messages (rule I2). Empty: the worker runs the policy itself."""
+    tells_terminal: bool = False
+    """With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
+    ones (rule E2): nobody learns from them, but environments of other libraries give them."""
     replays: Annotated[list[ReplayOrder], Field(max_length=64)] = []
     """`replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10)."""
 

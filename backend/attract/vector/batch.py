@@ -44,7 +44,7 @@ class StepBatch:
     """[k]: False where the agent took no part, its game failed, or its worker has vanished."""
     executed_ticks: NDArray[np.uint16]
     final_column: NDArray[np.int64]
-    """[n]: columns whose step was truncated."""
+    """[n]: columns whose step was truncated; in an environment with `tells_terminal`, or terminated."""
     final_observation: Mapping[str, NDArray[Any]]
     """Per key [n, ...]: the observations before those resets (rule E2)."""
     episodes: tuple[EpisodeResult, ...]

@@ -32,8 +32,11 @@ class VectorCore:
         *,
         num_groups: int,
         lease_seconds: float = SILENCE_SECONDS,
+        tells_terminal: bool = False,
     ) -> None:
         """Rows are numbered group by group, and in a group in the order of `parts`.
+
+        `tells_terminal`: workers give the final observations of terminated slots too.
 
         Raises: ConfigurationError: when a group would be empty.
         """
@@ -53,7 +56,7 @@ class VectorCore:
                     setting="async_factor",
                     fix="use at most as many groups as games",
                 )
-            group = Group(layout, index, self.num_slots, own)
+            group = Group(layout, index, self.num_slots, own, tells_terminal=tells_terminal)
             self._groups.append(group)
             self.num_slots = group.slots.stop
 
@@ -89,6 +92,16 @@ class VectorCore:
         if self._sends == 0:
             return self._started and all(group.is_complete for group in self._groups)
         return self._recvs < self._sends and self._groups[self._recvs % self.num_groups].is_complete
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether any worker owes an answer."""
+        return bool(self._awaited())
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether any worker was given up."""
+        return any(seat.is_lost for group in self._groups for seat in group.seats)
 
     def is_complete(self, group: int) -> bool:
         """Whether nothing of that group is awaited."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attract.collection.leases import SILENCE_SECONDS
-from attract.errors import GameError, ProtocolError
+from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.cores import usable_cores
 from attract.schema.game import GameDescription
@@ -61,6 +61,7 @@ class VectorEnvironment:
         parameters: Mapping[str, ParameterDistribution] | None = None,
         desync_steps: int = 0,
         lease_seconds: float = SILENCE_SECONDS,
+        tells_terminal: bool = False,
         project_dir: Path | None = None,
         web_dir: Path | None = None,
         trace: Path | None = None,
@@ -76,15 +77,16 @@ class VectorEnvironment:
             parameters: how game parameters are drawn at each episode's start; None: their defaults.
             desync_steps: cut each game's first episode at a step up to this (rule E7); 0 is off.
             lease_seconds: slots of a worker that is silent for so long come back invalid (rule I1).
+            tells_terminal: the final observations of a batch are those of terminated slots too.
             project_dir: where modules of one's own may lie; None: the current directory.
             web_dir: built web side; None: the one inside the package.
             trace: file for a timeline in Chrome's trace format, written by `close`.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
         """
-        module = _resolve(game, project_dir or Path.cwd(), web_dir)
+        self._module = _resolve(game, project_dir or Path.cwd(), web_dir)
         workers = num_workers or max(1, min(usable_cores() - 1, num_games // max(1, async_factor)))
-        parts = even_parts(num_games, async_factor, workers)
+        self._parts = even_parts(num_games, async_factor, workers)
         self.num_games = num_games
         self.num_groups = async_factor
         self._run_id = f"vector-{next(_environments)}"
@@ -94,14 +96,16 @@ class VectorEnvironment:
         self._sent_at = [0.0] * async_factor
         self._complete_at: list[float | None] = [None] * async_factor
         self._delivered: list[tuple[int, float]] = []
-        self._fleet = NodeFleet(module, workers, run_id=self._run_id, web_dir=web_dir)
+        self._parameters = dict(parameters or {})
+        self._desync_steps = desync_steps
+        self._lease_seconds = lease_seconds
+        self._tells_terminal = tells_terminal
+        self._fleet = NodeFleet(self._module, workers, run_id=self._run_id, web_dir=web_dir)
         try:
             self.description: GameDescription = self._fleet.describe()
-            layout = VectorLayout.for_game(self.description, horizon=1)
-            self._core = VectorCore(layout, parts, num_groups=async_factor, lease_seconds=lease_seconds)
-            for worker in range(workers):
-                own = [part.instance_ids for part in parts if part.worker_id == worker]
-                self._seat(worker, own, module, seed, dict(parameters or {}), desync_steps)
+            self.layout = VectorLayout.for_game(self.description, horizon=1)
+            """Shapes and dtypes of observations and actions."""
+            self._core = self._seated(seed)
         except BaseException:
             self._fleet.close()
             raise
@@ -125,7 +129,7 @@ class VectorEnvironment:
         return self._core.num_slots
 
     def reset(self) -> tuple[StepBatch, ...]:
-        """Observation 0 of every slot, a batch per group, not counted (rule I1). Once, at the start.
+        """Observation 0 of every slot, a batch per group, not counted (rule I1). Once, first of all.
 
         Raises: as `recv`.
         """
@@ -134,6 +138,25 @@ class VectorEnvironment:
         batches = self._core.reset()
         self._delivered += [(batch.group, self._now()) for batch in batches]
         return batches
+
+    def restart(self, seed: int) -> None:
+        """Begin anew, as one made with this seed does: every game is a fresh one, in its first episode.
+
+        Actions that were sent are played to the end of their step, and nobody hears of it. `reset` is next.
+
+        Raises:
+            GameError, ProtocolError: as `recv`.
+            ProtocolError: a thread was given up; it may answer yet.
+        """
+        while self._core.is_awaited:
+            deadline = self._core.deadline()
+            self._hear(0.0 if deadline is None else max(0.0, deadline - self._now()))
+            self._core.tick(self._now())
+        if self._core.has_lost:
+            raise ProtocolError("a thread does not answer any more: close this environment and make another")
+        self._delivered.clear()
+        self._complete_at = [None] * self.num_groups
+        self._core = self._seated(seed)
 
     def send(self, actions: NDArray[Any]) -> None:
         """Actions [k, ...] of the group in turn: after `reset` each group's, then those of the last received.
@@ -180,16 +203,21 @@ class VectorEnvironment:
             self._trace.write_text(json.dumps(self._timeline.to_json()), encoding="utf-8")
             self._trace = None
 
-    def _seat(
-        self,
-        worker: int,
-        instance_ids: list[NDArray[np.int64]],
-        module: GameModule,
-        seed: int,
-        parameters: dict[str, ParameterDistribution],
-        desync_steps: int,
-    ) -> None:
-        """Tell a thread which games are its own, and to step them until the end."""
+    def _seated(self, seed: int) -> VectorCore:
+        """A core whose threads have been told which games are their own, and to step them until the end."""
+        core = VectorCore(
+            self.layout,
+            self._parts,
+            num_groups=self.num_groups,
+            lease_seconds=self._lease_seconds,
+            tells_terminal=self._tells_terminal,
+        )
+        for worker in range(self._fleet.num_workers):
+            self._seat(worker, [one.instance_ids for one in self._parts if one.worker_id == worker], seed)
+        return core
+
+    def _seat(self, worker: int, instance_ids: list[NDArray[np.int64]], seed: int) -> None:
+        module = self._module
         run_seed = derive_seed(seed, "run")
         welcome = WelcomeWorker(
             run_id=self._run_id,
@@ -209,8 +237,9 @@ class VectorEnvironment:
             game_sha256=module.reference.sha256,
             seed=run_seed,
             num_segments=ENDLESS_SEGMENTS,
-            desync_steps=desync_steps,
-            parameters=parameters,
+            desync_steps=self._desync_steps,
+            parameters=self._parameters,
+            tells_terminal=self._tells_terminal,
             group_sizes=[len(ids) for ids in instance_ids],
         )
         self._fleet.send(worker, welcome)
@@ -258,8 +287,14 @@ class VectorEnvironment:
 def _resolve(game: str, project_dir: Path, web_dir: Path | None) -> GameModule:
     """The bundled module; in a thread of its own, since the caller may already run an event loop."""
     library = GameLibrary(project_dir, web_dir)
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(lambda: asyncio.run(library.resolve(game))).result()
+    try:
+        with ThreadPoolExecutor(1) as executor:
+            return executor.submit(lambda: asyncio.run(library.resolve(game))).result()
+    except ConfigurationError as error:
+        if not Path(game).suffix:
+            raise
+        fix = f"a module lies under `project_dir`, which is {project_dir}"
+        raise ConfigurationError(error.problem, setting=error.setting, fix=fix) from None
 
 
 __all__ = ["GameError", "StepBatch", "VectorEnvironment"]

@@ -34,8 +34,17 @@ class GroupMember:
 class Group:
     """Owned by a `VectorCore`; its arrays have one entry per slot, parts side by side."""
 
-    def __init__(self, layout: VectorLayout, index: int, first_row: int, parts: Sequence[Part]) -> None:
+    def __init__(
+        self,
+        layout: VectorLayout,
+        index: int,
+        first_row: int,
+        parts: Sequence[Part],
+        *,
+        tells_terminal: bool = False,
+    ) -> None:
         self.index = index
+        self._tells_terminal = tells_terminal
         self.seats: list[GroupMember] = []
         self._layout = layout
         slot_ids: list[NDArray[np.int64]] = []
@@ -120,7 +129,8 @@ class Group:
             if outcome.episodes:
                 # Told in the block of whoever has that instance: no worker speaks for another's games.
                 _check_episodes(outcome.episodes, seat.part.instance_ids, layout.num_agents)
-            column, finals = self._finals_of(outcome, new["truncated"])
+            ended = new["truncated"] | (new["terminated"] & self._tells_terminal)
+            column, finals = self._finals_of(outcome, ended)
             if len(column):
                 self._finals.append((column + columns.start, finals))
             self._episodes += outcome.episodes
@@ -175,22 +185,26 @@ class Group:
             )
 
     def _finals_of(
-        self, outcome: StepOutcome, truncated: NDArray[np.bool_]
+        self, outcome: StepOutcome, ended: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], Mapping[str, NDArray[Any]]]:
-        expected = np.flatnonzero(truncated)
+        expected = np.flatnonzero(ended)
         if outcome.final_column is None:
             if len(expected):
-                raise malformed("observe.final_column: missing", fix="rule E2: one for each truncated step")
+                raise malformed("observe.final_column: missing", fix=f"rule E2: {self._which_finals()}")
             return NO_COLUMNS, {}
         column = to_numpy(outcome.final_column, "observe.final_column", "int32", (None,))
         if not np.array_equal(np.sort(column), expected):
             raise malformed(
                 f"observe.final_column: {column[:8].tolist()}",
-                fix="rule E2: the truncated columns, once each",
+                fix=f"rule E2: {self._which_finals()}",
             )
         return column.astype(np.int64), self._observations(
             outcome.final_observation, "final_observation", len(column)
         )
+
+    def _which_finals(self) -> str:
+        kinds = "terminated and truncated" if self._tells_terminal else "truncated"
+        return f"the {kinds} columns, once each"
 
     def _observations(self, tensors: dict[str, Tensor], name: str, rows: int) -> dict[str, NDArray[Any]]:
         wanted = self._layout.observations

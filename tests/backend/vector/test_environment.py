@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attract.errors import ConfigurationError, GameError
+from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.vector import VectorEnvironment
 from attract.vector.batch import StepBatch
 
@@ -164,3 +164,45 @@ def test_the_trace_shows_one_groups_games_stepping_while_the_other_is_with_the_p
 def test_groups_of_nothing_are_refused():
     with pytest.raises(ConfigurationError, match="at least 4 games"):
         VectorEnvironment("cartpole", 3, 2, num_workers=2)
+
+
+def test_C5_restart_begins_as_one_made_with_that_seed_whatever_was_under_way():
+    with VectorEnvironment("cartpole", 12, 2, num_workers=2, seed=5) as env:
+        expected = by_slot(play(env, 20))
+    with VectorEnvironment("cartpole", 12, 2, num_workers=2, seed=6) as env:
+        env.restart(5)
+        np.testing.assert_array_equal(by_slot(play(env, 20)), expected)
+        # Both groups have actions now, which nobody receives.
+        env.restart(5)
+        np.testing.assert_array_equal(by_slot(play(env, 20)), expected)
+        env.restart(7)
+        assert not np.array_equal(by_slot(play(env, 20)), expected)
+
+
+def test_I1_a_thread_that_was_given_up_is_not_restarted(tmp_path: Path):
+    project = own_game(tmp_path, "if (ticks === 2 && total > 0.9) for (;;);")
+    with VectorEnvironment(
+        "own.js", 16, 1, num_workers=4, seed=1, project_dir=project, lease_seconds=0.5
+    ) as env:
+        (batch,) = env.reset()
+        for _ in range(2):
+            env.send(actions_of(batch))
+            batch = env.recv()
+        assert not batch.valid.all()
+        with pytest.raises(ProtocolError, match="make another"):
+            env.restart(2)
+
+
+def test_E2_final_observations_of_terminated_slots_are_told_where_they_are_asked_for(tmp_path: Path):
+    for tells in (False, True):
+        with VectorEnvironment(
+            "own.js", 3, 1, num_workers=1, tells_terminal=tells, project_dir=own_game(tmp_path)
+        ) as env:
+            (batch,) = env.reset()
+            for _ in range(5):
+                env.send(actions_of(batch))
+                batch = env.recv()
+            assert batch.terminated.all()
+            assert batch.final_column.tolist() == ([0, 1, 2] if tells else [])
+            assert batch.final_observation["obs"][:, 0].tolist() == ([5, 5, 5] if tells else [])
+            assert batch.observation["obs"][:, 0].tolist() == [0, 0, 0]

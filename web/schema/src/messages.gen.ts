@@ -749,6 +749,11 @@ export interface Lease {
    */
   group_sizes: number[];
   /**
+   * With `group_sizes`: outcomes have the final observations of terminated slots too, not only of truncated
+   * ones (rule E2): nobody learns from them, but environments of other libraries give them.
+   */
+  tells_terminal: boolean;
+  /**
    * `replay` only: answered by blocks whose `segment_index` is the place in this list (rule C10).
    *
    * @maxItems 64

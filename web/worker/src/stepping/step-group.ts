@@ -41,6 +41,7 @@ export class StepGroup {
   #finalColumns: number[] = [];
   #episodes: EpisodeResult[] = [];
   #leaseId: number | null = null;
+  #tellsTerminal = false;
   /** Every slot's own step counter (S2). */
   #step = 0;
 
@@ -73,6 +74,7 @@ export class StepGroup {
     if (this.#leaseId === lease.lease_id) return;
     const isFirst = this.#leaseId === null;
     this.#leaseId = lease.lease_id;
+    this.#tellsTerminal = lease.tells_terminal;
     this.#runner.open(lease);
     if (!isFirst) return;
     for (let i = 0; i < this.#numGames; i++) {
@@ -145,7 +147,7 @@ export class StepGroup {
     numbers.valid[slot] = valid;
     numbers.executed_ticks[slot] = valid === 1 ? game.executedTicks : 0;
     this.#active[slot] = game.active[agent];
-    if (game.truncated[agent] === 1) {
+    if (game.truncated[agent] === 1 || (this.#tellsTerminal && game.terminated[agent] === 1)) {
       this.#finals.copyRow(this.#finalColumns.length, this.#batch, slot);
       this.#finalColumns.push(slot);
     }
