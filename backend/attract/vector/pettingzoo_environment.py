@@ -1,0 +1,174 @@
+"""A browser game of any number of agents as PettingZoo knows parallel environments."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.utils import seeding
+from numpy.typing import NDArray
+from pettingzoo import ParallelEnv
+from typing_extensions import override
+
+from attract.collection.leases import SILENCE_SECONDS
+from attract.errors import GameError
+from attract.schema.messages import ParameterDistribution
+from attract.vector.batch import StepBatch
+from attract.vector.environment import VectorEnvironment
+from attract.vector.gymnasium_environment import SEEDS
+from attract.vector.gymnasium_spaces import GameSpaces
+
+Agents = dict[str, Any]
+
+
+class PettingZooEnv(ParallelEnv[str, Any, Any]):
+    """One copy of a game in a Node worker thread; no browser. Agents are `agent_0`, `agent_1` and so on.
+
+    Who is out is not in `agents` any more. Games with masks have them as `infos[agent]["action_mask"]`,
+    [choices] int8. When a game fails, everybody who plays is truncated, at the last good step.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        parameters: Mapping[str, ParameterDistribution] | None = None,
+        lease_seconds: float = SILENCE_SECONDS,
+        project_dir: Path | None = None,
+        web_dir: Path | None = None,
+    ) -> None:
+        """Start the thread and load the game.
+
+        Args:
+            game: a bundled game's name, or a path to a module, `.ts` or `.js`, under `project_dir`.
+            parameters: how game parameters are drawn at each episode's start; None: their defaults.
+            lease_seconds: a thread that is silent for so long is given up.
+            project_dir: where modules of one's own may lie; None: the current directory.
+            web_dir: built web side; None: the one inside the package.
+
+        Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
+        """
+        self._games = VectorEnvironment(
+            game,
+            1,
+            1,
+            num_workers=1,
+            parameters=parameters,
+            lease_seconds=lease_seconds,
+            tells_terminal=True,
+            project_dir=project_dir,
+            web_dir=web_dir,
+        )
+        description = self._games.description
+        self._spaces = GameSpaces(description)
+        self.metadata = {"name": description.id, "render_modes": [], "is_parallelizable": True}
+        self.possible_agents = [f"agent_{index}" for index in range(description.num_agents)]
+        self.agents: list[str] = []
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._spaces.observation)
+        self.action_spaces = dict.fromkeys(self.possible_agents, self._spaces.action)
+        self._random = seeding.np_random(None)[0]
+        self._seen: dict[str, NDArray[Any]] = {}
+        self._episode = 0
+
+    @override
+    def observation_space(self, agent: str) -> Any:
+        """The same for every agent."""
+        return self.observation_spaces[agent]
+
+    @override
+    def action_space(self, agent: str) -> Any:
+        """The same for every agent."""
+        return self.action_spaces[agent]
+
+    @override
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Agents, dict[str, Agents]]:
+        """A fresh game. `seed`: as `--seed` of a run; None: the next. There are no options."""
+        if seed is not None:
+            self._random = seeding.np_random(seed)[0]
+        self._games.restart(int(self._random.integers(SEEDS)) if seed is None else seed)
+        (batch,) = self._games.reset()
+        self.agents = self._playing(batch)
+        self._remember(batch)
+        return {one: self._observation(batch, one) for one in self.agents}, self._infos(batch)
+
+    @override
+    def step(
+        self, actions: Agents
+    ) -> tuple[Agents, dict[str, float], dict[str, bool], dict[str, bool], dict[str, Agents]]:
+        """One step of everybody who plays. `actions`: of each of `agents`, boxes in the game's units.
+
+        Raises:
+            GameError: the game broke again and again, or the thread does not answer any more.
+            ValueError: an agent's action is missing, or is none of its space.
+            RuntimeError: nobody plays: `reset` is next.
+        """
+        if not self.agents:
+            raise RuntimeError("expected reset() first: the episode is over")
+        playing = self.agents
+        if missing := [one for one in playing if one not in actions]:
+            raise ValueError(f"expected an action of each agent that plays, {', '.join(missing)} has none")
+        self._games.send(self._wire_actions({one: actions[one] for one in playing}))
+        batch = self._games.recv()
+        columns = {one: self._column(one) for one in playing}
+        has_ended = int(batch.episode[0]) != self._episode
+        if not has_ended and not batch.valid[list(columns.values())].any():
+            raise GameError("hang", "the thread does not answer any more")
+        finals = {int(column): row for row, column in enumerate(batch.final_column)}
+        seen, rewards, terminated, truncated = (
+            Agents(),
+            dict[str, float](),
+            dict[str, bool](),
+            dict[str, bool](),
+        )
+        for one, column in columns.items():
+            terminated[one] = bool(batch.terminated[column])
+            # A game that failed ends nobody itself.
+            truncated[one] = bool(batch.truncated[column]) or (has_ended and not terminated[one])
+            rewards[one] = float(batch.reward[column])
+            if column in finals:
+                seen[one] = self._spaces.row(batch.final_observation, finals[column])
+            elif has_ended:
+                seen[one] = self._spaces.row(self._seen, column)
+            else:
+                seen[one] = self._observation(batch, one)
+        self.agents = [one for one in playing if not (terminated[one] or truncated[one])]
+        infos = self._infos(batch)
+        self._remember(batch)
+        return seen, rewards, terminated, truncated, {one: infos.get(one, {}) for one in playing}
+
+    @override
+    def close(self) -> None:
+        """End the thread."""
+        self._games.close()
+
+    def _column(self, agent: str) -> int:
+        return self.possible_agents.index(agent)
+
+    def _playing(self, batch: StepBatch) -> list[str]:
+        return [one for one in self.possible_agents if batch.active[self._column(one)]]
+
+    def _observation(self, batch: StepBatch, agent: str) -> Any:
+        return self._spaces.row(batch.observation, self._column(agent))
+
+    def _infos(self, batch: StepBatch) -> dict[str, Agents]:
+        """Of `agents`, as they are after the step."""
+        mask = batch.action_mask
+        if mask is None:
+            return {one: {} for one in self.agents}
+        return {one: {"action_mask": mask[self._column(one)].astype(np.int8)} for one in self.agents}
+
+    def _wire_actions(self, actions: Agents) -> NDArray[Any]:
+        """Of every slot; what stands for those that do not play is read by nobody."""
+        given = np.stack([np.asarray(one) for one in actions.values()])
+        own = self._spaces.actions(given, len(actions))
+        every = np.zeros((len(self.possible_agents), *own.shape[1:]), own.dtype)
+        every[[self._column(one) for one in actions]] = own
+        return every
+
+    def _remember(self, batch: StepBatch) -> None:
+        self._seen = {key: values.copy() for key, values in batch.observation.items()}
+        self._episode = int(batch.episode[0])
