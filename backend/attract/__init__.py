@@ -1,3 +1,18 @@
 """Attract: trains an agent to play a browser game, in browsers."""
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attract.runs.loading import load_run
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "load_run"]
+
+
+def __getattr__(name: str) -> Any:
+    """`load_run`, without which a mere `import attract` reads no more than this file."""
+    if name != "load_run":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from attract.runs.loading import load_run
+
+    return load_run

@@ -249,6 +249,14 @@ class MetricsStore:
                 found.setdefault(update, (update, agent_steps, {}))[2][name] = value
         return list(found.values())
 
+    def table(self) -> list[dict[str, float]]:
+        """`update`, `agent_steps`, `seconds`, `policy_version` and each metric, of every update in order."""
+        metrics = {update: values for update, _, values in self.rows()}
+        columns = (UPDATES.c.update, UPDATES.c.agent_steps, UPDATES.c.seconds, UPDATES.c.policy_version)
+        with self._engine.connect() as connection:
+            rows = connection.execute(select(*columns).order_by(UPDATES.c.update)).all()
+        return [{**row._mapping, **metrics.get(row.update, {})} for row in rows]  # pyright: ignore[reportPrivateUsage]
+
     def names(self) -> list[str]:
         """All metric names, sorted."""
         with self._engine.connect() as connection:
