@@ -7,6 +7,7 @@
  *                                          pages, types; src/ is its source
  *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
+ *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
  *   dashboard/                             Vite: index.html (dashboard), join.html (host page), assets, each with its .gz
@@ -169,6 +170,20 @@ async function buildPlay(folder) {
   });
 }
 
+async function buildExportedPage(folder) {
+  const source = path.join(WEB, "exported-page");
+  await esbuild.build({
+    entryPoints: [path.join(source, "main.ts")],
+    outfile: path.join(folder, "page.js"),
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  await copyFile(path.join(source, "index.html"), path.join(folder, "index.html"));
+}
+
 async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
@@ -219,6 +234,7 @@ const PARTS = {
   games: buildGames,
   sdk: buildSdk,
   play: buildPlay,
+  "exported-page": buildExportedPage,
   templates: copyTemplates,
   bin: copyBundler,
   "node-stepper": buildNodeStepper,

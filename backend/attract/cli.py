@@ -328,6 +328,7 @@ def export(
     *,
     out: Path,
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
+    page: Annotated[bool, Parameter(negative="")] = False,
     version: int | None = None,
     runs_dir: RunsDir = None,
 ) -> int:
@@ -343,14 +344,17 @@ def export(
         The folder; made if it is not there.
     export_format
         js: with agent.js, which plays the policy in any page, without ONNX Runtime.
+    page
+        A whole page: the game with the agent playing it, and you in its place. Any static server shows it.
     version
         Another than the run's best, such as a weaker opponent; one of those that are kept.
     """
     from attract.commands.export import export_run
     from attract.server.in_process import run_async
 
+    server = _server_settings(port=0, runs_dir=runs_dir)
     run, version, models = run_async(
-        export_run(run, out.resolve(), _server_settings(port=0, runs_dir=runs_dir), export_format, version)
+        export_run(run, out.resolve(), server, export_format, version, with_page=page)
     )
     names = ", ".join(str(out / model.name) for model in models)
     print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
@@ -360,6 +364,8 @@ def export(
             f'              const agent = await loadAgent("./{out.name}/");\n'
             "              game.update(deltaTime, agent.tick(() => observation));"
         )
+    if page:
+        print(f"See it:  python3 -m http.server --directory {out} 8000\n         http://localhost:8000")
     return 0
 
 

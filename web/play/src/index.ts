@@ -9,5 +9,6 @@ export {
   type PolicyFiles,
 } from "./agent.ts";
 export type { Action, Mask } from "./choice.ts";
+export { type AgentController, controllerOf, type Seen } from "./controller.ts";
 export type { ActionSpace, PolicyDocument } from "./document.ts";
 export { AgentError } from "./errors.ts";

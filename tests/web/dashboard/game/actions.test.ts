@@ -1,7 +1,7 @@
 /** Buttons for keys, and random actions. */
 
 import { describe, expect, it } from "vitest";
-import { nameOfKey, touchKeys } from "../../../../web/dashboard/src/game/actions.ts";
+import { touchKeys } from "../../../../web/dashboard/src/game/actions.ts";
 
 const KEYS = { ArrowLeft: 0, ArrowRight: 1, KeyA: 0 };
 
@@ -14,11 +14,5 @@ describe("touchKeys", () => {
       { action: 1, label: "→", codes: ["ArrowRight"], place: "right" },
       { action: 2, label: "fire", codes: ["Space"], place: null },
     ]);
-  });
-});
-
-describe("nameOfKey", () => {
-  it("is what stands on the key", () => {
-    expect(["ArrowUp", "KeyW", "Digit3", "Space"].map(nameOfKey)).toEqual(["↑", "W", "3", "Space"]);
   });
 });

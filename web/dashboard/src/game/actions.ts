@@ -1,6 +1,7 @@
 /** Actions of a person, from what a game says of its keys and its action space. */
 
 import type { ActionSpace, GameDescription } from "@attract/schema";
+import { ARROWS, nameOfKey } from "attract/page/key-names";
 
 type ActionValue = number | number[];
 
@@ -18,12 +19,6 @@ const PLACES: Readonly<Record<string, TouchKey["place"]>> = {
   ArrowDown: "down",
   ArrowLeft: "left",
   ArrowRight: "right",
-};
-const ARROWS: Readonly<Record<string, string>> = {
-  ArrowUp: "↑",
-  ArrowDown: "↓",
-  ArrowLeft: "←",
-  ArrowRight: "→",
 };
 
 /** The buttons that stand for a game's keys on a touch screen. */
@@ -44,11 +39,6 @@ export function touchKeys(description: Pick<GameDescription, "keys" | "action">)
     });
   }
   return keys;
-}
-
-/** "ArrowLeft" is "←", "KeyA" is "A", "Space" is "Space". */
-export function nameOfKey(code: string): string {
-  return ARROWS[code] ?? code.replace(/^(Key|Digit|Numpad)/, "");
 }
 
 function labelOf(space: ActionSpace, action: ActionValue): string | null {

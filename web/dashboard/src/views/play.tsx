@@ -2,9 +2,10 @@
 
 import type { GameDescription, GameReference, RunView } from "@attract/schema";
 import { Button } from "@mantine/core";
+import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
-import { nameOfKey, type TouchKey, touchKeys } from "../game/actions.ts";
+import { type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
 import { formatNumber } from "../state/format.ts";
 import { Demonstrations, useRecorder } from "./demonstrations.tsx";

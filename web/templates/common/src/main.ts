@@ -1,8 +1,8 @@
 // The page: you play by keyboard, or the agent does that `attract export` put into public/policy.
 
 import { describe } from "attract";
-import { type Controller, createKeyboard, createPlayer } from "attract/page";
-import { type Agent, loadAgent } from "attract/play";
+import { createKeyboard, createPlayer } from "attract/page";
+import { type AgentController, controllerOf, loadAgent } from "attract/play";
 import game from "./game.ts";
 
 const canvas = document.querySelector<HTMLCanvasElement>("#game")!;
@@ -10,21 +10,12 @@ const status = document.querySelector("#status")!;
 const who = document.querySelector<HTMLButtonElement>("#who")!;
 
 const keyboard = createKeyboard(describe(game), window);
-let agent: Agent | null = null;
-
-const controller: Controller = {
-  choose(instance, begins) {
-    if (agent === null) return keyboard.choose();
-    if (begins[0] === 1) agent.reset();
-    const [mask] = instance.masks;
-    return agent.act(instance.views[0], { mask: mask?.length > 0 ? mask : null });
-  },
-};
+let agent: AgentController | null = null;
 
 const player = createPlayer({
   definition: game,
   canvas,
-  controller,
+  controller: { choose: (instance, begins) => (agent ?? keyboard).choose(instance, begins) },
   seed: Date.now() % 2 ** 32,
   onEpisodeEnd: ({ episode, episodeReturns }) => {
     const name = agent === null ? "You" : "The agent";
@@ -38,7 +29,7 @@ const player = createPlayer({
 
 who.addEventListener("click", async () => {
   try {
-    agent = agent === null ? await loadAgent(new URL("policy/", document.baseURI)) : null;
+    agent = agent === null ? controllerOf([await loadAgent(new URL("policy/", document.baseURI))]) : null;
     who.textContent = agent === null ? "Let the agent play" : "Let me play";
   } catch (error) {
     status.textContent = `No agent yet: train one, then export it into public/policy (${error})`;

@@ -1,0 +1,90 @@
+"""`attract export --page`: a folder that any static server shows: the agent plays, or a person does."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from attract_command import run_attract
+from dashboard_page import check_accessible, chromium, open_page
+from served_page import served_folder
+
+expect.set_options(timeout=30_000)
+
+STRICT = "default-src 'none'; script-src 'self'; connect-src 'self'"
+LARGEST_BYTES = 512 * 1024
+PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "exported-page"
+
+
+def export_page(runs: Path, *words: str) -> Path:
+    """The folder of a page whose agent was trained for as long as `words` say."""
+    always = ("--headless", "--no-check", "--workers", "2", "--seed", "3", "--run-id", "p")
+    trained = run_attract("train", *words, *always, runs_dir=runs)
+    assert trained.code == 0, trained.stderr
+    site = runs / "site"
+    told = run_attract("export", "p", "--out", str(site), "--page", runs_dir=runs)
+    assert told.code == 0, told.stderr
+    assert f"http.server --directory {site}" in told.stdout
+    assert all(path.stat().st_size <= LARGEST_BYTES for path in site.iterdir())
+    return site
+
+
+def score_of(page: Page, name: str):
+    return page.get_by_role("list", name="Scores").get_by_role("listitem").filter(has_text=f"{name}:")
+
+
+@pytest.fixture(scope="module")
+def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export_page(tmp_path_factory.mktemp("cartpole"), "cartpole", "--total-steps", "60000")
+
+
+async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
+    site = cartpole
+    names = {path.name for path in site.iterdir()}
+    assert names == {"index.html", "page.js", "game.js", "policy.json", "policy.onnx"}
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with served_folder(site, STRICT) as address:
+        # Leaving the block fails on whatever the policy reported or the console said.
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await expect(page.get_by_role("heading", name="CartPole")).to_be_visible()
+            await expect(page.locator("#status")).to_have_text("The agent plays.")
+            await expect(page.get_by_role("button", name="Watch the agent")).to_have_attribute(
+                "aria-pressed", "true"
+            )
+            # Ten seconds at most: it was trained, and balances for some time.
+            await expect(score_of(page, "The agent")).to_have_text(re.compile(r"\d+\.0"), timeout=60_000)
+            agents = float((await score_of(page, "The agent").inner_text()).split(":")[1].split(";")[0])
+            await page.get_by_role("button", name="Play yourself").click()
+            await expect(page.locator("#status")).to_have_text("You play by keyboard.")
+            # Nobody touches a key, and the pole falls.
+            await expect(score_of(page, "You")).to_have_text(re.compile("mean of .* episodes"))
+            own = float((await score_of(page, "You").inner_text()).split(":")[1].split(";")[0])
+            assert own < 60 < agents
+            await check_accessible(page, "exported page")
+            await page.screenshot(path=PICTURES / "cartpole.png")
+
+
+async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_policy(tmp_path: Path):
+    words = ("foragers", "--total-steps", "4000", "--collection.seats", "scout,scout,heavy")
+    site = export_page(tmp_path, *words)
+    assert {"scout.onnx", "heavy.onnx"} <= {path.name for path in site.iterdir()}
+    with served_folder(site, STRICT) as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await expect(page.locator("#status")).to_have_text("The agent plays.")
+            await page.get_by_role("button", name="Play with the agent").click()
+            await page.keyboard.press("ArrowLeft")
+            mean = re.compile(r"^You and the agent: -?\d+\.\d : -?\d+\.\d : -?\d+\.\d")
+            await expect(score_of(page, "You and the agent")).to_have_text(mean, timeout=120_000)
+
+
+@pytest.mark.parametrize("missing", ["game.js", "policy.json"])
+async def test_a_folder_that_is_not_whole_says_so(missing: str, cartpole: Path, tmp_path: Path):
+    site = Path(shutil.copytree(cartpole, tmp_path / "site"))
+    (site / missing).unlink()
+    with served_folder(site, STRICT) as address:
+        async with chromium() as browser, open_page(browser, address) as (page, said):
+            said.expected += ["404", missing, "Failed to fetch"]
+            await expect(page.locator("#status")).to_have_text(re.compile("cannot begin"))
+            await expect(page.locator("#status")).to_have_text(re.compile(missing.replace(".", r"\.")))

@@ -1,0 +1,37 @@
+/** Agents as what `createPlayer` of `attract/page` asks for actions. */
+
+import type { Agent, Observation } from "./agent.ts";
+import type { Action, Mask } from "./choice.ts";
+
+/** What is read of a game's instance; per agent. */
+export interface Seen {
+  readonly views: readonly Observation[];
+  /** Empty ones where the game has no masks. */
+  readonly masks: readonly Mask[];
+  /** 1 where the agent takes part in the next step. */
+  readonly active: ArrayLike<number>;
+}
+
+export interface AgentController {
+  /** An action, or in a game of several agents one for each. `begins`: 1 where a new trajectory begins. */
+  choose(seen: Seen, begins: ArrayLike<number>): Action | Action[];
+}
+
+/**
+ * One agent for each player of the game, in their order; no two players share one, which has a memory.
+ *
+ * Who takes no part keeps its last action, which nobody reads.
+ */
+export function controllerOf(agents: readonly Agent[]): AgentController {
+  const held: Action[] = agents.map(() => 0);
+  return {
+    choose({ views, masks, active }, begins) {
+      agents.forEach((agent, i) => {
+        if (begins[i] === 1) agent.reset();
+        if (active[i] !== 1) return;
+        held[i] = agent.act(views[i], { mask: masks[i].length > 0 ? masks[i] : null });
+      });
+      return agents.length === 1 ? held[0] : [...held];
+    },
+  };
+}
