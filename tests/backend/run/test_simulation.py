@@ -21,6 +21,7 @@ def test_D1_P8_whatever_happens_a_run_keeps_its_promises_and_ends(part: int) -> 
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(7200)
 def test_D1_P8_the_same_of_many_more_runs() -> None:
     for seed in range(NUM_SEEDS, 100 * NUM_SEEDS):
         try:
