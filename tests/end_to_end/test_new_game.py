@@ -1,5 +1,6 @@
 """`attract new`: what it writes is typed, is trained, is built, and the agent plays in the page."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from attract_command import run_attract
 from dashboard_page import chromium
 from served_page import served_folder
 
-MODULES = Path(__file__).parents[2] / "node_modules"
+ROOT = Path(__file__).parents[2]
+MODULES = ROOT / "node_modules"
 SAID = "document.querySelector('#status').textContent !== ''"
 TEMPLATES: tuple[Template, ...] = ("pure", "physics")
 
@@ -43,6 +45,20 @@ def test_a_new_game_is_typed_and_nothing_is_found_in_it(template: Template, tmp_
     fresh = installed(tmp_path / "fresh", template)
     checked = run_attract("check", str(fresh / "src" / "game.ts"), runs_dir=tmp_path / "runs")
     assert checked.code == 0 and "nothing found" in checked.stdout, checked.stdout + checked.stderr
+
+
+def test_the_readmes_example_is_typed_and_trains(tmp_path: Path) -> None:
+    (code,) = re.findall(r"```ts\n(// catch\.ts\n.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    folder = installed(tmp_path / "game", "pure")
+    game = folder / "src" / "game.ts"
+    game.write_text(code)
+    typed = subprocess.run([MODULES / ".bin" / "tsc"], cwd=folder, capture_output=True, text=True)
+    assert typed.returncode == 0, typed.stdout
+    # As the README has it; it ends once an evaluation has confirmed the return.
+    words = ("train", str(game), "--until-return", "0.95", "--headless", "--seed", "1")
+    trained = run_attract(*words, "--total-steps", "500000", runs_dir=tmp_path / "runs")
+    assert trained.code == 0, trained.stderr
+    assert "goal of 0.95 reached, confirmed" in trained.stderr + trained.stdout
 
 
 async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The wheel: installed alone, with no Node on the PATH, it trains bundled games and one's own."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -8,8 +9,11 @@ import venv
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
 from attract_command import Outcome
+from dashboard_page import chromium, open_page
+from served_page import served_folder
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,6 +82,15 @@ def _run(commands: Path, *arguments: str, folder: Path) -> Outcome:
     return Outcome(done.returncode, done.stdout, done.stderr, 0.0)
 
 
+async def _typed(command: str, folder: Path) -> None:
+    """What one types into a shell there. Raises: AssertionError: it fails."""
+    process = await asyncio.create_subprocess_shell(
+        command, cwd=folder, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said, _ = await asyncio.wait_for(process.communicate(), 240)
+    assert process.returncode == 0, said.decode()
+
+
 def test_the_installed_package_is_the_wheels(installed: Path, tmp_path: Path) -> None:
     where = subprocess.run(
         [installed / "python", "-c", "import attract; print(attract.__file__)"],
@@ -107,15 +120,27 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
     assert outcome.json["run_id"].startswith("walk-")
 
 
-def test_it_writes_a_new_game_trains_it_and_exports_its_player(installed: Path, tmp_path: Path) -> None:
+async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
+    installed: Path, tmp_path: Path
+) -> None:
+    """The whole way of somebody who has no clone, with what npm brings."""
     told = _run(installed, "new", "star-catcher", folder=tmp_path)
     assert told.code == 0 and "cd star-catcher" in told.stdout, told.stderr
     folder = tmp_path / "star-catcher"
     assert (folder / "vendor" / "attract" / "types" / "play" / "src" / "index.d.ts").is_file()
+    await _typed("npm install --no-audit --no-fund --prefer-offline", folder)
+    await _typed("npx tsc", folder)
     # As the project's README has it, from within the project.
-    trained = _run(installed, "train", "src/game.ts", "--headless", "--total-steps", "20000", folder=folder)
+    words = ("train", "src/game.ts", "--headless", "--seed", "1", "--total-steps", "150000")
+    trained = _run(installed, *words, folder=folder)
     assert trained.code == 0, trained.stderr
     words = ("export", "latest", "--out", "public/policy", "--format", "js")
     assert _run(installed, *words, folder=folder).code == 0
     names = {path.name for path in (folder / "public" / "policy").iterdir()}
     assert names == {"agent.js", "policy.json", "policy.onnx"}
+    await _typed("npm run build", folder)
+    with served_folder(folder / "dist") as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await page.get_by_role("button", name="Let the agent play").click()
+            # It may take over in the middle of an episode, of which a ball may be lost already.
+            await expect(page.get_by_role("status")).to_contain_text("The agent scored 5.0", timeout=60_000)
