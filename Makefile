@@ -9,7 +9,7 @@ TORCH := 2.13.0
 PROCESSES ?= 2
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test soak check format mutants planted gpu-check clean
+.PHONY: setup demo serve build test soak check docs format mutants planted gpu-check clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -34,8 +34,8 @@ soak: setup
 	$(BIN)/python -m pytest -m soak
 
 check: $(STAMPS)/python $(STAMPS)/node
-	$(BIN)/ruff check backend tests shared_schema
-	$(BIN)/ruff format --check backend tests shared_schema
+	$(BIN)/ruff check backend tests shared_schema docs/.vitepress
+	$(BIN)/ruff format --check backend tests shared_schema docs/.vitepress
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	npm run --silent types
@@ -44,9 +44,15 @@ check: $(STAMPS)/python $(STAMPS)/node
 	$(BIN)/python tests/support/check_rules.py
 
 format: $(STAMPS)/python $(STAMPS)/node
-	$(BIN)/ruff check --fix-only --quiet backend tests shared_schema
-	$(BIN)/ruff format --quiet backend tests shared_schema
+	$(BIN)/ruff check --fix-only --quiet backend tests shared_schema docs/.vitepress
+	$(BIN)/ruff format --quiet backend tests shared_schema docs/.vitepress
 	npx biome check --write --log-level=error .
+
+# The guide as a site of static files, in docs/.vitepress/dist; its links are checked.
+docs: setup
+	@npm --prefix docs install --silent --prefer-offline --no-package-lock
+	$(BIN)/python docs/.vitepress/prepare.py
+	@npm --prefix docs run --silent build
 
 mutants: setup
 	$(BIN)/python tests/mutants/run.py

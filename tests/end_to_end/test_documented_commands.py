@@ -7,7 +7,7 @@ import pytest
 from documented_commands import Page, run_documented, shortened
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ["games.md", "not-learning.md"]
+PAGES = ["games.md", "not-learning.md", "tutorial.md"]
 """Pages every command of which is run."""
 
 

@@ -62,18 +62,18 @@ async def export_run(
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     if with_page:
         seats = RunSettings.from_mapping(view.settings).collection.seats
-        written += _write_page(out, server.runs_dir / run_id, view.title, seats)
+        written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return run_id, written_version, written
 
 
-def _write_page(out: Path, run_dir: Path, title: str, seats: Sequence[str]) -> list[Path]:
-    """The page and the game; `seats`: the policy of each agent, where they are named."""
-    game = RunDirectory(run_dir, None).inside(run_dir / CODE)
-    if not game.is_file():
-        raise ConfigurationError(
-            f"{run_dir.name} has no {CODE}: it is of a time when runs did not keep their game",
-            setting="--page",
-        )
+def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:
+    """The page and the game beside an exported policy; the files.
+
+    Args:
+        out: the folder of the policy.
+        game: a bundled module.
+        seats: the policy of each agent, where they are named.
+    """
     # Of one policy for all there is no name to choose by.
     policies = ",".join(seats) if len(set(seats)) > 1 else ""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
@@ -82,3 +82,14 @@ def _write_page(out: Path, run_dir: Path, title: str, seats: Sequence[str]) -> l
     index.write_text(text, encoding="utf-8")
     page = Path(shutil.copyfile(PAGE / "page.js", out / "page.js"))
     return [index, page, Path(shutil.copyfile(game, out / CODE))]
+
+
+def _kept_game(run_dir: Path) -> Path:
+    """The module that the run played. Raises: ConfigurationError: runs did not keep it yet."""
+    game = RunDirectory(run_dir, None).inside(run_dir / CODE)
+    if not game.is_file():
+        raise ConfigurationError(
+            f"{run_dir.name} has no {CODE}: it is of a time when runs did not keep their game",
+            setting="--page",
+        )
+    return game

@@ -1,0 +1,73 @@
+/** The guide as a site: its pages are those of `docs/`, where they are read in a checkout as well. */
+
+import { defineConfig } from "vitepress";
+
+const page = (text, link) => ({ text, link });
+
+export default defineConfig({
+  title: "Attract",
+  description: "Train an agent to play your browser game, in browsers, and ship it inside the game.",
+  lang: "en",
+  head: [["link", { rel: "icon", href: "/icon.svg" }]],
+  // What a page frames is no page of the guide.
+  ignoreDeadLinks: [/^\/agent\//],
+  themeConfig: {
+    search: { provider: "local" },
+    nav: [
+      page("Tutorial", "/tutorial"),
+      page("Guide", "/games"),
+      page("Reference", "/reference/commands"),
+      page("Results", "/results"),
+    ],
+    outline: [2, 3],
+    sidebar: [
+      {
+        text: "Begin",
+        items: [
+          page("Ten minutes", "/tutorial"),
+          page("Your own game", "/games"),
+          page("It does not learn", "/not-learning"),
+          page("Ship it", "/shipping"),
+        ],
+      },
+      {
+        text: "Train",
+        items: [
+          page("Commands", "/commands"),
+          page("The dashboard", "/dashboard"),
+          page("Lessons and parameters", "/curriculum"),
+          page("Games in Python", "/python"),
+          page("Inference at the server", "/central-inference"),
+        ],
+      },
+      {
+        text: "Run a fleet",
+        items: [
+          page("Operating", "/operating"),
+          page("Reliability", "/reliability"),
+          page("Security", "/SECURITY"),
+        ],
+      },
+      {
+        text: "Reference",
+        items: [
+          page("Every command", "/reference/commands"),
+          page("Every setting", "/reference/settings"),
+          page("Types of a game", "/reference/game"),
+          page("The wire", "/reference/protocol"),
+          page("Words", "/words"),
+        ],
+      },
+      {
+        text: "How good, how fast",
+        items: [
+          page("Results", "/results"),
+          page("Performance", "/performance"),
+          page("The notebook", "/performance-notebook"),
+          page("On a GPU", "/gpu"),
+          page("Rules", "/rules"),
+        ],
+      },
+    ],
+  },
+});

@@ -1,0 +1,4 @@
+import DefaultTheme from "vitepress/theme";
+import "./commands.css";
+
+export default DefaultTheme;
