@@ -5,6 +5,7 @@ from typing import Any
 
 from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
+from attract.runs.plain_text import shortened
 from attract.schema.api import PresetView, SettingProblem, SettingsForm, SettingsView
 from attract.settings.presets import PRESET_HELP, PRESETS, layer_settings
 from attract.settings.run import RunSettings
@@ -42,4 +43,6 @@ def setting_problems(error: ConfigurationError) -> list[SettingProblem]:
     """What was refused, setting by setting; empty for an error of something else."""
     found = error.problems or (() if error.setting is None else ((error.setting, error.problem),))
     fix = f"; {error.fix}" if error.fix and not error.problems else ""
-    return [SettingProblem(setting=setting, error=f"{text}{fix}") for setting, text in found]
+    return [
+        SettingProblem(setting=shortened(setting), error=shortened(f"{text}{fix}")) for setting, text in found
+    ]

@@ -6,6 +6,9 @@ from typing import Final
 HIDDEN: Final = ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co")
 """Categories of characters that move the cursor, reorder what is shown, end a line or show nothing."""
 
+MOST_SHOWN: Final = 1_000
+"""Characters of an error that an answer gives: it may quote a request of any size."""
+
 
 def plain(text: str, limit: int | None = None) -> str:
     r"""`text` in one line: what is not to be seen is written as in Python's `repr`, as `\x1b`.
@@ -19,6 +22,11 @@ def plain(text: str, limit: int | None = None) -> str:
     if not kept.isprintable():
         kept = "".join(one if _is_seen(one) else repr(one)[1:-1] for one in kept)
     return kept if limit is None or len(text) <= limit else f"{kept}..."
+
+
+def shortened(text: str, limit: int = MOST_SHOWN) -> str:
+    """The first `limit` characters, with `...` where there are more."""
+    return text if len(text) <= limit else f"{text[:limit]}..."
 
 
 def _is_seen(character: str) -> bool:

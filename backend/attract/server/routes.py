@@ -1,6 +1,6 @@
 """The HTTP API and the pages; each route declares who may call it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from attract.run.service import RunService
 from attract.run.settings_view import setting_problems, settings_form, settings_view
 from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metrics import Event
+from attract.runs.plain_text import shortened
 from attract.schema.api import (
     FleetView,
     GameEntry,
@@ -35,6 +36,7 @@ from attract.schema.api import (
     RunSummary,
     RunView,
     ServerInfo,
+    SettingProblem,
     SettingsForm,
     SettingsRequest,
     SettingsView,
@@ -54,6 +56,8 @@ from attract.settings.run import ServerSettings
 
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
+MAX_PROBLEMS = 20
+"""Of one request that an answer names."""
 MAX_SHOWN = 100
 """Characters of a stranger's address that an answer repeats."""
 JAVASCRIPT = "text/javascript; charset=utf-8"
@@ -297,6 +301,18 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
 
 
+def _problem(
+    status: int, error: str, fix: str | None = None, problems: Sequence[SettingProblem] = ()
+) -> JSONResponse:
+    """An answer of bounded size, whatever it quotes of a request."""
+    body = Problem(
+        error=shortened(error),
+        fix=None if fix is None else shortened(fix),
+        problems=list(problems[:MAX_PROBLEMS]),
+    )
+    return JSONResponse(body.model_dump(mode="json"), status)
+
+
 def _add_problems(app: FastAPI) -> None:
     """Every error is a `Problem`, whoever raised it."""
 
@@ -306,22 +322,24 @@ def _add_problems(app: FastAPI) -> None:
             text = error.problem if isinstance(error, ConfigurationError) else str(error)
             setting = error.setting if isinstance(error, ConfigurationError) else None
             problems = setting_problems(error) if isinstance(error, ConfigurationError) else []
-            problem = Problem(error=f"{setting}: {text}" if setting else text, fix=fix, problems=problems)
-            return JSONResponse(problem.model_dump(mode="json"), status)
+            return _problem(status, f"{setting}: {text}" if setting else text, fix, problems)
 
         return handle
 
     def handle_http(_request: Request, error: HTTPException) -> JSONResponse:
-        body = (
-            error.detail if isinstance(error.detail, dict) else Problem(error=str(error.detail)).model_dump()
-        )
-        return JSONResponse(body, error.status_code)
+        if isinstance(error.detail, dict):
+            return JSONResponse(error.detail, error.status_code)
+        return _problem(error.status_code, str(error.detail))
 
     def handle_invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        found = error.errors()
         problems = [
-            f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}" for one in error.errors()
+            shortened(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}", MAX_SHOWN)
+            for one in found[:MAX_PROBLEMS]
         ]
-        return JSONResponse(Problem(error="; ".join(problems)).model_dump(mode="json"), 422)
+        if len(found) > MAX_PROBLEMS:
+            problems.append(f"and {len(found) - MAX_PROBLEMS} more")
+        return _problem(422, "; ".join(problems))
 
     app.add_exception_handler(RequestValidationError, handle_invalid)  # pyright: ignore[reportArgumentType]
     app.add_exception_handler(AttractError, answer(422))

@@ -1,6 +1,6 @@
 import pytest
 
-from attract.runs.plain_text import plain
+from attract.runs.plain_text import plain, shortened
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,9 @@ def test_what_is_not_to_be_seen_is_written_out(text: str, shown: str):
 def test_long_text_is_cut_before_it_is_written_out():
     assert plain("\x00" * 5, 3) == r"\x00\x00\x00..."
     assert plain("abc", 3) == "abc"
+
+
+def test_a_text_is_shortened_where_it_is_longer():
+    assert shortened("abc", 3) == "abc"
+    assert shortened("abcd", 3) == "abc..."
+    assert shortened("x" * 5_000) == "x" * 1_000 + "..."

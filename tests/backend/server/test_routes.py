@@ -306,6 +306,33 @@ async def test_a_body_that_is_no_start_is_a_problem_too(world: GatewayWorld):
     assert "game" in response.json()["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("demonstrations", {"actions": [[["x"] * 400]], "returns": ["y"] * 400, "game_id": "z"}),
+        ("runs", {"game": "counting", "k" * 30_000: 1}),
+        ("runs", {"game": "counting", "settings": {"k" * 30_000: 1}}),
+        ("runs", {"game": "counting", "settings": {"ppo": {f"{'k' * 100}{n}": 1 for n in range(400)}}}),
+        ("runs", {"game": "counting", "settings": {"ppo": {"gamma": "g" * 30_000}}}),
+        ("runs", {"game": "counting", "settings": {"policy": ["p" * 30_000]}}),
+    ],
+)
+async def test_however_much_is_wrong_the_answer_is_a_problem_of_bounded_size(
+    world: GatewayWorld, path: str, body: dict[str, Any]
+):
+    response = await world.client.post(f"/api/{path}", json=body)
+    assert response.status_code == 422, response.text[:300]
+    assert set(response.json()) == {"error", "fix", "problems"}
+    assert len(response.content) < 200_000
+
+
+async def test_of_however_many_wrong_settings_each_is_told_in_short(world: GatewayWorld):
+    settings = {"k" * 30_000: {"k" * 30_000: 1}, "policy": ["p" * 30_000]}
+    response = await world.client.post("/api/settings", json={"game": "counting", "settings": settings})
+    assert response.status_code == 200
+    assert response.json()["problems"] and len(response.content) < 200_000
+
+
 @pytest.mark.alone  # Two workers that are equally fast get equal leases.
 async def test_metrics_are_downsampled_and_chosen_by_name_and_range(world: GatewayWorld):
     run_id = await trained(world, 640)
