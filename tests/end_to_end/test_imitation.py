@@ -8,7 +8,7 @@ import pytest
 from attract_command import Outcome, run_attract
 from demonstration_recorder import cartpole_player, keydoor_player, record, write_demonstrations
 
-EPISODES = 60
+EPISODES = 20
 CHANCE = 25
 """Steps that random play keeps the pole up, on average."""
 
@@ -55,10 +55,6 @@ def imitated(folder: Path, runs_dir: Path) -> Outcome:
         "--run-id",
         "cloned",
         "--json",
-        "--epochs",
-        "800",
-        "--held-out",
-        "0",
         runs_dir=runs_dir,
     )
 

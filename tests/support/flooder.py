@@ -38,7 +38,8 @@ class Flood:
 
     def _address(self) -> tuple[str, int]:
         self._number += 1
-        return f"127.0.1.{1 + self._number // PER_ADDRESS}", 0
+        block, last = divmod(self._number // PER_ADDRESS, 250)
+        return f"127.0.{1 + block}.{1 + last}", 0
 
     async def join(self, **options: Any) -> Any:
         """A host's socket that has said hello."""

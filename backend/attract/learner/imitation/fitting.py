@@ -12,6 +12,7 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.streams import chain_segments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.batch_evaluation import evaluate_batch
+from attract.learner.imitation.crossing import CrossedExamples
 from attract.learner.imitation.demonstrations import keep_slots
 from attract.learner.imitation.likelihood import CloningLoss
 from attract.policy.network import Policy
@@ -85,8 +86,9 @@ def fit(
 ) -> Fit:
     """Fit policy and value function to demonstrations; twice, where there are enough to hold some out.
 
-    The first pass finds after how many epochs held-out demonstrations are likeliest; the second, from the
-    same weights, fits to all of them for as many.
+    The first pass finds after how many epochs held-out demonstrations are played best, fitted to what was
+    demonstrated or, where that is better, to examples crossed of it; the second, from the same weights, fits
+    so to all of them for as many.
 
     Args:
         policy: changed in place; it normalises observations already.
@@ -100,7 +102,7 @@ def fit(
 
     Raises: ConfigurationError: an action was demonstrated that its mask forbids.
     """
-    epochs, least = plan.epochs, None
+    epochs, least, crosses = plan.epochs, None, False
     if plan.held_out > 0 and len(slots_of) >= LEAST_HELD_OUT:
         order = torch.randperm(len(slots_of), generator=generator).tolist()
         num_held = max(1, round(plan.held_out * len(order)))
@@ -109,9 +111,19 @@ def fit(
         if bool(held.valid.any()) and bool(kept.valid.any()):
             weights = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
             judge = CloningLoss(policy, distribution, held, MINIBATCH_STEPS)
-            epochs, least = _first_pass(policy, distribution, kept, judge, plan, generator, gamma, on_epoch)
+            fitting = _Fitting(policy, distribution, kept, plan, generator, gamma)
+            epochs, least = _first_pass(fitting, judge, plan, on_epoch)
             policy.load_state_dict(weights)
-    fitting = _Fitting(policy, distribution, batch, plan, generator, gamma)
+            examples = CrossedExamples.of(policy, kept, generator)
+            if examples is not None:
+                fitting = _Fitting(policy, distribution, kept, plan, generator, gamma, examples)
+                _, crossed_least = _first_pass(fitting, judge, plan, on_epoch)
+                policy.load_state_dict(weights)
+                if crosses := crossed_least < least:
+                    # There are enough of them that a long fit does no harm.
+                    epochs, least = plan.epochs, crossed_least
+    examples = CrossedExamples.of(policy, batch, generator) if crosses else None
+    fitting = _Fitting(policy, distribution, batch, plan, generator, gamma, examples)
     for number in range(1, epochs + 1):
         loss = fitting.epoch(number, epochs)
         on_epoch(Epoch(number, loss, least))
@@ -125,22 +137,14 @@ def fit(
 
 
 def _first_pass(
-    policy: Policy,
-    distribution: ActionDistribution,
-    kept: Batch,
-    judge: CloningLoss,
-    plan: FitPlan,
-    generator: torch.Generator,
-    gamma: float,
-    on_epoch: Callable[[Epoch], None],
+    fitting: "_Fitting", judge: CloningLoss, plan: FitPlan, on_epoch: Callable[[Epoch], None]
 ) -> tuple[int, float]:
     """After how many epochs `judge` finds the policy best, and how good."""
-    fitting = _Fitting(policy, distribution, kept, plan, generator, gamma)
     best, least, limit = 1, float("inf"), float("inf")
     for number in range(1, plan.epochs + 1):
         loss = fitting.epoch(number, plan.epochs)
         if number % JUDGED_EVERY == 0 or number == plan.epochs:
-            error, deviation = _error(policy, distribution, judge)
+            error, deviation = _error(fitting.policy, fitting.distribution, judge)
             if error < least:
                 least, limit = error, error + deviation
             # As good as chance can tell, the later is better: the prior goes on to simplify.
@@ -163,9 +167,11 @@ class _Fitting:
         plan: FitPlan,
         generator: torch.Generator,
         gamma: float,
+        examples: CrossedExamples | None = None,
     ) -> None:
-        self._policy = policy
-        self._distribution = distribution
+        self.policy = policy
+        self.distribution = distribution
+        self._examples = examples
         self._plan = plan
         self._generator = generator
         self._gamma = gamma
@@ -183,20 +189,25 @@ class _Fitting:
         loss.refresh()
         if (number - 1) % VALUES_EVERY == 0:
             self._targets = self._value_targets().flatten()
-        prior = plan.sparsity / loss.num_steps
+        # Crossed examples are many, and say themselves what does not matter.
+        prior = plan.sparsity / loss.num_steps if self._examples is None else 0.0
         for group in self._optimizer.param_groups:
             group["lr"] = plan.learning_rate * max(LEAST_RATE, 1.0 - (number - 1) / num_epochs)
         total = 0.0
         for chosen in loss.minibatches(self._generator):
             found = loss.outputs(chosen)
             likelihood = -found.log_probs.mean()
+            if self._examples is None:
+                fitted = likelihood
+            else:
+                fitted = self._examples.loss(self.policy, self.distribution, MINIBATCH_STEPS, self._generator)
             value = (found.values - self._targets[found.steps]).square().mean()
-            whole = likelihood + plan.value_coef * value
+            whole = fitted + plan.value_coef * value
             if prior > 0:
                 whole = whole + prior * torch.stack([one.abs().sum() for one in self._matrices]).sum()
             self._optimizer.zero_grad(set_to_none=True)
             whole.backward()
-            torch.nn.utils.clip_grad_norm_(self._policy.parameters(), MAX_GRAD_NORM, foreach=True)
+            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM, foreach=True)
             self._optimizer.step()
             total += float(likelihood.detach()) * found.steps.numel()
         return total / loss.num_steps
@@ -206,7 +217,7 @@ class _Fitting:
         valid = self.loss.batch.valid
         targets = self._value_targets()[valid]
         self.loss.refresh()
-        values = evaluate_batch(self._policy, self._distribution, self.loss.with_states()).values[valid]
+        values = evaluate_batch(self.policy, self.distribution, self.loss.with_states()).values[valid]
         variance = float(targets.var(correction=0))
         return 1.0 - float((targets - values).var(correction=0)) / variance if variance > 0 else 0.0
 
@@ -214,7 +225,7 @@ class _Fitting:
     def _value_targets(self) -> Tensor:
         """[T, S] returns to go; where an episode was cut, with the value of what it left (rule E1)."""
         batch = self.loss.with_states()
-        now = evaluate_batch(self._policy, self._distribution, batch)
+        now = evaluate_batch(self.policy, self.distribution, batch)
         chain = chain_segments(batch.slot_id, batch.first_step, batch.reward.shape[0], batch.valid[0])
         advantages = advantages_from_segments(
             batch.reward,
