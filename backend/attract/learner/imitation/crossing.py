@@ -58,7 +58,7 @@ class CrossedExamples:
         for component in range(components.shape[1]):
             chosen = components[:, component]
             shares = ExtraTrees(flat, chosen, int(chosen.max()) + 1, random).probabilities(crossed)
-            # Sharper than they are: drawn actions come nearer to the likeliest; where doubt is great it stays.
+            # Sharper than they are: what is drawn comes nearer to the likeliest; great doubt stays.
             bounds = (shares**2).cumsum(1)
             point = random.random((NUM_CROSSED, 1)) * bounds[:, -1:]
             drawn[:, component] = (point >= bounds).sum(1)
