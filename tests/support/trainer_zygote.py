@@ -118,7 +118,9 @@ async def _serve_run(
     from attract.schema.learner import Train
     from gateway_world import SMALL, gateway
 
-    async with gateway(folder, _ForkedLearner(learner)) as world:  # type: ignore[arg-type]
+    # A flood of one token is what some tests are about.
+    unlimited = {"sockets_per_token": 8192}
+    async with gateway(folder, _ForkedLearner(learner), **unlimited) as world:  # type: ignore[arg-type]
         resume = (world.runs_dir / RUN_ID / "config.yaml").is_file()
         try:
             await world.service.start_run(
