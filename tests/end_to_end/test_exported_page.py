@@ -62,6 +62,12 @@ async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
             await expect(score_of(page, "You")).to_have_text(re.compile("mean of .* episodes"))
             own = float((await score_of(page, "You").inner_text()).split(":")[1].split(";")[0])
             assert own < 60 < agents
+            # Arrows are keys of the game, and still move the slider that has the focus.
+            await page.get_by_role("slider").focus()
+            await page.keyboard.press("ArrowRight")
+            await expect(page.locator("#mistakes-shown")).to_have_text("5 %")
+            await page.keyboard.press("ArrowLeft")
+            await expect(page.locator("#mistakes-shown")).to_have_text("0 %")
             await check_accessible(page, "exported page")
             await page.screenshot(path=PICTURES / "cartpole.png")
 

@@ -91,6 +91,8 @@ async function begin(): Promise<void> {
     for (const agent of agents) agent.mistakeRate = Number(mistakes.value) / 100;
     element("mistakes-shown").textContent = `${mistakes.value} %`;
   });
+  // Moved by mouse or finger, it gives the arrows back to the game.
+  mistakes.addEventListener("pointerup", () => mistakes.blur());
   element("controls").hidden = false;
   choose("agent");
   if (!description.has_draw) {

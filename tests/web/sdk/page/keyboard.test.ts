@@ -86,3 +86,24 @@ test("several held keys combine where the space has several components", () => {
   wheel.up("KeyA");
   expect(wheel.keyboard.choose()).toEqual([1]);
 });
+
+test("a key that a control with the focus answers to is the control's", () => {
+  const keys = { ArrowLeft: 0, Space: 1 };
+  const pressed = (tagName: string, code: string, more: object = {}): [action: unknown, isTaken: boolean] => {
+    const target = Object.assign(new EventTarget(), { tagName, ...more });
+    const keyboard = createKeyboard({ keys, idle_action: 2, action: discrete(3) }, target as never);
+    const event = Object.assign(new Event("keydown", { cancelable: true }), { code, repeat: false });
+    target.dispatchEvent(event);
+    return [keyboard.choose(), event.defaultPrevented];
+  };
+  for (const name of ["INPUT", "SELECT", "TEXTAREA"]) {
+    expect(pressed(name, "ArrowLeft")).toEqual([2, false]);
+    expect(pressed(name, "Space")).toEqual([2, false]);
+  }
+  for (const name of ["BUTTON", "A", "SUMMARY"]) {
+    expect(pressed(name, "ArrowLeft")).toEqual([0, true]);
+    expect(pressed(name, "Space")).toEqual([2, false]);
+  }
+  expect(pressed("DIV", "Space")).toEqual([1, true]);
+  expect(pressed("DIV", "Space", { isContentEditable: true })).toEqual([2, false]);
+});

@@ -19,7 +19,8 @@ export interface Keyboard {
 }
 
 /**
- * Listens on `target` for the keys of `description`, and keeps the page from scrolling under them.
+ * Listens on `target` for the keys of `description`, and keeps the page from scrolling under them. Keys that a control
+ * with the focus answers to are the control's: all of a field or a slider, Space and Enter of a button or a link.
  *
  * With no key held the action is `idle_action`; without one, that of the last key. A tap shorter than a step still
  * counts once.
@@ -37,6 +38,7 @@ export function createKeyboard(
   let last = resting;
   const onDown = (event: KeyboardEvent): void => {
     if (!(event.code in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isOfControl(event)) return;
     event.preventDefault();
     if (event.repeat) return;
     held = [...held.filter((code) => code !== event.code), event.code];
@@ -70,6 +72,13 @@ export function createKeyboard(
       target.removeEventListener("blur", onBlur);
     },
   };
+}
+
+/** Whether the key goes to what has the focus: else nobody could move a slider or press a button without a mouse. */
+function isOfControl({ target, code }: KeyboardEvent): boolean {
+  const { tagName = "", isContentEditable = false } = (target ?? {}) as Partial<HTMLElement>;
+  if (isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(tagName)) return true;
+  return ["BUTTON", "A", "SUMMARY"].includes(tagName) && (code === "Space" || code === "Enter");
 }
 
 /** Per component the value furthest from rest; opposite keys of equal strength cancel out. */

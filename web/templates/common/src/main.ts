@@ -31,6 +31,8 @@ who.addEventListener("click", async () => {
   try {
     agent = agent === null ? controllerOf([await loadAgent(new URL("policy/", document.baseURI))]) : null;
     who.textContent = agent === null ? "Let the agent play" : "Let me play";
+    // Else Space would press it again, where a game has that key.
+    who.blur();
   } catch (error) {
     status.textContent = `No agent yet: train one, then export it into public/policy (${error})`;
   }
