@@ -117,11 +117,10 @@ def fit(
             examples = CrossedExamples.of(policy, kept, generator)
             if examples is not None:
                 fitting = _Fitting(policy, distribution, kept, plan, generator, gamma, examples)
-                _, crossed_least = _first_pass(fitting, judge, plan, on_epoch)
+                crossed_epochs, crossed_least = _first_pass(fitting, judge, plan, on_epoch)
                 policy.load_state_dict(weights)
                 if crosses := crossed_least < least:
-                    # There are enough of them that a long fit does no harm.
-                    epochs, least = plan.epochs, crossed_least
+                    epochs, least = crossed_epochs, crossed_least
     examples = CrossedExamples.of(policy, batch, generator) if crosses else None
     fitting = _Fitting(policy, distribution, batch, plan, generator, gamma, examples)
     for number in range(1, epochs + 1):
@@ -252,7 +251,9 @@ def _error(policy: Policy, distribution: ActionDistribution, judge: CloningLoss)
     agreement = _agreement(policy, distribution, judge)
     if agreement != agreement:
         return likelihood, deviation / judge.num_steps**0.5
-    return 1.0 - agreement, (agreement * (1.0 - agreement) / judge.num_steps) ** 0.5
+    # Never less than one step: of few, none that is wrong does not mean that there is none.
+    deviation = (agreement * (1.0 - agreement) / judge.num_steps) ** 0.5
+    return 1.0 - agreement, max(deviation, 1.0 / judge.num_steps)
 
 
 @torch.no_grad()
