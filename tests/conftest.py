@@ -21,6 +21,9 @@ WHOLE_SYSTEM = tuple(
     )
 )
 RERUNS = 2
+MOST_RERUN = 8
+"""Tests of one run that may need another chance: more are no chance of the machine."""
+_rerun: set[str] = set()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,3 +36,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if any(item.path.is_relative_to(folder) for folder in WHOLE_SYSTEM):
             item.add_marker(pytest.mark.flaky(reruns=RERUNS, reruns_delay=2))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note who needed another chance."""
+    if report.outcome == "rerun":  # type: ignore[comparison-overlap]
+        _rerun.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run in which many tests needed another chance is red, though each passed in the end."""
+    if len(_rerun) > MOST_RERUN and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why such a run is red."""
+    if len(_rerun) > MOST_RERUN:
+        text = f"{len(_rerun)} tests needed another chance, {MOST_RERUN} may: look for what they share"
+        terminalreporter.write_line(text, red=True)

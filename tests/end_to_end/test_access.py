@@ -12,8 +12,7 @@ from attract_command import AttractCommand
 from dashboard_page import check_accessible, chromium, open_page, photograph_all
 from free_port import free_port
 
-# Guests are asked what the game is after thirty seconds without a host of the admin's own.
-expect.set_options(timeout=120_000)
+expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 ADDRESSES = re.compile(r"dashboard: (\S+)[\s\S]*?join from another device: (\S+)")

@@ -24,8 +24,8 @@ def test_every_figure_promised_is_measured(measure: Measure) -> None:
     for figure in figures.values():
         assert all(math.isfinite(value) and value > 0 for value in figure.rounds)
         assert len(figure.rounds) == 1
-        # One short round: a machine that pauses meanwhile has made it five; without inference it is 100.
-        assert figure.ratio is None or 0.02 < figure.ratio < 50
+        # Farther from 1 would be a part that was not done; a busy machine disturbs by less.
+        assert figure.ratio is None or 0.05 < figure.ratio < 5
     check_collection(figures)
 
 
