@@ -7,6 +7,8 @@
  *                                          pages, types; src/ is its source
  *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
+ *   page-games/<name>/                     every bundled game that lives in a page, and game.page.js, its adapter
+ *   page/page-clock.js                     the virtual clock of games that live in a page
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
@@ -184,6 +186,46 @@ async function buildExportedPage(folder) {
   await copyFile(path.join(source, "index.html"), path.join(folder, "index.html"));
 }
 
+/** Games that live in a page: each its page as it is, and its adapter as a module. */
+async function buildPageGames(folder) {
+  const source = path.join(WEB, "page-games");
+  const names = (await readdir(source, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
+    .map((entry) => entry.name)
+    .sort();
+  for (const name of names) {
+    const to = path.join(folder, name);
+    await cp(path.join(source, name), to, {
+      recursive: true,
+      filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml)$/.test(file),
+    });
+    await esbuild.build({
+      entryPoints: [{ in: path.join(source, name, "game.page.ts"), out: "game.page" }],
+      outdir: to,
+      bundle: true,
+      format: "esm",
+      target: "es2022",
+      sourcemap: true,
+      alias: { "attract/page": path.join(WEB, "sdk", "src", "page", "index.ts") },
+      logLevel: "warning",
+    });
+    const settings = path.join(source, name, "game.train.yaml");
+    if (existsSync(settings)) await copyFile(settings, path.join(to, "game.train.yaml"));
+  }
+}
+
+/** What the server puts before the first script of every page that a game lives in. */
+async function buildPageClock(folder) {
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "page-clock", "src", "index.ts")],
+    outfile: path.join(folder, "page-clock.js"),
+    bundle: true,
+    format: "iife",
+    target: "es2022",
+    logLevel: "warning",
+  });
+}
+
 async function buildNodeStepper(folder) {
   await mkdir(folder, { recursive: true });
   await esbuild.build({
@@ -235,6 +277,8 @@ const PARTS = {
   sdk: buildSdk,
   play: buildPlay,
   "exported-page": buildExportedPage,
+  page: buildPageClock,
+  "page-games": buildPageGames,
   templates: copyTemplates,
   bin: copyBundler,
   "node-stepper": buildNodeStepper,

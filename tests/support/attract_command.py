@@ -122,6 +122,8 @@ def run_attract(
     runs_dir: Path,
     environment: dict[str, str] | None = None,
     timeout_seconds: float = 240.0,
+    folder: Path | None = None,
 ) -> Outcome:
-    """Run a command to its end."""
-    return AttractCommand(*arguments, runs_dir=runs_dir, environment=environment).wait(timeout_seconds)
+    """Run a command to its end, in `folder` if that is given."""
+    command = AttractCommand(*arguments, runs_dir=runs_dir, environment=environment, folder=folder)
+    return command.wait(timeout_seconds)

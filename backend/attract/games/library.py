@@ -28,6 +28,10 @@ REPOSITORY_DIR = PACKAGE_DIR.parent.parent
 OWN_SOURCES = REPOSITORY_DIR / "web"
 """The bundled games' own sources, when the repository is the project directory: they are listed by name."""
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
+PAGE_SUFFIXES = (".page.ts", ".page.js")
+"""What the adapters of games that live in a page are called."""
+PAGE_MODULE = "game.page.js"
+"""The adapter of a bundled one, in the folder of its page."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
 MAX_DEPTH = 3
 MAX_FILES = 2_000
@@ -40,6 +44,8 @@ EXTERNAL_ADVICE = re.compile(
     re.MULTILINE,
 )
 """A paragraph of esbuild's: it ends with an empty line."""
+DEFINES = re.compile(rb"(?<!function )\b(?:defineGame|definePageGame)[<(]")
+"""What a module that is a game calls; the SDK's own declares it."""
 SOURCE_MAP_COMMENT = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -63,7 +69,13 @@ class GameLibrary:
 
     def bundled_names(self) -> list[str]:
         """Names of the games that come with the package, sorted."""
-        return sorted(path.stem for path in (self._web_dir / "games").glob("*.js"))
+        return sorted(self._bundled())
+
+    def _bundled(self) -> dict[str, Path]:
+        """The module of each: a game's own, or the adapter of one that lives in a page."""
+        plain = {path.stem: path for path in (self._web_dir / "games").glob("*.js")}
+        in_pages = (self._web_dir / "page-games").glob(f"*/{PAGE_MODULE}")
+        return plain | {path.parent.name: path for path in in_pages}
 
     async def resolve(self, game: str) -> GameModule:
         """The module for a bundled name, or for a path (relative to the project directory, or absolute).
@@ -72,12 +84,11 @@ class GameLibrary:
             ConfigurationError: no such game, a path outside the project directory, or no bundler.
             GameError: kind `load`, when the module cannot be bundled; the text says where and why.
         """
-        bundled = self._web_dir / "games" / f"{game}.js"
-        if game in self.bundled_names():
+        bundled = self._bundled().get(game)
+        if bundled is not None:
             source_map = bundled.with_suffix(".js.map")
-            return self._keep(
-                game, bundled.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
-            )
+            code = bundled.read_bytes()
+            return self._keep(game, code, source_map.read_bytes() if source_map.is_file() else None)
         return await self._bundle(game, self._module_path(game))
 
     def recommended(self, game: str) -> dict[str, Any]:
@@ -85,8 +96,9 @@ class GameLibrary:
 
         Raises: ConfigurationError: when that file is no mapping.
         """
-        if game in self.bundled_names():
-            path = self._web_dir / "games" / f"{game}.train.yaml"
+        bundled = self._bundled().get(game)
+        if bundled is not None:
+            path = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml"
         else:
             path = self._module_path(game).with_suffix(".train.yaml")
         if not path.is_file():
@@ -100,6 +112,17 @@ class GameLibrary:
     def by_hash(self, sha256: str) -> GameModule | None:
         """A module resolved or kept before, or None."""
         return self._modules.get(sha256)
+
+    def page_folder(self, sha256: str) -> Path | None:
+        """The folder of an adapter, below which its page lies; None when this is no adapter's module."""
+        module = self._modules.get(sha256)
+        if module is None or not module.reference.has_page:
+            return None
+        bundled = self._bundled().get(module.reference.name)
+        if bundled is not None:
+            return bundled.parent.resolve()
+        folder = (self._project_dir / module.reference.name).parent.resolve()
+        return folder if folder.is_relative_to(self._project_dir) else None
 
     def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:
         """What a failure or finding about this module says of its author's own files; None: nothing.
@@ -175,7 +198,7 @@ class GameLibrary:
             if seen >= MAX_FILES or found >= MAX_MODULES:
                 return
             text = path.read_bytes()[:200_000]
-            if b"export default" in text and b"defineGame(" in text and b"function defineGame(" not in text:
+            if b"export default" in text and DEFINES.search(text):
                 found += 1
                 yield path.relative_to(self._project_dir).as_posix()
 
@@ -190,6 +213,7 @@ class GameLibrary:
                 "--format=esm",
                 "--target=es2022",
                 f"--alias:{SDK}={find_sdk(self._web_dir)}",
+                f"--alias:{SDK}/page={find_page_sdk(self._web_dir)}",
                 "--sourcemap=linked",
                 f"--outdir={folder}",
                 f"--metafile={meta}",
@@ -233,7 +257,9 @@ class GameLibrary:
         known = self._modules.get(sha256)
         if known is not None and known.reference.name == name:
             return known
-        reference = GameReference(name=name, sha256=sha256, url=f"games/{sha256}.js")
+        bundled = self._bundled().get(name)
+        has_page = name.endswith(PAGE_SUFFIXES) or (bundled is not None and bundled.name == PAGE_MODULE)
+        reference = GameReference(name=name, sha256=sha256, url=f"games/{sha256}.js", has_page=has_page)
         module = GameModule(reference, code, source_map)
         self._modules[sha256] = module
         self._maps.pop(sha256, None)
@@ -283,6 +309,12 @@ def find_sdk(web_dir: Path) -> Path:
         if path.is_file():
             return path
     raise ConfigurationError("the SDK is missing: no game of your own can be bundled", fix="npm run build")
+
+
+def find_page_sdk(web_dir: Path) -> Path:
+    """The module that `import ... from "attract/page"` becomes; as `find_sdk`."""
+    sdk = find_sdk(web_dir)
+    return sdk.parent / "page.js" if sdk.suffix == ".js" else sdk.parent / "page" / "index.ts"
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:

@@ -56,6 +56,8 @@ class GameDescription(FiniteModel):
     reward: RewardRange | None = None
     """None: the game declares none."""
     has_draw: bool = False
+    page: Annotated[str, Field(min_length=1, max_length=500)] | None = None
+    """The page that the game lives in, below its adapter's folder; None: it needs none."""
 
     @model_validator(mode="after")
     def _whole_ticks(self) -> Self:
@@ -73,3 +75,5 @@ class GameReference(FiniteModel):
     name: Name
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     url: Text
+    has_page: bool = False
+    """Whether the game lives in a page, which a host opens in a frame of another origin than its own."""

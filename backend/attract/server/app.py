@@ -18,6 +18,7 @@ from attract.server.compression import CompressionMiddleware
 from attract.server.exposition import Exposition, ServerNumbers
 from attract.server.guard import Guard, GuardMiddleware, check_roles
 from attract.server.loop_lag import LoopLag
+from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
 from attract.server.sockets import SocketHub
@@ -104,6 +105,8 @@ def build_app(
         routes=app.routes,
         request_seconds=settings.request_seconds,
     )
+    # Outermost: the games' origins are no names of this server's, and have nothing of it.
+    app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir, runs_dir=settings.runs_dir)
     app.state.service = service
     app.state.guard = guard
     return app

@@ -31,6 +31,7 @@ KEY_HEADER: Final = "x-attract-key"
 """Carries the second secret of a session, which the page keeps by itself: cookies know no ports."""
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "frame-src 'self' http://*.localhost:*; "
     "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )

@@ -10,6 +10,12 @@ SANDBOX_PAGE: Final = "sandbox.html"
 SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
+def script_hashes(scripts: list[str]) -> str:
+    """These scripts and no others, as sources of a Content-Security-Policy."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
 def sandbox_policy(page: str) -> str:
     """The Content-Security-Policy of `page`, which the threads that it starts inherit.
 
@@ -17,15 +23,11 @@ def sandbox_policy(page: str) -> str:
     page's own scripts, named by their hashes, and from `blob:` addresses, which only the frame and its thread
     can make; nothing is fetched, from this server as little as from any other.
     """
-    hashes = [
-        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        for script in SCRIPT.findall(page)
-    ]
     return "; ".join(
         (
             "sandbox allow-scripts",
             "default-src 'none'",
-            f"script-src {' '.join(hashes)} blob: 'wasm-unsafe-eval'",
+            f"script-src {script_hashes(SCRIPT.findall(page))} blob: 'wasm-unsafe-eval'",
             "worker-src blob:",
             "connect-src 'none'",
             "base-uri 'none'",

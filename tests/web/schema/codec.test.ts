@@ -39,6 +39,7 @@ const description: GameDescription = {
   reward_terms: {},
   reward: null,
   has_draw: false,
+  page: null,
 };
 
 function policyOf(onnx: Uint8Array) {

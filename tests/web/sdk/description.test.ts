@@ -41,6 +41,7 @@ test("every field, given", () => {
     reward_terms: { food: 1 },
     reward: { low: -1, high: 1 },
     has_draw: false,
+    page: null,
   });
   expect(JSON.parse(JSON.stringify(description))).toEqual(description);
 });

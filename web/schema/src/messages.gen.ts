@@ -107,6 +107,10 @@ export interface GameReference {
   name: string;
   sha256: string;
   url: string;
+  /**
+   * Whether the game lives in a page, which a host opens in a frame of another origin than its own.
+   */
+  has_page: boolean;
 }
 /**
  * k slots' segments of one segment index of one lease; tensors are [horizon, k, ...].
@@ -459,6 +463,10 @@ export interface GameDescription {
    */
   reward: RewardRange | null;
   has_draw: boolean;
+  /**
+   * The page that the game lives in, below its adapter's folder; None: it needs none.
+   */
+  page: string | null;
 }
 /**
  * A game parameter that curricula and randomisation may set.

@@ -1,6 +1,7 @@
 /** The game contract: what a game implements and what it is given. Pure simulation, no clock, no page, no Math.random. */
 
 import type { Context2D } from "./context-2d.ts";
+import type { PageAdapter } from "./page-adapter.ts";
 import type { GameRandom } from "./random.ts";
 import type { ActionSpace, ObservationSpace } from "./spaces.ts";
 
@@ -83,6 +84,8 @@ export interface Game {
   update(deltaTime: number, action: never, out: Out): UpdateResult;
   /** Optional: for watching and playing, on the page only. */
   draw?(context2d: Context2D, width: number, height: number): void;
+  /** Optional: the copy is not needed any more. */
+  dispose?(): void;
 }
 
 export interface ParameterRange {
@@ -124,6 +127,8 @@ export interface GameOptions {
   reward?: RewardRange;
   /** Weight of each reward term. */
   rewardTerms?: Record<string, number>;
+  /** Of a game that lives in a page: how it is played there. `definePageGame` sets it. */
+  page?: PageAdapter;
   create(): Game;
 }
 

@@ -34,6 +34,8 @@ export interface GameDescription {
   /** Of one update; null when the game declares none. */
   reward: RewardRange | null;
   has_draw: boolean;
+  /** The page that the game lives in, below its adapter's folder; null of one that needs none. */
+  page: string | null;
 }
 
 /**
@@ -66,7 +68,8 @@ export function describe(definition: GameDefinition): GameDescription {
     metrics: { ...definition.metrics },
     reward_terms: { ...definition.rewardTerms },
     reward: definition.reward === undefined ? null : { ...definition.reward },
-    has_draw: typeof createGame(definition).draw === "function",
+    has_draw: definition.page !== undefined || typeof createGame(definition).draw === "function",
+    page: definition.page?.page ?? null,
   };
 }
 

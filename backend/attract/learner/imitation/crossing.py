@@ -37,8 +37,8 @@ class CrossedExamples:
     def of(cls, policy: Policy, batch: Batch, generator: torch.Generator) -> Self | None:
         """Made of a batch of demonstrations; None of pictures, for a memory, of real-valued actions.
 
-        Masks are left out: what a mask forbids where two observations are crossed, only the game knows. The policy
-        applies its own when it plays.
+        Masks are left out: what a mask forbids where two observations are crossed, only the game knows.
+        The policy applies its own when it plays.
 
         `generator`: on the CPU; of how they are crossed, of the trees and of what these choose.
         """

@@ -19,7 +19,7 @@ function welcome(fields: Partial<WelcomeWorker> = {}): WelcomeWorker {
     type: "welcome_worker",
     run_id: "run",
     worker_id: 4,
-    game: { name: "counting", sha256: "0".repeat(64), url: "games/x.js" },
+    game: { name: "counting", sha256: "0".repeat(64), url: "games/x.js", has_page: false },
     description: {} as WelcomeWorker["description"],
     instance_ids: [0, 1],
     seed: { low: 1, high: 2 },

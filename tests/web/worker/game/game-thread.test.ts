@@ -5,7 +5,7 @@ import { type SandboxOpener, SandboxThread } from "@attract/worker/game/game-thr
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const MODULE: GameModule = {
-  reference: { name: "snake", sha256: "ab".repeat(32), url: "games/snake.js" },
+  reference: { name: "snake", sha256: "ab".repeat(32), url: "games/snake.js", has_page: false },
   text: "export default 1;",
   url: "http://127.0.0.1/games/snake.js",
 };
@@ -34,7 +34,7 @@ let heard: unknown[];
 let errors: string[];
 
 function open(module: Promise<GameModule>): SandboxThread {
-  const thread = new SandboxThread("rollout", module, sandbox);
+  const thread = new SandboxThread("rollout", module, sandbox, false);
   thread.onmessage = (event) => heard.push(event.data);
   thread.onerror = (event) => errors.push(event.message);
   threads.push(thread);

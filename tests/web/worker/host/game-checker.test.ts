@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const ORDER: CheckGame = {
   type: "check_game",
   check_id: 3,
-  game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js" },
+  game: { name: "catch.ts", sha256: "0".repeat(64), url: "games/x.js", has_page: false },
   budget_seconds: 2,
 };
 class FakeWorker {

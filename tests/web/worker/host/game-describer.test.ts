@@ -6,7 +6,12 @@ import type { GameThread } from "@attract/worker/game/game-thread";
 import { GameDescriber, LOAD_MS } from "@attract/worker/host/game-describer";
 import { beforeEach, expect, test } from "vitest";
 
-const GAME: GameReference = { name: "snake", sha256: "ab".repeat(32), url: "games/snake.js" };
+const GAME: GameReference = {
+  name: "snake",
+  sha256: "ab".repeat(32),
+  url: "games/snake.js",
+  has_page: false,
+};
 const DESCRIPTION = { id: "Snake-v1" } as GameDescription;
 const REPORT = { kind: "load", name: "TypeError", text: "x is undefined" } as FailureReport;
 

@@ -23,7 +23,7 @@ const IDENTITY: HostIdentity = {
   userAgent: "test",
   hardwareConcurrency: 4,
 };
-const GAME = { name: "counting", sha256: "0".repeat(64), url: "games/x.js" };
+const GAME = { name: "counting", sha256: "0".repeat(64), url: "games/x.js", has_page: false };
 const DESCRIPTION = {
   contract_version: 1,
   id: "Counting-v1",
@@ -43,6 +43,7 @@ const DESCRIPTION = {
   reward_terms: {},
   reward: null,
   has_draw: false,
+  page: null,
 } satisfies GameDescription;
 
 class FakeWorker {

@@ -46,7 +46,12 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
     type: "welcome_worker",
     run_id: "run",
     worker_id: 0,
-    game: { name: "served", sha256: "0".repeat(64), url: moduleUrl(MODULE.replace("%", atEachTick)) },
+    game: {
+      name: "served",
+      sha256: "0".repeat(64),
+      url: moduleUrl(MODULE.replace("%", atEachTick)),
+      has_page: false,
+    },
     description: {
       contract_version: 1,
       id: "Served-v1",
@@ -65,6 +70,7 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
       reward_terms: {},
       reward: null,
       has_draw: false,
+      page: null,
     },
     instance_ids: Array.from({ length: 16 }, (_, i) => 32 + i),
     seed: SEED,

@@ -1,7 +1,15 @@
-/** What a page imports from `attract/page`: a game in its own time on a canvas, and the keyboard that plays it. */
+/** What a page imports from `attract/page`: a game on its canvas, the keyboard that plays it, and adapters of games that have a page. */
 
+export {
+  box,
+  dict,
+  discrete,
+  multiBinary,
+  multiDiscrete,
+} from "../spaces.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
+export { definePageGame, type PageGameOptions } from "./page-game.ts";
 export {
   beside,
   type Choice,

@@ -136,11 +136,12 @@ export class GameRunner {
 
   /** Drops copy `i`: the next start makes a fresh one. */
   clear(i: number): void {
+    this.games[i]?.game.dispose?.();
     this.games[i] = null;
   }
 
   clearAll(): void {
-    this.games.fill(null);
+    for (let i = 0; i < this.games.length; i++) this.clear(i);
   }
 
   /** From now on copy `i` is a fresh one of instance `instanceId`. */

@@ -16,8 +16,11 @@ export interface GameThread {
 
 /** Makes and removes sandboxes; the page does, since only documents have frames. */
 export interface SandboxOpener {
-  /** @param ports the thread's, and the one on which its frame says what became of it. */
-  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort]): void;
+  /**
+   * @param ports the thread's, and the one on which its frame says what became of it.
+   * @param hasPage whether its game lives in a page: then the thread is a frame's own, of an origin that may load it.
+   */
+  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], hasPage: boolean): void;
   close(id: number): void;
 }
 
@@ -37,8 +40,11 @@ export class SandboxThread implements GameThread {
   #waiting: [unknown, Transferable[]][] | null = [];
   #isOver = false;
 
-  /** @param module told to the thread once it is there; when it cannot be had the thread fails. */
-  constructor(role: ThreadRole, module: Promise<GameModule>, opener: SandboxOpener) {
+  /**
+   * @param module told to the thread once it is there; when it cannot be had the thread fails.
+   * @param hasPage see `SandboxOpener.open`.
+   */
+  constructor(role: ThreadRole, module: Promise<GameModule>, opener: SandboxOpener, hasPage: boolean) {
     this.#opener = opener;
     const talk = new MessageChannel();
     const news = new MessageChannel();
@@ -48,7 +54,7 @@ export class SandboxThread implements GameThread {
     this.#news.onmessage = (event) => this.#failed(String(event.data));
     // Fired where the browser knows it, when the frame is gone with its process.
     this.#news.addEventListener("close", () => this.#failed(GONE));
-    opener.open(this.#id, role, [talk.port2, news.port2]);
+    opener.open(this.#id, role, [talk.port2, news.port2], hasPage);
     module.then(
       (loaded) => this.#begin(loaded),
       (error: unknown) => this.#failed(error instanceof Error ? error.message : String(error)),

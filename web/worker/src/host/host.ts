@@ -55,7 +55,12 @@ export function startHost(options: HostOptions): HostHandle {
         reloadOnce(options.reload ?? (() => location.reload()));
         break;
       case "open_sandbox":
-        frames.open(message.id, message.role, event.ports as unknown as [MessagePort, MessagePort]);
+        frames.open(
+          message.id,
+          message.role,
+          event.ports as unknown as [MessagePort, MessagePort],
+          message.hasPage,
+        );
         break;
       case "close_sandbox":
         frames.close(message.id);

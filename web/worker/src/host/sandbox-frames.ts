@@ -11,6 +11,8 @@ const LOAD_MS = 20_000;
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
 
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+
 /** What the frame is told, once; with it come the thread's port and the port for news of it. */
 export interface FrameOrder {
   role: ThreadRole;
@@ -29,24 +31,31 @@ interface Opened {
 
 /** Owned by the page; see `sandbox.html` for the frame's own few lines, and the server for what its policy forbids. */
 export class SandboxFrames implements SandboxOpener {
-  readonly #url: string;
+  readonly #base: URL;
   readonly #opened = new Map<number, Opened>();
 
   /** @param base of the page. */
   constructor(base: URL) {
-    this.#url = new URL("sandbox.html", base).href;
+    this.#base = base;
     addEventListener("message", this.#onMessage);
   }
 
-  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort]): void {
+  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], hasPage: boolean): void {
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts");
+    frame.setAttribute("sandbox", hasPage ? "allow-scripts allow-same-origin" : "allow-scripts");
     frame.setAttribute("style", STYLE);
     frame.setAttribute("aria-hidden", "true");
     frame.tabIndex = -1;
     frame.title = "A game at work";
-    frame.src = this.#url;
-    const timer = setTimeout(() => this.#fail(id, `${this.#url} did not load`), LOAD_MS);
+    const url = hasPage ? this.#pageThread(id) : new URL("sandbox.html", this.#base);
+    if (url === null) {
+      ports[1].postMessage(
+        `this game lives in a page, and plays where the server is: open ${this.#base.host} as localhost there`,
+      );
+      return;
+    }
+    frame.src = url.href;
+    const timer = setTimeout(() => this.#fail(id, `${url.href} did not load`), LOAD_MS);
     this.#opened.set(id, { frame, role, ports, timer });
     document.body.append(frame);
   }
@@ -64,6 +73,17 @@ export class SandboxFrames implements SandboxOpener {
   end(): void {
     removeEventListener("message", this.#onMessage);
     for (const id of [...this.#opened.keys()]) this.close(id);
+  }
+
+  /**
+   * Where the thread of a game that lives in a page runs: an origin of its own, so that it has a process of its own and
+   * nothing of this server's; null where the browser finds none.
+   */
+  #pageThread(id: number): URL | null {
+    if (!LOOPBACK.includes(this.#base.hostname)) return null;
+    const url = new URL("page-thread.html", this.#base.origin);
+    url.hostname = `g${id}.localhost`;
+    return url;
   }
 
   readonly #onMessage = (event: MessageEvent): void => {

@@ -26,7 +26,7 @@ export type SupervisorToPage =
   | { type: "reload"; reason: string }
   | { type: "stopped" }
   /** Make a sandbox with a thread in it; its two ports come along. */
-  | { type: "open_sandbox"; id: number; role: ThreadRole }
+  | { type: "open_sandbox"; id: number; role: ThreadRole; hasPage: boolean }
   | { type: "close_sandbox"; id: number };
 
 /** Of the socket that the supervisor holds for a worker. */

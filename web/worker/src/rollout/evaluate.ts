@@ -6,6 +6,7 @@ import type { Instance } from "attract/instance";
 import { unplayedResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport } from "../game/failures.ts";
 import { type Ending, GameRunner } from "../game/game-runner.ts";
+import type { SpareGames } from "../page/spare-games.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Seats } from "./seats.ts";
 import { YIELD_MS } from "./yielding.ts";
@@ -15,6 +16,8 @@ export const MAX_EVALUATION_GAMES = 128;
 
 export interface EvaluationOptions {
   definition: GameDefinition;
+  /** As for the rollout loop. */
+  spares?: SpareGames | null;
   /** Numbers of a slot's recurrent state. */
   stateSize: number;
   /** As for the rollout loop. */
@@ -41,14 +44,18 @@ export async function evaluate(
   const started = options.now();
   const evaluation = new Evaluation(lease, policies, options);
   let lastYield = started;
-  while (evaluation.isOpen) {
-    if (options.isVoid()) return null;
-    await evaluation.step();
-    options.progressed(evaluation.steps);
-    if (options.now() - lastYield >= YIELD_MS) {
-      await options.yieldTurn();
-      lastYield = options.now();
+  try {
+    while (evaluation.isOpen) {
+      if (options.isVoid()) return null;
+      await evaluation.step();
+      options.progressed(evaluation.steps);
+      if (options.now() - lastYield >= YIELD_MS) {
+        await options.yieldTurn();
+        lastYield = options.now();
+      }
     }
+  } finally {
+    evaluation.close();
   }
   return {
     type: "evaluation_result",
@@ -71,14 +78,19 @@ class Evaluation {
   readonly #runner: GameRunner;
   /** Order that each place plays. */
   readonly #orders: Int32Array;
+  readonly #spares: SpareGames | null;
+  /** Places that wait for their next order. */
+  readonly #vacant: number[];
   #nextOrder = 0;
   #numOpen = 0;
   #goodSteps = 0;
 
   constructor(lease: Lease, policies: readonly Policy[], options: EvaluationOptions) {
-    const { definition, stateSize } = options;
-    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES));
+    const { definition, spares = null, stateSize } = options;
+    const most = spares?.most ?? MAX_EVALUATION_GAMES;
+    const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, most));
     this.#lease = lease;
+    this.#spares = spares;
     this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
     this.#runner = new GameRunner({
@@ -90,14 +102,16 @@ class Evaluation {
     this.#runner.open(lease);
     this.results = new Array(lease.episodes.length).fill(null);
     this.#orders = new Int32Array(numPlaces);
-    for (let place = 0; place < numPlaces; place++) this.#startNext(place);
+    this.#vacant = Array.from({ length: numPlaces }, (_, place) => place);
   }
 
   get isOpen(): boolean {
-    return this.#numOpen > 0;
+    return this.#numOpen > 0 || this.#nextOrder < this.#lease.episodes.length;
   }
 
   async step(): Promise<void> {
+    await this.#fill();
+    if (this.#numOpen === 0) return;
     const seats = this.#seats;
     const { games } = this.#runner;
     await seats.controllers.run();
@@ -109,6 +123,20 @@ class Evaluation {
       const ending = this.#runner.step(place, seats.action(place));
       if (ending !== "failed") this.#takeIn(place, game);
       if (ending !== null) this.#finish(place, ending);
+    }
+  }
+
+  /** Its copies are not needed any more. */
+  close(): void {
+    this.#runner.clearAll();
+  }
+
+  /** Starts an order in each place that waits for one. */
+  async #fill(): Promise<void> {
+    while (this.#vacant.length > 0 && this.#nextOrder < this.#lease.episodes.length) {
+      const waiting = this.#spares?.spare() ?? null;
+      if (waiting !== null) await waiting;
+      this.#startNext(this.#vacant[0]);
     }
   }
 
@@ -126,27 +154,25 @@ class Evaluation {
   #finish(place: number, ending: Ending): void {
     this.results[this.#orders[place]] = this.#runner.result(place, ending, 0);
     this.#numOpen--;
-    this.#startNext(place);
+    this.#runner.clear(place);
+    this.#vacant.push(place);
   }
 
+  /** Starts the next order in `place`, the first that waits; one that does not start has no result to wait for. */
   #startNext(place: number): void {
     const { seed, episodes, lesson_id: lessonId } = this.#lease;
     const { numAgents, batch } = this.#seats;
     const first = place * numAgents;
     for (let slot = first; slot < first + numAgents; slot++) batch.clearRow(slot);
-    this.#runner.clear(place);
-    while (this.#nextOrder < episodes.length) {
-      const order = this.#nextOrder++;
-      const { index } = episodes[order];
-      this.#orders[place] = order;
-      // A fresh object per episode: nothing one of them left behind can reach the next.
-      this.#runner.assign(place, index);
-      this.#seats.setEpisode(place, seed, index, 0);
-      if (this.#runner.tryStart(place, 0)) {
-        this.#numOpen++;
-        return;
-      }
-      this.results[order] = unplayedResult(index, numAgents, lessonId);
-    }
+    const order = this.#nextOrder++;
+    const { index } = episodes[order];
+    this.#orders[place] = order;
+    // A fresh object per episode: nothing one of them left behind can reach the next.
+    this.#runner.assign(place, index);
+    this.#seats.setEpisode(place, seed, index, 0);
+    if (this.#runner.tryStart(place, 0)) {
+      this.#vacant.shift();
+      this.#numOpen++;
+    } else this.results[order] = unplayedResult(index, numAgents, lessonId);
   }
 }

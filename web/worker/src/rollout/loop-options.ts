@@ -3,10 +3,13 @@
 import type { ReplayOrder, WelcomeWorker } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { FailureReport } from "../game/failures.ts";
+import type { SpareGames } from "../page/spare-games.ts";
 import type { BlockFrame } from "./block-writer.ts";
 
 export interface LoopOptions {
   definition: GameDefinition;
+  /** Asked before a copy is made or begins; default: it always can be. */
+  spares?: SpareGames | null;
   seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size">;
   /** Gives the event loop its turn and waits for other users of the inference engine; asked every 5 ms. */
   yieldTurn(): Promise<void>;

@@ -8,7 +8,7 @@ import { RolloutLoop } from "./rollout-loop.ts";
 import { rolloutClose } from "./sendings.ts";
 
 export interface ReplayOptions
-  extends Pick<LoopOptions, "definition" | "seat" | "yieldTurn" | "now" | "emit"> {
+  extends Pick<LoopOptions, "definition" | "spares" | "seat" | "yieldTurn" | "now" | "emit"> {
   /** Whether to stop early; asked at each turn of the event loop. */
   isVoid(): boolean;
   /** Told the steps played so far. */
@@ -28,6 +28,7 @@ export async function replay(lease: Lease, options: ReplayOptions): Promise<Roll
     if (options.isVoid()) return null;
     const loop = new RolloutLoop({
       definition: options.definition,
+      spares: options.spares,
       seat: { ...options.seat, instance_ids: [order.instance_id] },
       now: options.now,
       yieldTurn: async () => {
@@ -52,6 +53,8 @@ export async function replay(lease: Lease, options: ReplayOptions): Promise<Roll
       await loop.play({ ...lease, num_segments: 1, lesson_id, parameters }, policy);
     } catch (error) {
       if (!isGameFault(error)) throw error;
+    } finally {
+      loop.close();
     }
     steps += loop.leaseSteps;
     options.progressed(steps);

@@ -67,6 +67,11 @@ export class RolloutLoop {
     this.#games.announce = announce;
   }
 
+  /** Its copies are not needed any more. */
+  close(): void {
+    this.#games.clearAll();
+  }
+
   /** Drops what is left of this lease; its games stay where they are (rule E5). */
   voidLease(leaseId: number): void {
     if (this.#lease?.lease_id === leaseId) this.#isVoid = true;
@@ -107,10 +112,17 @@ export class RolloutLoop {
   async #startGames(): Promise<void> {
     for (let i = 0; i < this.#games.games.length; i++) {
       if (this.#games.games[i] !== null) continue;
+      await this.#spare();
       this.#games.start(i, this.#script?.order.episode ?? 0);
       this.#bind(i);
       if (this.#clock.isTurnDue()) await this.#clock.yield();
     }
+  }
+
+  /** Resolves once a copy can begin at once. */
+  async #spare(): Promise<void> {
+    const waiting = this.#options.spares?.spare() ?? null;
+    if (waiting !== null) await waiting;
   }
 
   /** Steps the one game of `script` to where its segment begins; what comes of it is not kept. */
@@ -120,6 +132,7 @@ export class RolloutLoop {
     this.#recorder.begin(0, this.batch);
     while (this.#scripted < order.num_before && !this.#isVoid) {
       this.#decide(0);
+      await this.#spare();
       this.#stepGames(0, 0);
       this.leaseSteps++;
       if (this.#clock.isTurnDue()) await this.#clock.yield();
@@ -138,8 +151,10 @@ export class RolloutLoop {
         if (this.#clock.isTurnDueAfterPolicies()) await this.#clock.yield();
       }
       this.#decide(t);
-      for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next))
+      for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next)) {
         await this.#clock.yield();
+        await this.#spare();
+      }
       this.#step++;
       this.leaseSteps++;
     }
@@ -176,17 +191,20 @@ export class RolloutLoop {
   }
 
   /**
-   * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield:
-   * a promise for each step would be most of what the loop allocates.
+   * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield,
+   * and once a spare copy is there if the games need one: a promise for each step would be most of what the loop allocates.
    */
   #stepGames(t: number, from: number): number {
+    const spares = this.#options.spares ?? null;
     const numInstances = this.#games.games.length;
     this.#clock.beginGames();
     for (let start = from; start < numInstances; ) {
       const end = Math.min(start + this.#clock.chunk, numInstances);
       let agentSteps = 0;
-      for (let i = start; i < end; i++) agentSteps += this.#stepGame(t, i);
+      let i = start;
+      for (; i < end && (spares === null || spares.spare() === null); i++) agentSteps += this.#stepGame(t, i);
       this.agentSteps += agentSteps;
+      if (i < end) return i;
       if (this.#clock.isTurnDueAfterGames() && end < numInstances) return end;
       start = end;
     }

@@ -18,6 +18,7 @@ import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "../game/f
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor } from "../host/worker-messages.ts";
+import { EVALUATION_FRAMES, PageFrames, pageBase } from "../page/page-frames.ts";
 import { type Policy, RandomPolicy } from "../policy/policy.ts";
 import { createPolicySession, type PolicySession } from "../policy/policy-session.ts";
 import { ServedGames } from "../stepping/served-games.ts";
@@ -62,6 +63,8 @@ export class RolloutWorker {
   #timer: ReturnType<typeof setInterval> | undefined;
   #welcome: WelcomeWorker | null = null;
   #definition: GameDefinition | null = null;
+  /** Of a game that lives in a page: what it trains in, and what an episode that must be exact is played in. */
+  #frames: { training: PageFrames; exact: PageFrames } | null = null;
   #loop: RolloutLoop | null = null;
   #served: ServedGames | null = null;
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
@@ -172,8 +175,11 @@ export class RolloutWorker {
     this.#playing = this.#playing
       .then(async () => {
         this.#definition = await game;
+        this.#loop?.close();
+        this.#openFrames(this.#definition);
         this.#loop = new RolloutLoop({
-          definition: this.#definition,
+          definition: this.#frames?.training.definition ?? this.#definition,
+          spares: this.#frames?.training ?? null,
           seat: welcome,
           yieldTurn: () => this.#yieldTurn(),
           now: () => performance.now(),
@@ -187,6 +193,18 @@ export class RolloutWorker {
         this.#gameFailed(reportOf(error, NOWHERE, "load"));
         this.#end(`the game could not be loaded: ${error instanceof Error ? error.message : String(error)}`);
       });
+  }
+
+  #openFrames(definition: GameDefinition): void {
+    this.#frames?.training.close();
+    this.#frames?.exact.close();
+    if (definition.page === undefined) return;
+    const base = pageBase(this.#options.module.reference);
+    const numGames = this.#welcome!.instance_ids.length;
+    this.#frames = {
+      training: new PageFrames(definition, { base, most: numGames }),
+      exact: new PageFrames(definition, { base, most: EVALUATION_FRAMES, isFresh: true }),
+    };
   }
 
   #loadGame(welcome: WelcomeWorker): Promise<GameDefinition> {
@@ -311,7 +329,8 @@ export class RolloutWorker {
     if (lease.purpose === "train" || lease.purpose === "warmup") return this.#loop!.play(lease, ...policies);
     return this.#muted(() =>
       evaluate(lease, policies, {
-        definition: this.#definition!,
+        definition: this.#frames?.exact.definition ?? this.#definition!,
+        spares: this.#frames?.exact ?? null,
         stateSize: this.#welcome!.state_size,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),
@@ -327,7 +346,8 @@ export class RolloutWorker {
   async #replay(lease: Lease): Promise<RolloutClose | null> {
     return this.#muted(() =>
       replay(lease, {
-        definition: this.#definition!,
+        definition: this.#frames?.exact.definition ?? this.#definition!,
+        spares: this.#frames?.exact ?? null,
         seat: this.#welcome!,
         yieldTurn: () => this.#yieldTurn(),
         now: () => performance.now(),

@@ -161,7 +161,10 @@ test("C1: the worker plays at most two segments ahead, comes back with its key a
   await until(() => FakeSocket.all.length === 2 && FakeSocket.all[1].sent.length === 1, "a second hello");
   const second = FakeSocket.all[1];
   expect(second.sent[0]).toEqual(socket.sent[0]);
-  second.hears({ ...welcome(""), game: { name: "served", sha256: "0".repeat(64), url: "unused.js" } });
+  second.hears({
+    ...welcome(""),
+    game: { name: "served", sha256: "0".repeat(64), url: "unused.js", has_page: false },
+  });
   await until(() => second.of("rollout_close").length === 1, "close");
   const indices = [...socket.of("block").slice(0, seen), ...second.of("block")].map(
     (block) => block.block_index,

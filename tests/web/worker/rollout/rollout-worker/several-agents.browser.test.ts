@@ -34,7 +34,7 @@ test("S3, S4, E9: a recurrent policy plays two agents; the states that are sent 
   const description = { ...welcome("").description, ...golden.description, num_agents: 2, id: "Pair-v1" };
   const socket = await seat("", {
     description: description as WelcomeWorker["description"],
-    game: { name: "pair", sha256: "1".repeat(64), url: moduleUrl(PAIR) },
+    game: { name: "pair", sha256: "1".repeat(64), url: moduleUrl(PAIR), has_page: false },
     instance_ids: [3, 4],
     horizon: 6,
     state_size: golden.state_size,

@@ -1,0 +1,133 @@
+"""The pages that games live in: served at origins of their own, which have nothing of this server's."""
+
+import mimetypes
+import re
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from attract.games.library import GameLibrary
+from attract.server.sandbox import SCRIPT, script_hashes
+
+HOST: Final = re.compile(r"g\d{1,9}\.localhost(?::\d{1,5})?", re.IGNORECASE)
+"""Browsers take these names for this machine, and each for a site of its own, with a process of its own."""
+THREAD_PAGE: Final = "page-thread.html"
+CLOCK: Final = "page-clock.js"
+GAME: Final = re.compile(r"/game/([0-9a-f]{64})/(.+)")
+HEAD: Final = re.compile(rb"<head[^>]*>", re.IGNORECASE)
+DOCTYPE: Final = re.compile(rb"^\s*<!doctype[^>]*>", re.IGNORECASE)
+CLOCK_TAG: Final = f'<script src="/{CLOCK}"></script>'.encode()
+OWNERS: Final = "http://127.0.0.1:* http://localhost:* http://[::1]:*"
+"""The pages that may hold a thread's frame."""
+GAME_POLICY: Final = "; ".join(
+    (
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' data: blob:",
+        "form-action 'none'",
+        f"frame-ancestors 'self' {OWNERS}",
+    )
+)
+"""A game gets its own files and nothing from elsewhere: no advertisements, no analytics, no way out."""
+MAX_PAGE_BYTES: Final = 8 * 2**20
+"""Of a page itself, which is read whole; what it loads may be of any size."""
+
+
+class PageGameMiddleware:
+    """Answers what is asked of the games' origins, itself, and hands on everything else.
+
+    Files are read from the folder of a module that the library knows, by its content hash; whoever asks
+    must be on this machine. There are no tokens, no sockets and nothing but files.
+    """
+
+    def __init__(self, app: ASGIApp, *, games: GameLibrary, web_dir: Path, runs_dir: Path) -> None:
+        self._app = app
+        self._games = games
+        self._web_dir = web_dir
+        self._runs_dir = runs_dir.resolve()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As every ASGI app."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        hosts = Headers(scope=scope).getlist("host")
+        if len(hosts) != 1 or HOST.fullmatch(hosts[0]) is None:
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 4003, "reason": "no game has a socket here"})
+            return
+        response = await anyio.to_thread.run_sync(self._answer, scope)
+        await response(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> Response:
+        client = scope.get("client")
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("only GET", 405)
+        if client is not None and client[0] not in ("127.0.0.1", "::1"):
+            return PlainTextResponse("page games are played on the server's own machine", 403)
+        path: str = scope["path"]
+        if path == f"/{THREAD_PAGE}":
+            return self._thread_page()
+        if path == f"/{CLOCK}":
+            file = self._web_dir / "page" / CLOCK
+            return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
+        match = GAME.fullmatch(path)
+        file = None if match is None else self._find(match[1], match[2])
+        if file is None:
+            return PlainTextResponse(f"there is no file {path}", 404)
+        return _file_response(file)
+
+    def _thread_page(self) -> Response:
+        text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
+        policy = "; ".join(
+            (
+                "default-src 'none'",
+                f"script-src {script_hashes(SCRIPT.findall(text))} blob: 'wasm-unsafe-eval'",
+                "frame-src 'self'",
+                f"frame-ancestors {OWNERS}",
+            )
+        )
+        # A port is no site: without this, two servers of one machine would share a process.
+        headers = {
+            "content-security-policy": policy,
+            "origin-agent-cluster": "?1",
+            "cache-control": "no-cache",
+        }
+        return Response(text, media_type="text/html", headers=headers)
+
+    def _find(self, sha256: str, path: str) -> Path | None:
+        """A file below the adapter's folder: nothing hidden, of the runs', or by a link to elsewhere."""
+        folder = self._games.page_folder(sha256)
+        if folder is None or any(part.startswith(".") for part in path.split("/")) or "\\" in path:
+            return None
+        try:
+            file = (folder / path).resolve()
+            if file.is_dir():
+                file = file / "index.html"
+            is_inside = file.is_relative_to(folder) and not file.is_relative_to(self._runs_dir)
+            return file if is_inside and file.is_file() else None
+        except (OSError, ValueError):
+            return None
+
+
+def _file_response(file: Path) -> Response:
+    kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+    # The file may be built anew at any time: the browser asks again, and is told "unchanged".
+    headers = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
+    if kind != "text/html" or file.stat().st_size > MAX_PAGE_BYTES:
+        return FileResponse(file, media_type=kind, headers=headers)
+    headers |= {"content-security-policy": GAME_POLICY, "origin-agent-cluster": "?1"}
+    return Response(with_clock(file.read_bytes()), media_type=kind, headers=headers)
+
+
+def with_clock(page: bytes) -> bytes:
+    """The page with the virtual clock as its first script."""
+    for place in (HEAD, DOCTYPE):
+        match = place.search(page)
+        if match is not None:
+            return page[: match.end()] + CLOCK_TAG + page[match.end() :]
+    return CLOCK_TAG + page

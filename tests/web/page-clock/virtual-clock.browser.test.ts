@@ -1,0 +1,275 @@
+/** Each override, in a frame of its own in Chromium. */
+
+import { afterEach, expect, test } from "vitest";
+import { DEFAULT_OPTIONS, VirtualClock } from "../../../web/page-clock/src/virtual-clock.ts";
+
+type Page = Window & typeof globalThis;
+const frames: HTMLIFrameElement[] = [];
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+function opened(options = {}): { page: Page; clock: VirtualClock } {
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  frames.push(frame);
+  const page = frame.contentWindow as Page;
+  return { page, clock: new VirtualClock(page, { ...DEFAULT_OPTIONS, ...options }) };
+}
+
+/** Runs `code` in the page; what it returns. */
+function run(page: Page, code: string): unknown {
+  return (page as unknown as { eval(code: string): unknown }).eval(code);
+}
+
+/** The event loop has had some turns. */
+function turns(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test("every clock of a page reads virtual time, and stands still between ticks", async () => {
+  const { page, clock } = opened();
+  const read = () =>
+    run(
+      page,
+      `[performance.now(), Date.now() - performance.timeOrigin, new Date() - performance.timeOrigin,
+        Math.round(new Event("x").timeStamp), document.timeline.currentTime]`,
+    );
+  expect(read()).toEqual([0, 0, 0, 0, 0]);
+  await turns();
+  expect(read()).toEqual([0, 0, 0, 0, 0]);
+  clock.tick();
+  expect(read()).toEqual([17, 17, 17, 17, 17]);
+  expect(run(page, "Date()")).toBe(run(page, "new Date().toString()"));
+  expect(run(page, "new Date(2020, 1, 2).getFullYear()")).toBe(2020);
+  expect(run(page, "new Date() instanceof Date && new Date().constructor === Date")).toBe(true);
+});
+
+test("timers, frames, idle callbacks, channels and messages wait for a tick", async () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = [];
+     setTimeout((word) => said.push(word), 5, "timeout");
+     setTimeout("said.push('string')", 6);
+     requestAnimationFrame((now) => said.push("frame " + now));
+     requestIdleCallback((deadline) => said.push("idle " + deadline.timeRemaining()));
+     channel = new MessageChannel();
+     channel.port1.onmessage = ({ data }) => said.push("channel " + data.word);
+     channel.port2.postMessage({ word: "hello" });
+     addEventListener("message", ({ data, source }) => said.push("message " + data + (source === window)));
+     postMessage("self", "*");
+     clearTimeout(setTimeout(() => said.push("never"), 1));
+     cancelAnimationFrame(requestAnimationFrame(() => said.push("never")));`,
+  );
+  await turns();
+  expect(run(page, "said")).toEqual([]);
+  clock.tick();
+  expect(run(page, "said")).toEqual([
+    "channel hello",
+    "message selftrue",
+    "idle 8",
+    "timeout",
+    "string",
+    "frame 17",
+  ]);
+});
+
+test("chance follows the seed", () => {
+  const draw = (seed: number) => {
+    const { page, clock } = opened();
+    clock.seed(seed);
+    return run(
+      page,
+      "[Math.random(), crypto.getRandomValues(new Uint8Array(4)).join(), crypto.randomUUID()]",
+    );
+  };
+  expect(draw(7)).toEqual(draw(7));
+  expect(draw(7)).not.toEqual(draw(8));
+  expect((draw(7) as string[])[2]).toMatch(
+    /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
+  );
+  const { page } = opened();
+  const mean = run(
+    page,
+    "let sum = 0; for (let i = 0; i < 10000; i++) sum += Math.random(); sum / 10000",
+  ) as number;
+  expect(Math.abs(mean - 0.5)).toBeLessThan(0.02);
+});
+
+test("storage and cookies are each frame's own, and can be emptied", () => {
+  const first = opened();
+  const second = opened();
+  run(
+    first.page,
+    `localStorage.best = 5; localStorage.setItem("name", "x"); document.cookie = "a=1; path=/"`,
+  );
+  expect(
+    run(
+      first.page,
+      `[localStorage.best, localStorage.length, Object.keys(localStorage).join(), document.cookie]`,
+    ),
+  ).toEqual(["5", 2, "best,name", "a=1"]);
+  expect(run(second.page, "[localStorage.length, localStorage.best, document.cookie]")).toEqual([
+    0,
+    undefined,
+    "",
+  ]);
+  first.clock.clearStorage();
+  expect(run(first.page, "[localStorage.getItem('best'), document.cookie]")).toEqual([null, ""]);
+});
+
+test("a page is always in front, of its own size, and asks nobody anything", () => {
+  const { page } = opened({ size: [640, 300] });
+  expect(
+    run(
+      page,
+      `[document.hidden, document.visibilityState, document.hasFocus(), innerWidth, innerHeight, devicePixelRatio,
+        screen.width, alert("x"), confirm("x"), prompt("x"), open("x"), navigator.getGamepads().length]`,
+    ),
+  ).toEqual([false, "visible", true, 640, 300, 1, 640, undefined, true, null, null, 0]);
+});
+
+test("keys that are held are pressed once and released once, as a page expects them", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; for (const type of ["keydown", "keypress", "keyup"])
+       addEventListener(type, (e) => said.push([type, e.code, e.key, e.keyCode, e.which, e.timeStamp, e.shiftKey].join(" ")));`,
+  );
+  clock.tick();
+  clock.hold(["KeyA"]);
+  clock.hold(["KeyA", "ArrowLeft"]);
+  clock.hold([]);
+  expect(run(page, "said")).toEqual([
+    "keydown KeyA a 65 65 17 false",
+    "keypress KeyA a 97 97 17 false",
+    "keydown ArrowLeft ArrowLeft 37 37 17 false",
+    "keyup KeyA a 65 65 17 false",
+    "keyup ArrowLeft ArrowLeft 37 37 17 false",
+  ]);
+});
+
+test("the pointer moves, presses, releases and clicks what is under it", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `document.body.innerHTML = '<button style="position:absolute;left:10px;top:10px;width:50px;height:20px">x</button>';
+     said = []; for (const type of ["pointermove", "pointerdown", "mousedown", "mouseup", "click"])
+       document.querySelector("button").addEventListener(type, (e) => said.push(type + " " + e.clientX + " " + e.buttons));`,
+  );
+  clock.point([20, 15], true);
+  clock.point([20, 15], false);
+  clock.point([200, 100], true);
+  expect(run(page, "said")).toEqual([
+    "pointermove 20 0",
+    "pointerdown 20 1",
+    "mousedown 20 1",
+    "mouseup 20 0",
+    "click 20 0",
+  ]);
+});
+
+test("what a person does reaches the page only while one plays", () => {
+  const { page } = opened();
+  run(page, `said = []; addEventListener("keydown", () => said.push("key"))`);
+  // Untrusted ones are the trainer's or the page's own.
+  run(page, `dispatchEvent(new KeyboardEvent("keydown"))`);
+  expect(run(page, "said")).toEqual(["key"]);
+});
+
+test("animations and transitions go by ticks, and their ends are told in the tick that they fall in", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `document.head.innerHTML = "<style>@keyframes grow { from { width: 0 } to { width: 100px } }</style>";
+     document.body.innerHTML = '<div style="animation: grow 100ms linear both"></div>';
+     div = document.querySelector("div"); said = [];
+     div.addEventListener("animationend", (e) => said.push(e.animationName + " " + performance.now()));`,
+  );
+  clock.collectAnimations();
+  const width = () => Number.parseFloat(run(page, "getComputedStyle(div).width") as string);
+  expect(width()).toBe(0);
+  for (let i = 0; i < 3; i++) clock.tick();
+  expect(width()).toBeCloseTo(50, 5);
+  for (let i = 0; i < 3; i++) clock.tick();
+  expect(width()).toBe(100);
+  expect(run(page, "said")).toEqual(["grow 100"]);
+});
+
+test("what the page waits for from outside is counted until it is there", async () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `fetch("data:application/json,[1,2]").then((r) => r.json()).then((found) => { got = found; });
+     image = new Image(); image.src = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";`,
+  );
+  expect(clock.numLoading).toBe(2);
+  await expect.poll(() => clock.numLoading).toBe(0);
+  await turns();
+  expect(run(page, "[got, image.naturalWidth]")).toEqual([[1, 2], 1]);
+});
+
+test("sound is silent, runs on virtual time, and ends when it would", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; context = new AudioContext();
+     source = context.createBufferSource(); source.buffer = context.createBuffer(1, 4410, 44100);
+     source.onended = () => said.push("ended " + performance.now());
+     source.connect(context.createGain()).connect(context.destination); source.start();
+     music = new Audio("music.mp3"); music.addEventListener("canplaythrough", () => said.push("music")); music.play();
+     context.createGain().gain.setValueAtTime(1, 0).linearRampToValueAtTime(0, 1);`,
+  );
+  for (let i = 0; i < 6; i++) clock.tick();
+  expect(run(page, "[said, context.currentTime, context.state]")).toEqual([
+    ["music", "ended 100"],
+    0.1,
+    "running",
+  ]);
+});
+
+test("undrawn, a canvas stays empty while text can be measured; a page that reads it back is heard of", () => {
+  const { page, clock } = opened({ draws: false });
+  const red = `canvas = document.createElement("canvas"); context = canvas.getContext("2d");
+    context.fillStyle = "red"; context.fillRect(0, 0, 9, 9); context.getImageData(1, 1, 1, 1).data[0]`;
+  expect(run(page, red)).toBe(0);
+  expect(clock.numReads).toBe(1);
+  expect(run(page, `context.measureText("word").width > 0`)).toBe(true);
+  clock.draws = true;
+  expect(run(page, red)).toBe(255);
+});
+
+test("the null WebGL passes for a device: shaders compile, programs link, buffers are complete", () => {
+  const { page } = opened();
+  for (const kind of ["webgl", "webgl2"]) {
+    const found = run(
+      page,
+      `gl = document.createElement("canvas").getContext("${kind}"); shader = gl.createShader(gl.VERTEX_SHADER);
+       gl.compileShader(shader); program = gl.createProgram(); gl.linkProgram(program); gl.drawArrays(gl.TRIANGLES, 0, 3);
+       [gl.getShaderParameter(shader, gl.COMPILE_STATUS), gl.getProgramParameter(program, gl.LINK_STATUS), gl.getError(),
+        gl.checkFramebufferStatus(gl.FRAMEBUFFER) === gl.FRAMEBUFFER_COMPLETE, gl.getParameter(gl.MAX_TEXTURE_SIZE),
+        gl.canvas.width, gl.drawingBufferWidth, gl instanceof ${kind === "webgl" ? "WebGLRenderingContext" : "WebGL2RenderingContext"}]`,
+    );
+    expect(found).toEqual([true, true, 0, true, 4096, 300, 300, true]);
+  }
+  const none = opened({ webGl: "none" });
+  expect(run(none.page, `document.createElement("canvas").getContext("webgl")`)).toBe(null);
+});
+
+test("what no clock holds is said", () => {
+  const { page, clock } = opened();
+  run(page, `new Worker(URL.createObjectURL(new Blob([""]))).terminate()`);
+  expect([...clock.unheld]).toEqual(["runs code in a worker of its own, which reads real time"]);
+});
+
+test("what a page throws is kept, and whether anything of it still runs is known", () => {
+  const { page, clock } = opened();
+  expect(clock.isIdle).toBe(true);
+  run(page, `requestAnimationFrame(() => { throw new Error("over") })`);
+  expect(clock.isIdle).toBe(false);
+  clock.tick();
+  expect(clock.errors.map((error) => (error as Error).message)).toEqual(["over"]);
+  expect(clock.isIdle).toBe(true);
+});

@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from "vitest";
+import { isOver, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
+import { hop, numFrames } from "./hop-page.ts";
+
+const loaded: PageFrame[] = [];
+
+afterEach(() => {
+  for (const frame of loaded.splice(0)) frame.remove();
+});
+
+async function load(definition = hop()): Promise<PageFrame> {
+  const adapter = definition.page!;
+  const frame = await PageFrame.load(adapter, adapter.page, { draws: false });
+  loaded.push(frame);
+  return frame;
+}
+
+test("a page is laid out at its size, off the screen", async () => {
+  const { window: page } = await load();
+  expect([page.innerWidth, page.innerHeight, page.document.documentElement.clientWidth]).toEqual([
+    60, 40, 60,
+  ]);
+  expect(page.frameElement.getBoundingClientRect().right).toBeLessThan(0);
+});
+
+test("its first episode is played for nothing, and every episode begins at a whole second with empty storage", async () => {
+  const frame = await load();
+  expect(frame.window.localStorage.best).toBeDefined();
+  frame.begin(5);
+  expect(frame.window.localStorage.best).toBeUndefined();
+  expect(frame.clock.now % 1000).toBe(17);
+  const first = frame.window.look().y;
+  frame.begin(6);
+  expect(frame.window.look().y).not.toBe(first);
+  frame.begin(5);
+  expect(frame.window.look().y).toBe(first);
+});
+
+test("a menu is pressed through until the game plays; one that never does is named", async () => {
+  const menu = hop({
+    restart: (w) => w.eval(`state = "menu"`),
+    menu: (_w, page) => page.hold(page.ticks === 3 ? ["Enter"] : []),
+    playing: (w) => w.look().state === "playing",
+  });
+  const frame = await load(menu);
+  frame.begin(1);
+  expect([frame.ticks, frame.window.look().state]).toEqual([4, "playing"]);
+  await expect(load(hop({ playing: () => false }))).rejects.toThrow("did not begin within 1200 frames");
+});
+
+test("a page that went elsewhere is no game any more", async () => {
+  const frame = await load();
+  frame.window.location.href = "about:blank";
+  await expect
+    .poll(() => {
+      try {
+        frame.tick();
+        return "";
+      } catch (error) {
+        return String(error);
+      }
+    })
+    .toContain("went to another address");
+});
+
+test("a page that is not there is named, and leaves no frame", async () => {
+  const adapter = hop().page!;
+  const nothing = URL.createObjectURL(new Blob(["<p>none</p>"], { type: "text/html" }));
+  await expect(PageFrame.load(adapter, nothing, {})).rejects.toThrow("could not be had");
+  expect(numFrames()).toBe(0);
+});
+
+test("of several agents all must have ended", () => {
+  expect([isOver(true), isOver(false), isOver([true, false]), isOver([true, true])]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+});

@@ -1,0 +1,135 @@
+import { afterEach, expect, test } from "vitest";
+import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
+import type { Instance } from "../../../../web/sdk/src/instance.ts";
+import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
+import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
+import { hop } from "./hop-page.ts";
+
+const opened: PageFrames[] = [];
+
+afterEach(() => {
+  for (const frames of opened.splice(0)) frames.close();
+});
+
+async function ready(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<PageFrames> {
+  const frames = new PageFrames(definition, { base: location.href, most: 1, ...options });
+  opened.push(frames);
+  await frames.spare();
+  return frames;
+}
+
+async function begun(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
+  const { definition: framed } = await ready(definition, options);
+  const instance = createInstance(framed, { seedLow: 7 });
+  instance.start(0);
+  return instance;
+}
+
+function seen(instance: Instance): number[] {
+  return Array.from(instance.views[0] as Float32Array);
+}
+
+test("an action holds its keys for a whole step, the reward is what the score grew by, and the end is the page's", async () => {
+  const instance = await begun();
+  expect(seen(instance)[1]).toBe(1);
+  let previous = seen(instance)[0];
+  let rewards = 0;
+  for (let step = 0; !instance.episodeOver; step++) {
+    const action = step < 5 ? 1 : 0;
+    instance.step(action);
+    rewards += instance.rewards[0];
+    if (!instance.episodeOver) expect(seen(instance)[0] > previous).toBe(action === 1);
+    previous = seen(instance)[0];
+  }
+  // One tick after the restart belongs to the start.
+  expect(instance.episodeTicks).toBe(23);
+  expect(instance.endReason).toBe("terminated");
+  expect(rewards).toBeGreaterThan(0);
+  expect(rewards).toBe(instance.episodeReturns[0]);
+});
+
+test("the same seed gives the same play, after another episode, in another page, drawn or not", async () => {
+  const play = (instance: Instance, episode: number): number[] => {
+    instance.start(episode);
+    const found = [...seen(instance)];
+    while (!instance.episodeOver) {
+      instance.step(instance.episodeSteps % 3 === 0 ? 1 : 0);
+      found.push(...seen(instance), instance.rewards[0]);
+    }
+    return found;
+  };
+  const first = await begun();
+  const played = play(first, 3);
+  expect(play(first, 3)).toEqual(played);
+  expect(play(first, 4)).not.toEqual(played);
+  expect(play(await begun(hop(), { draws: true }), 3)).toEqual(played);
+  const fresh = await begun(
+    hop({
+      restart: undefined,
+      menu: (_w, page) => page.hold(page.ticks % 2 ? ["Enter"] : []),
+      playing: (w) => w.look().state === "playing",
+    }),
+  );
+  expect(seen(fresh)).toHaveLength(2);
+});
+
+test("what a page throws is told once nothing of it runs any more; until then it goes on", async () => {
+  const harmless = await begun(hop({}, `setTimeout(() => { throw new Error("harmless") }, 0);`));
+  harmless.step(0);
+  expect(harmless.episodeOver).toBe(false);
+  const restart = (w: PageWindow): void => {
+    w.begin();
+    // The first episode is the one that is played for nothing.
+    w.starts = (w.starts ?? 0) + 1;
+  };
+  const broken = await begun(
+    hop({ restart }, `if (window.starts > 1 && ticks > 3) throw new TypeError("broken at " + ticks);`),
+  );
+  expect(() => {
+    for (let step = 0; step < 5; step++) broken.step(0);
+  }).toThrow("update() threw: TypeError: broken at 4");
+});
+
+test("what an adapter reads of a page that is gone is an error of this window's", async () => {
+  const observing = await begun(hop({ score: (w) => (w.look().ticks > 2 ? w.eval("nothing.at.all") : 0) }));
+  expect(() => observing.step(0)).toThrow("update() threw: ReferenceError: nothing is not defined");
+  const wrong = await begun(
+    hop({ observe: (w) => (w.look().ticks > 2 ? w.eval("nothing.at.all") : [0, 0]) }),
+  );
+  try {
+    for (let step = 0; step < 5; step++) wrong.step(0);
+    expect.unreachable();
+  } catch (error) {
+    expect((error as Error).name).toBe("GameError");
+    expect((error as Error).cause).toBeInstanceOf(Error);
+    expect(String(error)).toContain("update() threw: ReferenceError: nothing is not defined");
+  }
+});
+
+test("masks come from the page, and pointers go where an action has them", async () => {
+  const pointed: number[] = [];
+  const definition = hop({
+    keys: undefined,
+    pointers: { wait: [5, 6, "move"], jump: [7, 8] },
+    loaded: (w) => w.addEventListener("pointermove", (e: PointerEvent) => pointed.push(e.clientX, e.clientY)),
+    actionMask: true,
+    allowed: (w) => [true, w.look().ticks % 4 === 1],
+  });
+  const instance = await begun(definition);
+  expect(Array.from(instance.masks[0])).toEqual([1, 1]);
+  pointed.length = 0;
+  instance.step(1);
+  instance.step(0);
+  expect(Array.from(instance.masks[0])).toEqual([1, 1]);
+  expect(pointed).toEqual([7, 8, 5, 6]);
+});
+
+test("it draws the page's canvas, in the middle and as large as fits", async () => {
+  const instance = await begun(hop(), { draws: true });
+  instance.step(0);
+  const canvas = new OffscreenCanvas(80, 80);
+  const context = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;
+  instance.game.draw?.(context as never, 80, 80);
+  const red = (x: number, y: number): number => context.getImageData(x, y, 1, 1).data[0];
+  expect([red(40, 40), red(2, 25), red(40, 10), red(40, 70)]).toEqual([255, 255, 0, 0]);
+});

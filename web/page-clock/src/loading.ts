@@ -1,0 +1,80 @@
+/** What a page waits for from outside: virtual time stands still until all of it is there. */
+
+import { define, defineGetter } from "./overriding.ts";
+
+type Page = Window & typeof globalThis;
+
+export interface Loading {
+  /** How many things are under way. */
+  count: number;
+}
+
+/** Responses that may have no body. */
+const WITHOUT_BODY = [101, 204, 205, 304];
+
+export function installLoading(window: Page): Loading {
+  const loading: Loading = { count: 0 };
+  const gate = <T>(promise: Promise<T>): Promise<T> => {
+    loading.count++;
+    const done = (): void => {
+      loading.count--;
+    };
+    promise.then(done, done);
+    return promise;
+  };
+  const realFetch = window.fetch.bind(window);
+  // Read whole before it is handed over, so that `.json()` and the like need no network.
+  const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
+    const response = await realFetch(...args);
+    const body = await response.arrayBuffer();
+    const whole = new window.Response(WITHOUT_BODY.includes(response.status) ? null : body, response);
+    defineGetter(whole, "url", () => response.url);
+    return whole;
+  };
+  define(window, "fetch", (...args: Parameters<typeof fetch>) => gate(fetchWhole(...args)));
+  const requests = window.XMLHttpRequest.prototype;
+  const send = requests.send;
+  define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
+    void gate(
+      new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })),
+    );
+    return send.apply(this, args);
+  });
+  for (const prototype of [window.HTMLImageElement.prototype, window.HTMLScriptElement.prototype])
+    watchSource(prototype, gate);
+  const promising: [object, string][] = [
+    [window, "createImageBitmap"],
+    [window.FontFace.prototype, "load"],
+    [window.HTMLImageElement.prototype, "decode"],
+    [window.WebAssembly, "compile"],
+    [window.WebAssembly, "compileStreaming"],
+    [window.WebAssembly, "instantiate"],
+    [window.WebAssembly, "instantiateStreaming"],
+  ];
+  for (const [object, name] of promising) {
+    const original = (object as Record<string, (...args: unknown[]) => Promise<unknown>>)[name];
+    define(object, name, function (this: unknown, ...args: unknown[]) {
+      return gate(original.apply(this ?? window, args));
+    });
+  }
+  return loading;
+}
+
+/** An element that is given a `src` is under way until it tells of it. */
+function watchSource(prototype: object, gate: (promise: Promise<void>) => unknown): void {
+  const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
+  const watched = (element: EventTarget): void => {
+    const told = new Promise<void>((resolve) => {
+      for (const name of ["load", "error"]) element.addEventListener(name, () => resolve(), { once: true });
+    });
+    gate(told);
+  };
+  Object.defineProperty(prototype, "src", {
+    ...source,
+    set(this: EventTarget, value: unknown) {
+      // An empty address loads nothing, and would never tell.
+      if (String(value) !== "") watched(this);
+      source.set?.call(this, value);
+    },
+  });
+}

@@ -1,0 +1,125 @@
+/** A WebGL device that draws nothing and says that all is well: engines run on it as on a real one, at no cost. */
+
+import { define, defineGetter } from "./overriding.ts";
+
+type Page = Window & typeof globalThis;
+
+/** By the numbers of the WebGL 1 and 2 specifications. */
+const SIZES: Readonly<Record<number, number>> = {
+  3379: 4096, // MAX_TEXTURE_SIZE
+  34024: 4096, // MAX_RENDERBUFFER_SIZE
+  34076: 4096, // MAX_CUBE_MAP_TEXTURE_SIZE
+  34921: 16, // MAX_VERTEX_ATTRIBS
+  34930: 16, // MAX_TEXTURE_IMAGE_UNITS
+  35660: 16, // MAX_VERTEX_TEXTURE_IMAGE_UNITS
+  35661: 32, // MAX_COMBINED_TEXTURE_IMAGE_UNITS
+  36347: 1024, // MAX_VERTEX_UNIFORM_VECTORS
+  36348: 30, // MAX_VARYING_VECTORS
+  36349: 1024, // MAX_FRAGMENT_UNIFORM_VECTORS
+  36183: 4, // MAX_SAMPLES
+  32883: 256, // MAX_3D_TEXTURE_SIZE
+  35071: 256, // MAX_ARRAY_TEXTURE_LAYERS
+  34852: 8, // MAX_DRAW_BUFFERS
+  36063: 8, // MAX_COLOR_ATTACHMENTS
+  35375: 24, // MAX_UNIFORM_BUFFER_BINDINGS
+  35376: 16384, // MAX_UNIFORM_BLOCK_SIZE
+  35380: 256, // UNIFORM_BUFFER_OFFSET_ALIGNMENT
+};
+const VIEWPORT = [2978, 3088];
+const MAX_VIEWPORT_DIMS = 3386;
+const RANGES = [33901, 33902];
+const COLORS = [3106, 32773];
+const COLOR_WRITEMASK = 3107;
+/** Counts of what a program uses: none. */
+const ACTIVE = [35718, 35721, 35382];
+const FRAMEBUFFER_COMPLETE = 36053;
+const ALREADY_SIGNALED = 37146;
+const SIGNALED = 37145;
+/** Those whose absence engines handle, and whose presence would have them read results. */
+const REFUSED = /compressed|debug_shaders|disjoint_timer|multi_draw|multiview/i;
+
+/** @returns an object of class WebGLRenderingContext or WebGL2RenderingContext, the same type as the real one. */
+export function createNullWebGl(
+  window: Page,
+  canvas: HTMLCanvasElement | OffscreenCanvas,
+  isSecond: boolean,
+): object {
+  const { prototype } = isSecond ? window.WebGL2RenderingContext : window.WebGLRenderingContext;
+  const gl = Object.create(prototype) as object;
+  for (const name of Object.getOwnPropertyNames(prototype)) {
+    const { value } = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
+    if (name === "constructor" || typeof value !== "function") continue;
+    const makes = name.startsWith("create") || name === "fenceSync" || name === "getUniformLocation";
+    define(gl, name, makes ? () => ({}) : () => undefined);
+  }
+  define(gl, "canvas", canvas);
+  define(gl, "drawingBufferColorSpace", "srgb");
+  define(gl, "unpackColorSpace", "srgb");
+  defineGetter(gl, "drawingBufferWidth", () => canvas.width);
+  defineGetter(gl, "drawingBufferHeight", () => canvas.height);
+  const answers: Record<string, (...args: never[]) => unknown> = {
+    getParameter: (name: number) => parameter(name, canvas, isSecond),
+    getExtension: (name: string) => (REFUSED.test(name) ? null : extension()),
+    getSupportedExtensions: () => [],
+    getContextAttributes: () => ({
+      alpha: true,
+      antialias: false,
+      depth: true,
+      powerPreference: "default",
+      premultipliedAlpha: true,
+      preserveDrawingBuffer: false,
+      stencil: true,
+    }),
+    getShaderPrecisionFormat: () => ({ precision: 23, rangeMin: 127, rangeMax: 127 }),
+    getShaderParameter: () => true,
+    getProgramParameter: (_program: unknown, name: number) => (ACTIVE.includes(name) ? 0 : true),
+    getShaderInfoLog: () => "",
+    getProgramInfoLog: () => "",
+    getError: () => 0,
+    isContextLost: () => false,
+    checkFramebufferStatus: () => FRAMEBUFFER_COMPLETE,
+    getAttribLocation: () => 0,
+    getActiveAttrib: () => null,
+    getActiveUniform: () => null,
+    getUniformBlockIndex: () => 0,
+    getBufferParameter: () => 0,
+    isEnabled: () => false,
+    clientWaitSync: () => ALREADY_SIGNALED,
+    getSyncParameter: () => SIGNALED,
+  };
+  for (const [name, answer] of Object.entries(answers)) define(gl, name, answer);
+  return gl;
+}
+
+function parameter(name: number, canvas: { width: number; height: number }, isSecond: boolean): unknown {
+  const version = isSecond ? "2.0" : "1.0";
+  const texts: Record<number, string> = {
+    7936: "Attract",
+    7937: "null",
+    7938: `WebGL ${version}`,
+    35724: `WebGL GLSL ES ${isSecond ? "3.00" : "1.0"}`,
+    37445: "Attract",
+    37446: "null",
+  };
+  const known = texts[name] ?? SIZES[name];
+  if (known !== undefined) return known;
+  if (name === MAX_VIEWPORT_DIMS) return new Int32Array([4096, 4096]);
+  if (VIEWPORT.includes(name)) return new Int32Array([0, 0, canvas.width, canvas.height]);
+  if (RANGES.includes(name)) return new Float32Array([1, 64]);
+  if (COLORS.includes(name)) return new Float32Array(4);
+  if (name === COLOR_WRITEMASK) return [true, true, true, true];
+  return 0;
+}
+
+/** Of an extension: its constants and its functions, by how they are written. */
+function extension(): object {
+  return new Proxy(
+    {},
+    {
+      get: (_target, name) => {
+        if (/^[A-Z0-9_]+$/.test(String(name))) return 1;
+        return /^create/.test(String(name)) ? () => ({}) : () => undefined;
+      },
+    },
+  );
+}

@@ -1,0 +1,162 @@
+/** What a page sees of the browser around it: always in front, never resized, nobody at the keyboard, nothing kept. */
+
+import { define, defineGetter } from "./overriding.ts";
+
+type Page = Window & typeof globalThis;
+
+/** Come at real times, from a real person or the browser: only a human's session lets them through. */
+const REAL_EVENTS = [
+  "animationcancel",
+  "animationend",
+  "animationiteration",
+  "animationstart",
+  "blur",
+  "click",
+  "contextmenu",
+  "dblclick",
+  "focus",
+  "gamepadconnected",
+  "keydown",
+  "keypress",
+  "keyup",
+  "mousedown",
+  "mouseenter",
+  "mouseleave",
+  "mousemove",
+  "mouseout",
+  "mouseover",
+  "mouseup",
+  "orientationchange",
+  "pagehide",
+  "pointerdown",
+  "pointerenter",
+  "pointerleave",
+  "pointermove",
+  "pointerout",
+  "pointerover",
+  "pointerup",
+  "resize",
+  "touchend",
+  "touchmove",
+  "touchstart",
+  "transitioncancel",
+  "transitionend",
+  "transitionrun",
+  "transitionstart",
+  "visibilitychange",
+  "webkitAnimationEnd",
+  "webkitTransitionEnd",
+  "wheel",
+];
+/** Of those, what a person does: let through while one plays. */
+const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
+
+export interface Surroundings {
+  /** A person plays: what they do reaches the game. */
+  isHuman: boolean;
+  /** As if nothing had ever been kept: storage and cookies are empty. */
+  clearStorage(): void;
+}
+
+/** @param size of the window in CSS pixels. */
+export function installSurroundings(window: Page, [width, height]: readonly [number, number]): Surroundings {
+  const { document, navigator } = window;
+  const state = { isHuman: false, clearStorage: installStorage(window) };
+  for (const name of REAL_EVENTS) {
+    const byHand = BY_HAND.test(name);
+    const swallow = (event: Event): void => {
+      if (event.isTrusted && !(byHand && state.isHuman)) event.stopImmediatePropagation();
+    };
+    window.addEventListener(name, swallow, true);
+  }
+  const documents = window.Document.prototype;
+  defineGetter(documents, "hidden", () => false);
+  defineGetter(documents, "visibilityState", () => "visible");
+  define(documents, "hasFocus", () => true);
+  for (const [name, value] of Object.entries({
+    innerWidth: width,
+    innerHeight: height,
+    outerWidth: width,
+    outerHeight: height,
+    devicePixelRatio: 1,
+  }))
+    defineGetter(window, name, () => value);
+  const screen = window.Screen.prototype;
+  for (const [name, value] of Object.entries({ width, height, availWidth: width, availHeight: height }))
+    defineGetter(screen, name, () => value);
+  define(window, "alert", () => undefined);
+  define(window, "confirm", () => true);
+  define(window, "prompt", () => null);
+  define(window, "open", () => null);
+  define(window, "print", () => undefined);
+  defineGetter(window.Navigator.prototype, "hardwareConcurrency", () => 2);
+  const answers: Record<string, unknown> = { getGamepads: () => [], vibrate: () => true };
+  for (const name in answers) if (name in navigator) define(navigator, name, answers[name]);
+  // Full screen and pointer lock need a person: a game that asks for them goes on without.
+  for (const name of ["requestFullscreen", "requestPointerLock"])
+    if (name in window.Element.prototype) define(window.Element.prototype, name, async () => undefined);
+  if ("exitFullscreen" in document) define(documents, "exitFullscreen", async () => undefined);
+  return state;
+}
+
+/** Storage in memory, of each frame its own: frames of one origin would read each other's high scores. Returns what empties it. */
+function installStorage(window: Page): () => void {
+  const areas = new Map<string, Storage>();
+  let cookies = new Map<string, string>();
+  for (const name of ["localStorage", "sessionStorage"]) {
+    defineGetter(window, name, () => {
+      const area = areas.get(name) ?? memoryStorage();
+      areas.set(name, area);
+      return area;
+    });
+  }
+  Object.defineProperty(window.Document.prototype, "cookie", {
+    get: () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+    set: (text: unknown) => {
+      const [pair] = String(text).split(";");
+      const at = pair.indexOf("=");
+      cookies.set(pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim());
+    },
+    configurable: true,
+  });
+  return () => {
+    areas.clear();
+    cookies = new Map();
+  };
+}
+
+function memoryStorage(): Storage {
+  const kept = new Map<string, string>();
+  const methods = {
+    getItem: (key: unknown) => kept.get(String(key)) ?? null,
+    setItem: (key: unknown, value: unknown) => {
+      kept.set(String(key), String(value));
+    },
+    removeItem: (key: unknown) => {
+      kept.delete(String(key));
+    },
+    clear: () => kept.clear(),
+    key: (index: number) => [...kept.keys()][index] ?? null,
+  };
+  return new Proxy(methods as unknown as Storage, {
+    get: (target, key) => {
+      if (key === "length") return kept.size;
+      if (key in methods || typeof key === "symbol") return Reflect.get(target, key);
+      return kept.get(key);
+    },
+    set: (_target, key, value) => {
+      kept.set(String(key), String(value));
+      return true;
+    },
+    has: (_target, key) => key in methods || kept.has(String(key)),
+    deleteProperty: (_target, key) => {
+      kept.delete(String(key));
+      return true;
+    },
+    ownKeys: () => [...kept.keys()],
+    getOwnPropertyDescriptor: (_target, key) =>
+      kept.has(String(key))
+        ? { value: kept.get(String(key)), writable: true, enumerable: true, configurable: true }
+        : undefined,
+  });
+}

@@ -1,0 +1,189 @@
+/** Virtual time: whole milliseconds that pass only in `tick`, with the timers and frames that fall due. Knows no page. */
+
+/** What a page that asks for the date is told at time 0: the same for every page. */
+export const EPOCH_MS = Date.UTC(2024, 0, 1);
+/** So many looks at the clock within one callback are a loop that waits for it: then time creeps. */
+const MAX_LOOKS = 20_000;
+/** Browsers let a timer that was set by a timer, and so on, wait for at least 4 ms. */
+const MAX_NESTING = 5;
+const NESTED_MS = 4;
+/** More timers in one tick are a page that never comes to an end. */
+const MAX_TIMERS = 10_000;
+
+type Callback = (...args: unknown[]) => unknown;
+
+interface Timer {
+  callback: unknown;
+  args: unknown[];
+  /** Its interval in ms; 0 = once. */
+  every: number;
+  nesting: number;
+}
+
+/** [due in ms, order of being set, id] */
+type Entry = readonly [number, number, number];
+
+export interface TimeOptions {
+  /** What a callback threw, or a promise left behind. */
+  report(error: unknown): void;
+  /** Runs what a page gave as text, among its globals. */
+  evaluate(code: string): void;
+  /** Called in each tick after the timers and before the frames' callbacks. */
+  beforeFrames?(): void;
+}
+
+/** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase when an episode begins at a whole second. */
+export class VirtualTime {
+  /** Milliseconds since the page began. */
+  now = 0;
+  /** How often time crept because a callback waited for it. */
+  spins = 0;
+  /** Whether a tick was left with timers that were due: they come first in the next. */
+  overran = false;
+  readonly #options: TimeOptions;
+  readonly #timers = new Map<number, Timer>();
+  readonly #heap: Entry[] = [];
+  #frames = new Map<number, Callback>();
+  /** Those of the frame under way: what one of them cancels does not run. */
+  #due = new Map<number, Callback>();
+  #looks = 0;
+  #nextId = 1;
+  #order = 0;
+  #frame = 0;
+  #nesting = 0;
+
+  constructor(options: TimeOptions) {
+    this.#options = options;
+  }
+
+  get numTimers(): number {
+    return this.#timers.size;
+  }
+
+  get numFrames(): number {
+    return this.#frames.size;
+  }
+
+  /** The time, as a page reads it. */
+  readonly look = (): number => {
+    if (++this.#looks > MAX_LOOKS) {
+      this.#looks = 0;
+      this.spins++;
+      this.now++;
+    }
+    return this.now;
+  };
+
+  /** Sets a timer and returns its id. `isClamped`: as `setTimeout`, which makes nested timers wait. */
+  add(callback: unknown, delay: unknown, args: unknown[] = [], isRepeated = false, isClamped = true): number {
+    const id = this.#nextId++;
+    const asked = Math.max(0, Math.ceil(Number(delay) || 0));
+    const least = isClamped && this.#nesting >= MAX_NESTING ? NESTED_MS : 0;
+    const wait = Math.max(asked, least, isRepeated ? 1 : 0);
+    this.#timers.set(id, { callback, args, every: isRepeated ? wait : 0, nesting: this.#nesting + 1 });
+    this.#push([this.now + wait, this.#order++, id]);
+    return id;
+  }
+
+  remove(id: unknown): void {
+    this.#timers.delete(Number(id));
+  }
+
+  addFrame(callback: Callback): number {
+    const id = this.#nextId++;
+    this.#frames.set(id, callback);
+    return id;
+  }
+
+  removeFrame(id: unknown): void {
+    this.#frames.delete(Number(id));
+    this.#due.delete(Number(id));
+  }
+
+  /** One frame of 17, 17 or 16 ms, or of `milliseconds`: timers in the order in which they fall due, then the frame's callbacks. */
+  tick(milliseconds?: number): void {
+    const end = this.now + (milliseconds ?? (this.#frame % 3 === 2 ? 16 : 17));
+    this.#frame++;
+    this.#runTimers(end);
+    if (this.now < end) this.now = end;
+    this.#options.beforeFrames?.();
+    this.#due = this.#frames;
+    this.#frames = new Map();
+    for (const callback of this.#due.values()) this.call(callback, [this.now]);
+    this.#due.clear();
+  }
+
+  /** Ticks until the next whole second and the beginning of a row of 17, 17 and 16. */
+  align(): void {
+    while (this.now % 1000 !== 0) {
+      const left = 1000 - (this.now % 1000);
+      this.tick(left <= 17 ? left : undefined);
+    }
+    this.#frame = 0;
+  }
+
+  /** Calls what a page left to be called; what it throws is reported. */
+  call(callback: unknown, args: unknown[] = [], self: unknown = globalThis): void {
+    this.#looks = 0;
+    try {
+      if (typeof callback === "function") callback.apply(self, args);
+      else if (callback != null) this.#options.evaluate(String(callback));
+    } catch (error) {
+      this.#options.report(error);
+    }
+  }
+
+  #runTimers(end: number): void {
+    this.overran = false;
+    for (let left = MAX_TIMERS; this.#heap.length > 0 && this.#heap[0][0] <= end; left--) {
+      if (left === 0) {
+        this.overran = true;
+        return;
+      }
+      const [due, , id] = this.#pop();
+      const timer = this.#timers.get(id);
+      if (timer === undefined) continue;
+      if (due > this.now) this.now = due;
+      this.#nesting = timer.nesting;
+      if (timer.every > 0) {
+        if (++timer.nesting > MAX_NESTING) timer.every = Math.max(timer.every, NESTED_MS);
+        this.#push([this.now + timer.every, this.#order++, id]);
+      } else this.#timers.delete(id);
+      this.call(timer.callback, timer.args);
+      this.#nesting = 0;
+    }
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let i = heap.length;
+    heap.push(entry);
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!isBefore(heap[i], heap[parent])) break;
+      [heap[i], heap[parent]] = [heap[parent], heap[i]];
+      i = parent;
+    }
+  }
+
+  #pop(): Entry {
+    const heap = this.#heap;
+    const top = heap[0];
+    const last = heap.pop() as Entry;
+    if (heap.length === 0) return top;
+    heap[0] = last;
+    for (let i = 0; ; ) {
+      let child = 2 * i + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1], heap[child])) child++;
+      if (!isBefore(heap[child], heap[i])) break;
+      [heap[i], heap[child]] = [heap[child], heap[i]];
+      i = child;
+    }
+    return top;
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
+}

@@ -1,0 +1,51 @@
+/** How a game that lives in a page is played: what its adapter says, without a word of the page's own types. */
+
+import type { ObservationValue, PerAgent } from "./contract.ts";
+
+/** The page's own window, with whatever its scripts left there. */
+// biome-ignore lint/suspicious/noExplicitAny: nobody here knows what a page's globals are
+export type PageWindow = any;
+
+/** A place in the page's window in CSS pixels; the pointer is pressed there, or only moved there with `"move"`. */
+export type PointerPlace =
+  | readonly [x: number, y: number]
+  | readonly [x: number, y: number, how: "press" | "move"];
+
+/** What an adapter may do to its page beside reading it. */
+export interface PageHands {
+  /** Ticks since the episode's start was asked for, menus included. */
+  readonly ticks: number;
+  /** Exactly these keys (`KeyboardEvent.code`) are down from now on. */
+  hold(codes: readonly string[]): void;
+  /** Where the pointer is from now on, and whether it is pressed. */
+  point(x: number, y: number, isDown: boolean): void;
+}
+
+/** Keys that an action holds down for its step, by the action's label. */
+export type KeysByLabel = Readonly<Record<string, readonly string[]>>;
+
+/** See `definePageGame` for what each is for. */
+export interface PageAdapter<W = PageWindow> {
+  readonly page: string;
+  readonly size: readonly [width: number, height: number];
+  readonly reset: "own" | "reload";
+  readonly css: boolean;
+  /** Per agent; empty where no action holds keys. */
+  readonly keys: readonly KeysByLabel[];
+  readonly pointers: Readonly<Record<string, PointerPlace>>;
+  readonly labels: readonly string[];
+  prepare?(window: W): void;
+  loaded?(window: W): void;
+  ready?(window: W): boolean;
+  seed?(window: W, seed: number): void;
+  restart?(window: W, page: PageHands): void;
+  menu?(window: W, page: PageHands): void;
+  playing?(window: W): boolean;
+  act?(window: W, action: number | ArrayLike<number>, page: PageHands): void;
+  observe(window: W): ObservationValue | ObservationValue[];
+  allowed?(window: W): ArrayLike<boolean | number>;
+  score?(window: W): PerAgent<number>;
+  reward?(window: W): PerAgent<number>;
+  over(window: W): PerAgent<boolean>;
+  info?(window: W): Readonly<Record<string, number>>;
+}

@@ -1,0 +1,254 @@
+/** `definePageGame`: an adapter of a game that lives in a page, as a definition like any other. */
+
+import {
+  type Action,
+  CONTRACT_VERSION,
+  type GameDefinition,
+  type GameOptions,
+  type ObservationValue,
+  type PerAgent,
+} from "../contract.ts";
+import { checkDefinition } from "../define-game.ts";
+import { ConfigurationError, show } from "../errors.ts";
+import { nearestName } from "../nearest-name.ts";
+import type { KeysByLabel, PageAdapter, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
+
+/** Simulated time of one tick: pages are drawn 60 times a second, as 17, 17 and 16 ms. */
+const TICKS_PER_SECOND = 60;
+const DEFAULT_TICKS_PER_STEP = 4;
+const DEFAULT_SIZE = [800, 600] as const;
+
+/** What `definePageGame` takes; `W` is what the page's window is to be seen as. */
+export interface PageGameOptions<W = PageWindow>
+  extends Pick<
+    GameOptions,
+    "id" | "maxSeconds" | "numAgents" | "observation" | "action" | "actionMask" | "parameters" | "metrics"
+  > {
+  /** The page, below this adapter's folder: `"dist/index.html"`. */
+  page: string;
+  /** The window's size in CSS pixels. Default: 800 x 600. */
+  size?: readonly [width: number, height: number];
+  /** How many frames of 1/60 s an action is held. Default: 4. */
+  ticksPerStep?: number;
+  /** What an action holds down during its step, by its label; of several agents one object each. */
+  keys?: KeysByLabel | readonly KeysByLabel[];
+  /** Where an action has the pointer during its step, by its label. */
+  pointers?: Record<string, PointerPlace>;
+  /** For actions that are neither keys nor places of a pointer: called before each tick. */
+  act?(window: W, action: Action | ArrayLike<Action>, page: PageHands): void;
+  /** Before the page's first script. */
+  prepare?(window: W): void;
+  /** All scripts of the page have run, and no frame has been drawn yet. */
+  loaded?(window: W): void;
+  /** Whether everything is there; asked after each tick while the page loads. Default: it is. */
+  ready?(window: W): boolean;
+  /** Seeds chance that is not the browser's: an engine's own generator. */
+  seed?(window: W, seed: number): void;
+  /** Begins an episode, also from the middle of another. Without one, each episode has a page of its own. */
+  restart?(window: W, page: PageHands): void;
+  /** What to press until the game is playing; called before each tick until then. */
+  menu?(window: W, page: PageHands): void;
+  /** Whether the episode is under way. Default: it is, one tick after `restart`. */
+  playing?(window: W): boolean;
+  /** What the agent sees; not asked once the game is over. */
+  observe(window: W): ObservationValue | ObservationValue[];
+  /** One number per choice, 0 where it is forbidden; with `actionMask`. */
+  allowed?(window: W): ArrayLike<boolean | number>;
+  /** The reward of a tick is how much this grew in it. */
+  score?(window: W): PerAgent<number>;
+  /** The reward of a tick, in the place of `score`. */
+  reward?(window: W): PerAgent<number>;
+  /** Whether the episode is over, and worth nothing further. */
+  over(window: W): PerAgent<boolean>;
+  /** Numbers for `metrics`. */
+  info?(window: W): Readonly<Record<string, number>>;
+  /** "own": the game's own restart begins episodes; "reload": each has a fresh page. Default: "own" with a `restart`. */
+  reset?: "own" | "reload";
+  /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
+  css?: boolean;
+}
+
+const KNOWN_OPTIONS = [
+  "id",
+  "page",
+  "size",
+  "ticksPerStep",
+  "maxSeconds",
+  "numAgents",
+  "observation",
+  "action",
+  "actionMask",
+  "keys",
+  "pointers",
+  "parameters",
+  "metrics",
+  "act",
+  "prepare",
+  "loaded",
+  "ready",
+  "seed",
+  "restart",
+  "menu",
+  "playing",
+  "observe",
+  "allowed",
+  "score",
+  "reward",
+  "over",
+  "info",
+  "reset",
+  "css",
+];
+const FUNCTIONS = [
+  "act",
+  "prepare",
+  "loaded",
+  "ready",
+  "seed",
+  "restart",
+  "menu",
+  "playing",
+  "observe",
+  "allowed",
+  "score",
+  "reward",
+  "over",
+  "info",
+] as const;
+const NEEDED = ["observe", "over"] as const;
+
+/** Returns the checked definition of a game that lives in a page. Raises ConfigurationError naming the option to change. */
+export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): GameDefinition {
+  checkOptions(options);
+  const { id, maxSeconds, numAgents, observation, action, actionMask, parameters, metrics } = options;
+  const adapter = adapterOf(options);
+  const given = { maxSeconds, numAgents, actionMask, parameters, metrics };
+  const definition: GameDefinition = {
+    contract_version: CONTRACT_VERSION,
+    id,
+    tickSeconds: 1 / TICKS_PER_SECOND,
+    secondsPerStep: (options.ticksPerStep ?? DEFAULT_TICKS_PER_STEP) / TICKS_PER_SECOND,
+    observation,
+    action,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...handKeys(adapter),
+    page: adapter as PageAdapter,
+    create: () => {
+      throw new ConfigurationError(
+        "page",
+        `${id} lives in the page ${adapter.page}: only a browser plays it, in a frame`,
+      );
+    },
+  };
+  checkDefinition(definition);
+  return definition;
+}
+
+function checkOptions<W>(options: PageGameOptions<W>): void {
+  for (const name of Object.keys(options)) {
+    if (KNOWN_OPTIONS.includes(name)) continue;
+    const near = nearestName(name, KNOWN_OPTIONS);
+    const hint = near === null ? "" : `did you mean ${near}? `;
+    throw new ConfigurationError(name, `unknown option; ${hint}known: ${KNOWN_OPTIONS.join(", ")}`);
+  }
+  for (const name of FUNCTIONS) {
+    const given: unknown = options[name];
+    if (given !== undefined && typeof given !== "function")
+      throw new ConfigurationError(name, `must be a function of the page's window, got ${show(given)}`);
+  }
+  for (const name of NEEDED)
+    if (options[name] === undefined)
+      throw new ConfigurationError(name, "must be given, a function of the page's window");
+  const { page, size, ticksPerStep, reset, actionMask } = options;
+  if (
+    typeof page !== "string" ||
+    !/^[^/.?#\\:][^?#\\:]*\.html?$/.test(page) ||
+    page.split("/").includes("..")
+  )
+    throw new ConfigurationError(
+      "page",
+      `must be a page below the adapter's folder, such as "dist/index.html", got ${show(page)}`,
+    );
+  if (
+    size !== undefined &&
+    !(size.length === 2 && size.every((side) => Number.isInteger(side) && side >= 1 && side <= 4096))
+  )
+    throw new ConfigurationError(
+      "size",
+      `must be [width, height] in pixels, 1 to 4096 each, got ${show(size)}`,
+    );
+  if (ticksPerStep !== undefined && !(Number.isInteger(ticksPerStep) && ticksPerStep >= 1))
+    throw new ConfigurationError(
+      "ticksPerStep",
+      `must be a whole number of frames of 1/60 s, got ${show(ticksPerStep)}`,
+    );
+  if ((options.score === undefined) === (options.reward === undefined))
+    throw new ConfigurationError("score", "give either score or reward");
+  if (reset !== undefined && reset !== "own" && reset !== "reload")
+    throw new ConfigurationError("reset", `must be "own" or "reload", got ${show(reset)}`);
+  if (reset === "own" && options.restart === undefined)
+    throw new ConfigurationError("reset", '"own" needs restart(window), by which the game begins anew');
+  if ((actionMask === true) !== (options.allowed !== undefined))
+    throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
+  checkHands(options);
+}
+
+/** Every choice must be something that the page notices. */
+function checkHands<W>(options: PageGameOptions<W>): void {
+  const { action, keys, pointers, act, numAgents = 1 } = options;
+  if (act !== undefined) return;
+  if (action?.kind !== "discrete" || action.labels === null)
+    throw new ConfigurationError(
+      "act",
+      "an action that is not discrete([...labels]) needs act(window, action, page)",
+    );
+  const sets = Array.isArray(keys) ? keys : [keys ?? {}];
+  if (keys !== undefined && sets.length !== numAgents)
+    throw new ConfigurationError(
+      "keys",
+      `needs one object for each of ${numAgents} agents, got ${sets.length}`,
+    );
+  for (const set of sets) checkLabels("keys", set, action.labels);
+  checkLabels("pointers", pointers ?? {}, action.labels);
+  for (const label of action.labels)
+    if (pointers?.[label] === undefined && sets.some((set) => set[label] === undefined))
+      throw new ConfigurationError(
+        "keys",
+        `says nothing of "${label}"; write ${label}: [] if it holds no key`,
+      );
+}
+
+function checkLabels(field: string, given: object, labels: readonly string[]): void {
+  for (const [label, value] of Object.entries(given)) {
+    if (!labels.includes(label))
+      throw new ConfigurationError(`${field}.${label}`, `is no label of the action: ${labels.join(", ")}`);
+    if (!Array.isArray(value))
+      throw new ConfigurationError(`${field}.${label}`, `must be an array, got ${show(value)}`);
+  }
+}
+
+function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
+  const { keys, action } = options;
+  const functions = Object.fromEntries(
+    FUNCTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  ) as Pick<PageGameOptions<W>, (typeof FUNCTIONS)[number]>;
+  return {
+    ...functions,
+    page: options.page,
+    size: options.size ?? DEFAULT_SIZE,
+    reset: options.reset ?? (options.restart === undefined ? "reload" : "own"),
+    css: options.css ?? false,
+    keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
+    pointers: options.pointers ?? {},
+    labels: action.kind === "discrete" ? (action.labels ?? []) : [],
+  } as PageAdapter<W>;
+}
+
+/** The keys of the first agent, as a person at the keyboard has them: those that stand for one action alone. */
+function handKeys<W>({ keys: [first] }: PageAdapter<W>): Pick<GameOptions, "keys" | "idle"> {
+  if (first === undefined) return {};
+  const keys: Record<string, string> = {};
+  for (const [label, codes] of Object.entries(first)) if (codes.length === 1) keys[codes[0]] ??= label;
+  const idle = Object.keys(first).find((label) => first[label].length === 0);
+  return idle === undefined ? { keys } : { keys, idle };
+}

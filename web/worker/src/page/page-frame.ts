@@ -1,0 +1,212 @@
+/** One page of a page game: a frame of this document, off the screen, under a virtual clock. */
+
+/// <reference lib="dom" />
+import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
+import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
+
+/** A page that is not ready after so many frames of its own never will be. */
+const MOST_LOAD_TICKS = 2_000;
+/** A menu that has not begun the game after so many frames never will. */
+const MOST_MENU_TICKS = 1_200;
+/** What has not arrived after so long is not waited for any more. */
+const LOAD_MS = 20_000;
+/** So many turns of the event loop in a row without anything under way mean that nothing more comes. */
+const QUIET_TURNS = 2;
+/** The game's first episode is unlike the later ones (intros, first loads): so many steps of one are played for nothing. */
+const FIRST_TICKS = 200;
+const OFF_SCREEN = "position:fixed;left:-20000px;top:0;border:0";
+
+interface ClockedFrame extends HTMLIFrameElement {
+  attractPrepare?: (window: PageWindow, clock: VirtualClock) => void;
+}
+
+/** Owned by one `PageFrames`. */
+export class PageFrame implements PageHands {
+  readonly window: PageWindow;
+  readonly clock: VirtualClock;
+  ticks = 0;
+  /** How many frames passed until the page was ready. */
+  loadTicks = 0;
+  readonly #adapter: PageAdapter;
+  readonly #element: HTMLIFrameElement;
+  #seen = 0;
+  /** Whether the page has gone elsewhere: what is in the frame now is no game. */
+  #isGone = false;
+
+  private constructor(adapter: PageAdapter, element: HTMLIFrameElement, clock: VirtualClock) {
+    this.#adapter = adapter;
+    this.#element = element;
+    this.clock = clock;
+    this.window = element.contentWindow as PageWindow;
+    element.addEventListener("load", () => {
+      this.#isGone = true;
+    });
+  }
+
+  /**
+   * A frame that is ready for its first episode. Raises Error when the page does not load, or is not ready in time.
+   *
+   * @param address of the page.
+   */
+  static async load(
+    adapter: PageAdapter,
+    address: string,
+    options: Partial<ClockOptions>,
+  ): Promise<PageFrame> {
+    const element: ClockedFrame = document.createElement("iframe");
+    const [width, height] = adapter.size;
+    element.width = String(width);
+    element.height = String(height);
+    element.setAttribute("style", OFF_SCREEN);
+    element.tabIndex = -1;
+    element.dataset.attractClock = JSON.stringify({ ...options, size: adapter.size });
+    let clock: VirtualClock | null = null;
+    element.attractPrepare = (window, made) => {
+      // A page that goes elsewhere gets a clock of its own, and is no game any more.
+      clock = made;
+      adapter.prepare?.(window);
+    };
+    // Before it is in the document: an empty frame tells of a load of its own.
+    element.src = address;
+    const loaded = new Promise<void>((resolve) =>
+      element.addEventListener("load", () => resolve(), { once: true }),
+    );
+    document.body.append(element);
+    try {
+      await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);
+      if (clock === null)
+        throw new Error(`the page ${adapter.page} could not be had, or is no page of this game`);
+      const frame = new PageFrame(adapter, element, clock);
+      adapter.loaded?.(frame.window);
+      await frame.#becomeReady();
+      return frame;
+    } catch (error) {
+      element.remove();
+      throw ownError(error);
+    }
+  }
+
+  hold(codes: readonly string[]): void {
+    this.clock.hold(codes);
+  }
+
+  point(x: number, y: number, isDown: boolean): void {
+    this.clock.point([x, y], isDown);
+  }
+
+  /** One frame of the page. Raises what its own code threw, once nothing of it runs any more. */
+  tick(): void {
+    if (this.#isGone) throw new Error("the page went to another address, where it is no game any more");
+    if (this.#adapter.css) this.clock.collectAnimations();
+    this.clock.tick();
+    this.ticks++;
+    if (this.clock.errors.length !== this.#seen) this.#heed();
+  }
+
+  /** Begins an episode by the game's own restart; all chance in it comes from `seed`, 32 bits. */
+  begin(seed: number): void {
+    const { window, clock } = this;
+    const adapter = this.#adapter;
+    clock.release();
+    clock.clearStorage();
+    clock.align();
+    this.ticks = 0;
+    // Menus may draw chance as well.
+    clock.seed(seed);
+    adapter.seed?.(window, seed);
+    adapter.restart?.(window, this);
+    // One tick at least: a restart is often only asked for.
+    do {
+      if (this.ticks > MOST_MENU_TICKS)
+        throw new Error(`the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}`);
+      adapter.menu?.(window, this);
+      // Menus live on animations, games hardly ever.
+      if (!adapter.css) clock.collectAnimations();
+      this.tick();
+    } while (adapter.playing?.(window) === false);
+    clock.release();
+  }
+
+  remove(): void {
+    this.#element.remove();
+  }
+
+  async #becomeReady(): Promise<void> {
+    const { window } = this;
+    const adapter = this.#adapter;
+    await this.#settle();
+    while (adapter.ready?.(window) === false) {
+      if (this.loadTicks > MOST_LOAD_TICKS)
+        throw new Error(`ready() was still false after ${MOST_LOAD_TICKS} frames${this.#lastError()}`);
+      // One frame, then whatever it asked for must be here.
+      this.clock.collectAnimations();
+      this.tick();
+      this.loadTicks++;
+      await this.#settle();
+    }
+    if (adapter.reset === "reload") return;
+    this.begin(0);
+    for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) this.tick();
+  }
+
+  /** Waits until nothing is under way. */
+  async #settle(): Promise<void> {
+    const began = performance.now();
+    for (let quiet = 0; quiet < QUIET_TURNS && performance.now() - began < LOAD_MS; ) {
+      await turn();
+      if (this.clock.numLoading === 0) quiet++;
+      else {
+        quiet = 0;
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    }
+  }
+
+  /** Pages go on after most of what they throw; one whose loop has ended by it does not. */
+  #heed(): void {
+    this.#seen = this.clock.errors.length;
+    if (this.clock.isIdle) throw this.clock.errors.at(-1);
+  }
+
+  #lastError(): string {
+    const last = this.clock.errors.at(-1);
+    if (last === undefined) return "";
+    return `; the page's last error: ${last instanceof Error || typeof last === "object" ? ((last as Error)?.message ?? String(last)) : String(last)}`;
+  }
+}
+
+/** Whether any agent's end is said: with several, all of them must have ended. */
+export function isOver(over: boolean | ArrayLike<boolean>): boolean {
+  return typeof over === "boolean" ? over : Array.from(over).every(Boolean);
+}
+
+async function withinTime(promise: Promise<void>, text: string): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(text)), LOAD_MS);
+  });
+  await Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+const channel = new MessageChannel();
+const waiting: (() => void)[] = [];
+channel.port1.onmessage = () => waiting.shift()?.();
+
+/** Whatever is due in the event loop has had its turn. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    channel.port2.postMessage(null);
+  });
+}
+
+/** What a page threw as an error of this window: those of another are no `Error` here. */
+export function ownError(thrown: unknown): unknown {
+  if (thrown instanceof Error || typeof thrown !== "object" || thrown === null || !("message" in thrown))
+    return thrown;
+  const { name, message, stack } = thrown as Error;
+  const error = new Error(String(message));
+  error.name = String(name);
+  if (typeof stack === "string") error.stack = stack;
+  return error;
+}

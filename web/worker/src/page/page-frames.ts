@@ -1,0 +1,94 @@
+/** The frames of a page game in one thread: some play, some are ready to. */
+
+import type { GameReference } from "@attract/schema";
+import type { GameDefinition } from "attract/contract";
+import type { PageAdapter } from "attract/page-adapter";
+import { PageFrame } from "./page-frame.ts";
+import { PageGame } from "./page-game.ts";
+import type { SpareGames } from "./spare-games.ts";
+
+/** Frames that are kept ready: for an episode that needs a fresh page, for a game that broke. */
+const SPARE = 1;
+
+/** Most episodes of an evaluation at once: each has a page of its own. */
+export const EVALUATION_FRAMES = 8;
+
+/** Below which the folder of this game's adapter is served to its pages. */
+export function pageBase(reference: GameReference): string {
+  return new URL(`game/${reference.sha256}/`, location.href).href;
+}
+
+export interface PageFramesOptions {
+  /** Below which its adapter's folder is served. */
+  base: string;
+  /** How many copies there will be at once. */
+  most: number;
+  /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
+  isFresh?: boolean;
+  /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
+  draws?: boolean;
+}
+
+/** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
+export class PageFrames implements SpareGames {
+  readonly definition: GameDefinition;
+  readonly most: number;
+  readonly #adapter: PageAdapter;
+  readonly #address: string;
+  readonly #draws: boolean;
+  readonly #ready: PageFrame[] = [];
+  #loading: Promise<void> | null = null;
+  #isClosed = false;
+
+  /** @param definition of a game that lives in a page. */
+  constructor(definition: GameDefinition, { base, most, isFresh = false, draws = false }: PageFramesOptions) {
+    const { page } = definition;
+    if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
+    this.most = most;
+    this.#adapter = isFresh ? { ...page, reset: "reload" } : page;
+    this.#address = new URL(page.page, base).href;
+    this.#draws = draws;
+    this.definition = { ...definition, create: () => new PageGame(this.#adapter, this) };
+  }
+
+  spare(): Promise<void> | null {
+    if (this.#ready.length > 0) return null;
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  /** A frame that is ready. Raises Error when `spare` was not waited for. */
+  take(): PageFrame {
+    const frame = this.#ready.pop();
+    if (frame === undefined) throw new Error("no page is ready: await spare() first");
+    // While the other plays: whoever needs it next does not wait.
+    if (this.#ready.length < SPARE) this.#loading ??= this.#load();
+    return frame;
+  }
+
+  /** What is done with a frame whose game is not needed any more. */
+  giveBack(frame: PageFrame, isWhole: boolean): void {
+    if (isWhole && this.#adapter.reset === "own" && !this.#isClosed) this.#ready.push(frame);
+    else frame.remove();
+  }
+
+  /** Removes all that nobody plays in; those that are played in go when they are given back. */
+  close(): void {
+    this.#isClosed = true;
+    for (const frame of this.#ready.splice(0)) frame.remove();
+  }
+
+  async #load(): Promise<void> {
+    try {
+      const frame = await PageFrame.load(this.#adapter, this.#address, {
+        draws: this.#draws,
+        // A browser without a graphics processor gives none, and most engines then draw in 2D.
+        webGl: this.#draws ? "real" : "null",
+      });
+      if (this.#isClosed) frame.remove();
+      else this.#ready.push(frame);
+    } finally {
+      this.#loading = null;
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/** A game that lives in a page, as the contract has games: `start` and `update` over a frame and its adapter. */
+
+import type { Context2D } from "attract/context-2d";
+/// <reference lib="dom" />
+import type { Action, Game, PerAgent, StartContext, StartFields, UpdateResult } from "attract/contract";
+import { thrownByGame } from "attract/errors";
+import type { PageAdapter } from "attract/page-adapter";
+import { ownError, type PageFrame } from "./page-frame.ts";
+import type { PageFrames } from "./page-frames.ts";
+
+const WORD = 2 ** 32;
+const NO_KEYS: readonly string[] = [];
+
+/** One copy; its frame is taken at the first start. */
+export class PageGame implements Game {
+  readonly #adapter: PageAdapter;
+  readonly #frames: PageFrames;
+  /** The same object for every update. */
+  readonly #result: UpdateResult;
+  #frame: PageFrame | null = null;
+  #score: PerAgent<number> = 0;
+  /** Of several agents: what this tick brought each. */
+  #gained: number[] = [];
+  #isWhole = true;
+
+  constructor(adapter: PageAdapter, frames: PageFrames) {
+    this.#adapter = adapter;
+    this.#frames = frames;
+    const observe = (): UpdateResult["observation"] => {
+      try {
+        // After the end there may be nothing left to see.
+        return this.#isOver ? undefined : adapter.observe(this.#frame?.window);
+      } catch (error) {
+        throw thrownByGame("update", ownError(error));
+      }
+    };
+    this.#result = {
+      reward: 0,
+      terminated: false,
+      // Read once in a step, after its last tick.
+      get observation() {
+        return observe();
+      },
+    };
+  }
+
+  start({ random, out }: StartContext): StartFields {
+    const adapter = this.#adapter;
+    const isWhole = this.#isWhole;
+    // Until it has begun, nobody knows what is left of it.
+    this.#isWhole = false;
+    if (this.#frame !== null && adapter.reset === "reload") this.#leave(isWhole);
+    this.#frame ??= this.#frames.take();
+    const { window } = this.#frame;
+    try {
+      this.#frame.begin(random.int(WORD));
+      this.#result.terminated = false;
+      this.#score = adapter.score?.(window) ?? 0;
+      this.#allow(out.actionMask);
+      const observation = adapter.observe(window);
+      this.#isWhole = true;
+      return { observation };
+    } catch (error) {
+      throw ownError(error);
+    }
+  }
+
+  update(_deltaTime: number, action: Action | ArrayLike<Action>, out: StartContext["out"]): UpdateResult {
+    const adapter = this.#adapter;
+    const frame = this.#frame as PageFrame;
+    const result = this.#result;
+    this.#isWhole = false;
+    try {
+      this.#press(frame, action);
+      frame.tick();
+      result.terminated = adapter.over(frame.window);
+      result.reward = this.#reward(frame.window);
+      if (adapter.info !== undefined) result.info = adapter.info(frame.window);
+      if (!this.#isOver) this.#allow(out.actionMask);
+    } catch (error) {
+      throw ownError(error);
+    }
+    this.#isWhole = true;
+    return result;
+  }
+
+  /** The page's largest canvas, as it is. */
+  draw(context: Context2D, width: number, height: number): void {
+    const canvases: HTMLCanvasElement[] = [
+      ...(this.#frame?.window.document.querySelectorAll("canvas") ?? []),
+    ];
+    const largest = canvases.sort((a, b) => b.width * b.height - a.width * a.height)[0];
+    if (largest === undefined || largest.width * largest.height === 0) {
+      context.fillStyle = "#888";
+      context.font = "16px system-ui, sans-serif";
+      context.fillText("This page draws no canvas: it is played, and cannot be shown here.", 16, 32);
+      return;
+    }
+    const scale = Math.min(width / largest.width, height / largest.height);
+    const [w, h] = [largest.width * scale, largest.height * scale];
+    const painter = context as unknown as CanvasRenderingContext2D;
+    painter.drawImage(largest, (width - w) / 2, (height - h) / 2, w, h);
+  }
+
+  dispose(): void {
+    this.#leave(this.#isWhole);
+  }
+
+  get #isOver(): boolean {
+    const { terminated } = this.#result;
+    return typeof terminated === "boolean" ? terminated : Array.from(terminated ?? []).every(Boolean);
+  }
+
+  #leave(isWhole: boolean): void {
+    if (this.#frame !== null) this.#frames.giveBack(this.#frame, isWhole);
+    this.#frame = null;
+  }
+
+  #press(frame: PageFrame, action: Action | ArrayLike<Action>): void {
+    const { act, keys, labels, pointers } = this.#adapter;
+    if (act !== undefined) {
+      act(frame.window, action as number, frame);
+      return;
+    }
+    if (keys.length === 1) frame.hold(keys[0][labels[action as number]] ?? NO_KEYS);
+    else if (keys.length > 1)
+      frame.hold(keys.flatMap((own, agent) => own[labels[(action as ArrayLike<number>)[agent]]] ?? NO_KEYS));
+    const place = pointers[labels[action as number]];
+    if (place !== undefined) frame.point(place[0], place[1], place[2] !== "move");
+  }
+
+  #reward(window: unknown): PerAgent<number> {
+    const { score, reward } = this.#adapter;
+    if (reward !== undefined) return reward(window);
+    const now = (score as NonNullable<typeof score>)(window);
+    const before = this.#score;
+    this.#score = now;
+    if (typeof now === "number") return now - (before as number);
+    this.#gained = Array.from(now, (value, agent) => value - ((before as ArrayLike<number>)[agent] ?? 0));
+    return this.#gained;
+  }
+
+  #allow(mask: Uint8Array | null): void {
+    const { allowed } = this.#adapter;
+    if (mask === null || allowed === undefined) return;
+    const given = allowed(this.#frame?.window);
+    for (let i = 0; i < mask.length; i++) mask[i] = Number(given[i]) === 0 ? 0 : 1;
+  }
+}
