@@ -21,7 +21,7 @@ GAME: Final = re.compile(r"/game/([0-9a-f]{64})/(.+)")
 HEAD: Final = re.compile(rb"<head[^>]*>", re.IGNORECASE)
 DOCTYPE: Final = re.compile(rb"^\s*<!doctype[^>]*>", re.IGNORECASE)
 CLOCK_TAG: Final = f'<script src="/{CLOCK}"></script>'.encode()
-OWNERS: Final = "http://127.0.0.1:* http://localhost:* http://[::1]:*"
+OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame."""
 GAME_POLICY: Final = "; ".join(
     (

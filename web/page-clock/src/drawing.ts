@@ -21,15 +21,15 @@ const PAINTING = [
 
 export interface Drawing {
   isOn: boolean;
-  /** How often the page read back what it had drawn: then a game may depend on it. */
-  numReads: number;
+  /** Whether the page read back what it had not drawn: from then on it draws, since a game may depend on it. */
+  isRead: boolean;
 }
 
 export type WebGl = "null" | "none" | "real";
 
 /** @param webGl "null": a device that draws nothing; "none": a browser without; "real": the browser's own. */
 export function installDrawing(window: Page, isOn: boolean, webGl: WebGl): Drawing {
-  const drawing: Drawing = { isOn, numReads: 0 };
+  const drawing: Drawing = { isOn, isRead: false };
   for (const { prototype } of [window.CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
     const methods = prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
     for (const name of PAINTING) {
@@ -41,7 +41,8 @@ export function installDrawing(window: Page, isOn: boolean, webGl: WebGl): Drawi
     }
     const read = methods.getImageData;
     define(prototype, "getImageData", function (this: unknown, ...args: unknown[]) {
-      drawing.numReads++;
+      if (!drawing.isOn) drawing.isRead = true;
+      drawing.isOn ||= drawing.isRead;
       return read.apply(this, args);
     });
   }

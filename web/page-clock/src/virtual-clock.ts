@@ -82,9 +82,9 @@ export class VirtualClock {
     return this.#loading.count;
   }
 
-  /** How often the page read back what it had drawn. */
-  get numReads(): number {
-    return this.#drawing.numReads;
+  /** Whether the page read back what it was not to draw: then it draws all the same. */
+  get isDrawingRead(): boolean {
+    return this.#drawing.isRead;
   }
 
   /** How often time crept because a loop of the page waited for it. */

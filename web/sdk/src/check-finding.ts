@@ -30,6 +30,8 @@ export const CHECKS = [
   "no-draw",
   "slow-create",
   "slow-step",
+  "page-error",
+  "reads-drawing",
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];

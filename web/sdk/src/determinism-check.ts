@@ -6,6 +6,7 @@ import { drawActions } from "./cost.ts";
 import { createInstance } from "./group-instance.ts";
 import type { Instance } from "./instance.ts";
 import { observedName, observedRow } from "./observed.ts";
+import { drained } from "./play-check.ts";
 import { RandomPlayer } from "./random-play.ts";
 
 const STEPS = 1_000;
@@ -13,7 +14,7 @@ const STEPS = 1_000;
 const LEAST_STEPS = 5;
 const REPEATS = 2;
 
-interface Row {
+export interface Row {
   episode: number;
   /** Steps taken in it. */
   step: number;
@@ -21,7 +22,7 @@ interface Row {
 }
 
 /** One stream of play that can be repeated; the seeds are those of a check, not of a run. */
-interface Play {
+export interface Play {
   rows: Row[];
   actions: (Action | ArrayLike<Action>)[];
 }
@@ -88,33 +89,56 @@ function checkVariety(definition: GameDefinition, report: Report, original: Play
   });
 }
 
-function play(definition: GameDefinition, instance: Instance, seed: number, deadline: Deadline): Play {
+function play(...given: Parameters<typeof playing>): Play {
+  return drained(playing(...given));
+}
+
+function replay(...given: Parameters<typeof replaying>): Row[] {
+  return drained(replaying(...given));
+}
+
+/** Up to `steps` steps at random from episode 0 on, with a pause before each start. */
+export function* playing(
+  definition: GameDefinition,
+  instance: Instance,
+  seed: number,
+  deadline: Deadline,
+  steps = STEPS,
+): Generator<undefined, Play> {
   const player = new RandomPlayer(definition.action, seed);
   const actions: Play["actions"] = [];
   const rows: Row[] = [];
+  yield;
   instance.start(0);
   rows.push(rowOf(definition, instance));
-  for (let step = 0; step < STEPS && !deadline.isOver; step++) {
+  for (let step = 0; step < steps && !deadline.isOver; step++) {
     const drawn = drawActions(instance, player);
     actions.push(drawn);
     instance.step(drawn);
     rows.push(rowOf(definition, instance));
     if (!instance.episodeOver) continue;
+    yield;
     instance.start(instance.episode + 1);
     rows.push(rowOf(definition, instance));
   }
   return { rows, actions };
 }
 
-/** What the actions of a play bring this time; shorter when an episode ended elsewhere. */
-function replay(definition: GameDefinition, instance: Instance, original: Play): Row[] {
+/** What the actions of a play bring this time; shorter when an episode ended elsewhere. With a pause before each start. */
+export function* replaying(
+  definition: GameDefinition,
+  instance: Instance,
+  original: Play,
+): Generator<undefined, Row[]> {
   const rows: Row[] = [];
+  yield;
   instance.start(0);
   rows.push(rowOf(definition, instance));
   for (const action of original.actions) {
     instance.step(action as Action);
     rows.push(rowOf(definition, instance));
     if (instance.episodeOver) {
+      yield;
       instance.start(instance.episode + 1);
       rows.push(rowOf(definition, instance));
     }
@@ -132,7 +156,7 @@ function rowOf(definition: GameDefinition, instance: Instance): Row {
 }
 
 /** Where two plays part, in words; null where they do not. */
-function firstDifference(
+export function firstDifference(
   definition: GameDefinition,
   instance: Instance,
   expected: readonly Row[],

@@ -30,20 +30,26 @@ export interface PlaySummary {
 }
 
 /** Plays up to `steps` steps. Raises GameError as the game does. */
-export function playAtRandom(
+export function playAtRandom(...given: Parameters<typeof playingAtRandom>): PlaySummary {
+  return drained(playingAtRandom(...given));
+}
+
+/** As `playAtRandom`, with a pause before each start: a game that lives in a page may have to wait for one. */
+export function* playingAtRandom(
   definition: GameDefinition,
   description: GameDescription,
   instance: Instance,
   steps: number,
   report: Report,
   deadline: Deadline,
-): PlaySummary {
+): Generator<undefined, PlaySummary> {
   const player = new RandomPlayer(description.action, 1);
   const watch = new ObservationWatch(definition, instance, report);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
   let returns = 0;
   let lengths = 0;
+  yield;
   instance.start(0);
   watch.look("start", "at the start of episode 0");
   for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
@@ -61,6 +67,7 @@ export function playAtRandom(
     summary.episodes++;
     returns += instance.episodeReturns[0];
     lengths += instance.episodeSteps;
+    yield;
     instance.start(summary.episodes);
     watch.look("start", `at the start of episode ${summary.episodes}`);
   }
@@ -86,6 +93,14 @@ export function playAtRandom(
     reportRewards(rewards, played, instance, report);
   }
   return played;
+}
+
+/** What a play with pauses comes to when nothing is waited for. */
+export function drained<T>(play: Generator<undefined, T>): T {
+  for (;;) {
+    const next = play.next();
+    if (next.done) return next.value;
+  }
 }
 
 function reportRewards(

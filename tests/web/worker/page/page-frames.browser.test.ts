@@ -27,7 +27,6 @@ test("one is kept ready, and who needs none does not wait", async () => {
   expect(numFrames()).toBe(2);
   instance.start(1);
   expect(frames.spare()).toBe(null);
-  instance.game.dispose?.();
   frames.close();
   expect(numFrames()).toBe(0);
 });

@@ -4,6 +4,8 @@ import type { CheckGame, GameChecked } from "@attract/schema";
 import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
 import { type CheckNews, failedCheck } from "../host/game-checker.ts";
+import { checkPageGame } from "../page/page-check.ts";
+import { pageBase } from "../page/page-frames.ts";
 import { NOWHERE, reportOf } from "./failures.ts";
 import type { GameModule } from "./game-module.ts";
 import { loadGame } from "./load-game.ts";
@@ -31,13 +33,17 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
     const report = reportOf(error, NOWHERE, "load");
     return failedCheck(order, { id: "load", text: report.text, fix: "mend the module", stack: report.stack });
   }
-  const report = checkGame(definition, {
+  const options = {
     now,
     budgetMilliseconds: order.budget_seconds * 1000,
-    module: { name: game.url, text: module.text },
-    calls,
-    onPhase: (phase) => post({ type: "phase", phase }),
-  });
+    onPhase: (phase: string) => post({ type: "phase", phase }),
+  };
+  // A page may call what it likes: its clock, its chance and its network are given to it.
+  if (definition.page !== undefined) calls.restore();
+  const report =
+    definition.page === undefined
+      ? checkGame(definition, { ...options, module: { name: game.url, text: module.text }, calls })
+      : await checkPageGame(definition, { ...options, base: pageBase(game) });
   calls.restore();
   const { play } = report;
   return {

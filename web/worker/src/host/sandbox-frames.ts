@@ -11,7 +11,7 @@ const LOAD_MS = 20_000;
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
 
-const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+const LOOPBACK = ["127.0.0.1", "localhost"];
 
 /** What the frame is told, once; with it come the thread's port and the port for news of it. */
 export interface FrameOrder {

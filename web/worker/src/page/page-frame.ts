@@ -59,7 +59,8 @@ export class PageFrame implements PageHands {
     element.height = String(height);
     element.setAttribute("style", OFF_SCREEN);
     element.tabIndex = -1;
-    element.dataset.attractClock = JSON.stringify({ ...options, size: adapter.size });
+    // While it loads it draws: textures are made then.
+    element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
     let clock: VirtualClock | null = null;
     element.attractPrepare = (window, made) => {
       // A page that goes elsewhere gets a clock of its own, and is no game any more.
@@ -78,7 +79,7 @@ export class PageFrame implements PageHands {
         throw new Error(`the page ${adapter.page} could not be had, or is no page of this game`);
       const frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
-      await frame.#becomeReady();
+      await frame.#becomeReady(options.draws ?? true);
       return frame;
     } catch (error) {
       element.remove();
@@ -123,19 +124,29 @@ export class PageFrame implements PageHands {
       // Menus live on animations, games hardly ever.
       if (!adapter.css) clock.collectAnimations();
       this.tick();
-    } while (adapter.playing?.(window) === false);
+    } while (adapter.playing !== undefined && !adapter.playing(window));
     clock.release();
+  }
+
+  /** What cannot be played the same way twice, or only at a cost; a sentence's predicate each. */
+  get unheld(): string[] {
+    const waits =
+      this.clock.numSpins > 0
+        ? ["waits for the time in a loop, which takes 20,000 looks for each millisecond"]
+        : [];
+    return [...this.clock.unheld, ...waits];
   }
 
   remove(): void {
     this.#element.remove();
   }
 
-  async #becomeReady(): Promise<void> {
+  async #becomeReady(draws: boolean): Promise<void> {
     const { window } = this;
     const adapter = this.#adapter;
     await this.#settle();
-    while (adapter.ready?.(window) === false) {
+    // What a page has not set yet is undefined: that is no yes.
+    while (adapter.ready !== undefined && !adapter.ready(window)) {
       if (this.loadTicks > MOST_LOAD_TICKS)
         throw new Error(`ready() was still false after ${MOST_LOAD_TICKS} frames${this.#lastError()}`);
       // One frame, then whatever it asked for must be here.
@@ -144,6 +155,7 @@ export class PageFrame implements PageHands {
       this.loadTicks++;
       await this.#settle();
     }
+    this.clock.draws = draws;
     if (adapter.reset === "reload") return;
     this.begin(0);
     for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) this.tick();

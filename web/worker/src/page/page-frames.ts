@@ -3,7 +3,7 @@
 import type { GameReference } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
 import type { PageAdapter } from "attract/page-adapter";
-import { PageFrame } from "./page-frame.ts";
+import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
 import type { SpareGames } from "./spare-games.ts";
 
@@ -37,6 +37,9 @@ export class PageFrames implements SpareGames {
   readonly #address: string;
   readonly #draws: boolean;
   readonly #ready: PageFrame[] = [];
+  readonly #seen = { errors: new Set<string>(), unheld: new Set<string>(), isDrawingRead: false };
+  /** All there are, played in or not. */
+  readonly #frames = new Set<PageFrame>();
   #loading: Promise<void> | null = null;
   #isClosed = false;
 
@@ -57,6 +60,13 @@ export class PageFrames implements SpareGames {
     return this.#loading;
   }
 
+  /** What became of pages so far: their own errors, what no clock holds, and whether they read what they draw. */
+  get seen(): { errors: string[]; unheld: string[]; isDrawingRead: boolean } {
+    for (const frame of this.#frames) this.#look(frame);
+    const { errors, unheld, isDrawingRead } = this.#seen;
+    return { errors: [...errors], unheld: [...unheld], isDrawingRead };
+  }
+
   /** A frame that is ready. Raises Error when `spare` was not waited for. */
   take(): PageFrame {
     const frame = this.#ready.pop();
@@ -69,13 +79,26 @@ export class PageFrames implements SpareGames {
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
     if (isWhole && this.#adapter.reset === "own" && !this.#isClosed) this.#ready.push(frame);
-    else frame.remove();
+    else this.#remove(frame);
   }
 
-  /** Removes all that nobody plays in; those that are played in go when they are given back. */
+  /** Removes all: nothing can be played in any of them any more. */
   close(): void {
     this.#isClosed = true;
-    for (const frame of this.#ready.splice(0)) frame.remove();
+    this.#ready.length = 0;
+    for (const frame of [...this.#frames]) this.#remove(frame);
+  }
+
+  #remove(frame: PageFrame): void {
+    this.#look(frame);
+    this.#frames.delete(frame);
+    frame.remove();
+  }
+
+  #look({ clock, unheld }: PageFrame): void {
+    for (const what of unheld) this.#seen.unheld.add(what);
+    for (const error of clock.errors) this.#seen.errors.add(textOf(error));
+    this.#seen.isDrawingRead ||= clock.isDrawingRead;
   }
 
   async #load(): Promise<void> {
@@ -85,10 +108,16 @@ export class PageFrames implements SpareGames {
         // A browser without a graphics processor gives none, and most engines then draw in 2D.
         webGl: this.#draws ? "real" : "null",
       });
-      if (this.#isClosed) frame.remove();
+      this.#frames.add(frame);
+      if (this.#isClosed) this.#remove(frame);
       else this.#ready.push(frame);
     } finally {
       this.#loading = null;
     }
   }
+}
+
+function textOf(error: unknown): string {
+  const own = ownError(error);
+  return own instanceof Error ? `${own.name}: ${own.message}` : String(own);
 }

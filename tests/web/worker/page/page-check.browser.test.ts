@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
+import { hop, numFrames } from "./hop-page.ts";
+
+// Episodes of 24 ticks: each of the repeated play takes a page, a hundred in all.
+function check(definition = hop(), phases: string[] = []) {
+  return checkPageGame(definition, {
+    base: location.href,
+    now: () => performance.now(),
+    budgetMilliseconds: 20_000,
+    onPhase: (phase) => phases.push(phase),
+  });
+}
+
+const idsOf = async (definition = hop()): Promise<string[]> =>
+  (await check(definition)).findings.map(({ id }) => id);
+
+test("a good game is played, in every way twice, and nothing is left of it", async () => {
+  const phases: string[] = [];
+  const report = await check(hop(), phases);
+  expect(report.findings).toEqual([]);
+  expect([report.isTrainable, report.isUnplayable, report.id]).toEqual([true, false, "Hop-v1"]);
+  expect(report.play).toMatchObject({ steps: 5000 });
+  expect(report.play!.lengthMean).toBeCloseTo(12, 0);
+  expect(report.play!.microsecondsPerTick).toBeGreaterThan(0);
+  expect(phases).toEqual([
+    "loading its page",
+    "random play",
+    "a play that is repeated",
+    "the same play in a fresh page",
+    "the same play beside another game",
+    "the same play while it is drawn",
+    "the same play after other episodes",
+  ]);
+  expect(numFrames()).toBe(0);
+});
+
+test("what outlives the game's own restart is named with the step and the number", async () => {
+  const definition = hop(
+    { observe: (w) => [w.eval("window.count ??= 0"), w.look().y] },
+    "window.count = (window.count ?? 0) + 1;",
+  );
+  const { findings, isTrainable } = await check(definition);
+  expect(findings.map(({ id }) => id)).toEqual(["state-survives-start"]);
+  expect(findings[0].text).toMatch(
+    /differently than in a fresh page: at the start of episode 0 observation\[0\] was 1, then /,
+  );
+  expect(isTrainable).toBe(true);
+  // With a page for each episode nothing outlives it.
+  expect(await idsOf({ ...definition, page: { ...definition.page!, reset: "reload" } })).toEqual([]);
+});
+
+test("a game that is not the same in a fresh page is named, with the likely cause", async () => {
+  window.attractTestCount = 0;
+  const other = hop({ observe: (w) => [w.parent.attractTestCount++, w.look().y] });
+  const { findings } = await check(other);
+  expect(findings.map(({ id }) => id)).toEqual(["not-reproducible"]);
+  expect(findings[0].text).toContain("in a fresh page: at the start of episode 0 observation[0] was");
+  const worker = hop({
+    loaded: (w) => w.eval("new Worker(URL.createObjectURL(new Blob(['']))).terminate()"),
+  });
+  expect(await idsOf(worker)).toEqual(["clock"]);
+});
+
+test("errors that a page survives, and drawing that it reads, are told", async () => {
+  expect(await idsOf(hop({}, "if (ticks === 3) setTimeout(() => { throw new Error('lost') }, 0);"))).toEqual([
+    "page-error",
+  ]);
+  expect(await idsOf(hop({}, "context.getImageData(0, 0, 1, 1);"))).toEqual(["reads-drawing"]);
+});
+
+test("a page that cannot be played is unplayable, and one that breaks in play says where", async () => {
+  const never = await check(hop({ ready: () => false }));
+  expect([never.isUnplayable, never.findings.map(({ id }) => id)]).toEqual([true, ["load"]]);
+  const wrong = await check(hop({ observe: () => [1, 2, 3] }));
+  expect([wrong.isUnplayable, wrong.findings.map(({ id }) => id)]).toEqual([true, ["contract"]]);
+  expect(wrong.findings[0].text).toContain("observation");
+});
+
+declare global {
+  interface Window {
+    attractTestCount: number;
+  }
+}

@@ -1,0 +1,235 @@
+/** The conformance kit for games that live in a page: whether they can be played, learned, and played again. */
+
+import type { CheckOptions, GameReport, PlayMeasurements } from "attract/check";
+import { Deadline, type Finding, type Report } from "attract/check-finding";
+import type { GameDefinition } from "attract/contract";
+import { describe, type GameDescription } from "attract/description";
+import { firstDifference, type Play, playing, type Row, replaying } from "attract/determinism-check";
+import { GameError } from "attract/errors";
+import { createInstance } from "attract/group-instance";
+import type { Instance } from "attract/instance";
+import { playingAtRandom } from "attract/play-check";
+import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
+
+const MOST_STEPS = 5_000;
+/** Of the play that is repeated: each of its episodes takes a fresh page. */
+const REPEATED_STEPS = 300;
+const SLOW_LOAD_MS = 3_000;
+const REPRODUCIBLE =
+  "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
+
+export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase"> {
+  /** Below which the adapter's folder is served. */
+  base: string;
+}
+
+/** Everything found out about a game that lives in a page; never throws because of the game. */
+export async function checkPageGame(
+  definition: GameDefinition,
+  options: PageCheckOptions,
+): Promise<GameReport> {
+  const check = new PageCheck(definition, options);
+  try {
+    return await check.run();
+  } finally {
+    check.close();
+  }
+}
+
+/** One check; used once. */
+class PageCheck {
+  readonly #definition: GameDefinition;
+  readonly #options: PageCheckOptions;
+  readonly #findings: Finding[] = [];
+  readonly #report: Report = (finding) => this.#findings.push({ stack: null, method: null, ...finding });
+  readonly #opened: PageFrames[] = [];
+
+  constructor(definition: GameDefinition, options: PageCheckOptions) {
+    this.#definition = definition;
+    this.#options = options;
+  }
+
+  close(): void {
+    for (const frames of this.#opened) frames.close();
+  }
+
+  async run(): Promise<GameReport> {
+    const { now, budgetMilliseconds = Number.POSITIVE_INFINITY } = this.#options;
+    const deadline = new Deadline(now, now() + budgetMilliseconds);
+    let description: GameDescription | null = null;
+    let play: PlayMeasurements | null = null;
+    let isUnplayable = false;
+    try {
+      description = describe(this.#definition);
+      play = await this.#play(description, deadline.share(0.4));
+      if (!deadline.isOver) await this.#repeat(deadline);
+    } catch (error) {
+      isUnplayable = play === null;
+      const isGames = error instanceof GameError;
+      this.#report({
+        id: isGames ? "contract" : "load",
+        severity: "error",
+        text: error instanceof Error ? error.message : String(error),
+        fix: isGames
+          ? "mend the game or its adapter: an episode that fails is thrown away"
+          : "mend the page or its adapter",
+        stack: error instanceof Error ? (error.stack ?? null) : null,
+      });
+    }
+    return {
+      id: this.#definition.id,
+      isTrainable: this.#findings.every(({ severity }) => severity !== "error"),
+      isUnplayable,
+      description,
+      findings: this.#findings,
+      play,
+    };
+  }
+
+  async #play(description: GameDescription, deadline: Deadline): Promise<PlayMeasurements> {
+    const { now } = this.#options;
+    this.#phase("loading its page");
+    const began = now();
+    const frames = this.#frames({});
+    await frames.spare();
+    const createMilliseconds = now() - began;
+    const instance = this.#instance(frames, 1);
+    this.#phase("random play");
+    const steps = Math.max(MOST_STEPS, (description.max_steps ?? 0) + 1);
+    const started = now();
+    const summary = await this.#drained(
+      playingAtRandom(frames.definition, description, instance, steps, this.#report, deadline),
+      [frames],
+    );
+    const microsecondsPerTick = (1000 * (now() - started)) / Math.max(1, summary.ticks);
+    this.#reportPage(frames, createMilliseconds);
+    instance.game.dispose?.();
+    return { ...summary, createMilliseconds, microsecondsPerTick, bytesPerTick: null };
+  }
+
+  #reportPage(frames: PageFrames, loadMilliseconds: number): void {
+    const { errors, unheld, isDrawingRead } = frames.seen;
+    for (const what of unheld) {
+      const text = `this game ${what}`;
+      this.#report({ id: "clock", severity: "warning", text, fix: REPRODUCIBLE });
+    }
+    for (const error of errors) {
+      this.#report({
+        id: "page-error",
+        severity: "warning",
+        text: `the page threw and went on: ${error}`,
+        fix: "see whether it does so as well in a browser of your own; if not, what it misses is not there in training",
+      });
+    }
+    if (isDrawingRead) {
+      this.#report({
+        id: "reads-drawing",
+        severity: "warning",
+        text: "the page reads back what it has drawn, so that it must draw while it is trained",
+        fix: "keep what it reads in an array of its own: undrawn it is several times faster",
+      });
+    }
+    if (loadMilliseconds > SLOW_LOAD_MS) {
+      this.#report({
+        id: "slow-create",
+        severity: "warning",
+        text: `the page takes ${(loadMilliseconds / 1000).toFixed(1)} s until it is ready`,
+        fix: "leave out what play does not need: large pictures, sounds, introductions",
+      });
+    }
+  }
+
+  /** The same seeds and actions: in fresh pages, beside another game, drawn, and after the game's own restart. */
+  async #repeat(deadline: Deadline): Promise<void> {
+    this.#phase("a play that is repeated");
+    const fresh = this.#frames({ isFresh: true });
+    const first = this.#instance(fresh, 2);
+    const original = await this.#drained(
+      playing(fresh.definition, first, 2, deadline.share(0.25), REPEATED_STEPS),
+      [fresh],
+    );
+    const again: [string, Partial<PageFramesOptions>, "neighbour" | "alone"][] = [
+      ["in a fresh page", { isFresh: true }, "alone"],
+      ["beside another game", { isFresh: true }, "neighbour"],
+      ["while it is drawn", { isFresh: true, draws: true }, "alone"],
+    ];
+    for (const [how, options, company] of again) {
+      if (deadline.isOver) return;
+      this.#phase(`the same play ${how}`);
+      const difference = await this.#difference(original, options, company);
+      if (difference === null) continue;
+      const causes = fresh.seen.unheld.map((what) => `it ${what}`);
+      this.#report({
+        id: "not-reproducible",
+        severity: "warning",
+        text: `the same seed and actions played differently ${how}: ${difference}`,
+        fix: causes.length > 0 ? `${causes.join(", and ")}; ${REPRODUCIBLE}` : REPRODUCIBLE,
+      });
+      return;
+    }
+    if (deadline.isOver || this.#definition.page?.reset === "reload") return;
+    this.#phase("the same play after other episodes");
+    const difference = await this.#difference(original, {}, "alone");
+    if (difference === null) return;
+    this.#report({
+      id: "state-survives-start",
+      severity: "warning",
+      text: `after the game's own restart an episode plays differently than in a fresh page: ${difference}`,
+      fix: 'have restart(window) set anew what is left over, or give reset: "reload"; evaluations and replays take fresh pages anyway',
+    });
+  }
+
+  async #difference(
+    original: Play,
+    options: Partial<PageFramesOptions>,
+    company: "neighbour" | "alone",
+  ): Promise<string | null> {
+    const frames = this.#frames(options);
+    const instance = this.#instance(frames, 2);
+    const waiting = [frames];
+    if (company === "neighbour") waiting.push(await this.#accompany(instance));
+    const rows: Row[] = await this.#drained(replaying(frames.definition, instance, original), waiting);
+    const difference = firstDifference(this.#definition, instance, original.rows, rows);
+    frames.close();
+    return difference;
+  }
+
+  /** Another copy takes a step whenever this one does. */
+  async #accompany(instance: Instance): Promise<PageFrames> {
+    const frames = this.#frames({});
+    await frames.spare();
+    const other = this.#instance(frames, 5);
+    other.start(0);
+    const step = instance.step;
+    instance.step = (action) => {
+      if (!other.episodeOver) other.step(action);
+      step.call(instance, action);
+    };
+    return frames;
+  }
+
+  #frames(options: Partial<PageFramesOptions>): PageFrames {
+    const frames = new PageFrames(this.#definition, { base: this.#options.base, most: 1, ...options });
+    this.#opened.push(frames);
+    return frames;
+  }
+
+  #instance(frames: PageFrames, seedLow: number): Instance {
+    return createInstance(frames.definition, { seedLow });
+  }
+
+  /** Plays on, waiting before each start until pages are there. */
+  async #drained<T>(play: Generator<undefined, T>, waiting: readonly PageFrames[]): Promise<T> {
+    for (;;) {
+      const next = play.next();
+      if (next.done) return next.value;
+      for (const frames of waiting) await frames.spare();
+      // The thread is heard meanwhile.
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  }
+
+  #phase(phase: string): void {
+    this.#options.onPhase?.(phase);
+  }
+}
