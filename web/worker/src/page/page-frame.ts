@@ -57,7 +57,7 @@ export class PageFrame implements PageHands {
     const [width, height] = adapter.size;
     element.width = String(width);
     element.height = String(height);
-    element.setAttribute("style", OFF_SCREEN);
+    element.style.cssText = OFF_SCREEN;
     element.tabIndex = -1;
     // While it loads it draws: textures are made then.
     element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
