@@ -264,6 +264,25 @@ test("what no clock holds is said", () => {
   expect([...clock.unheld]).toEqual(["runs code in a worker of its own, which reads real time"]);
 });
 
+test("nobody else is asked for anything: the page hears that there is no network, in the next tick", async () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; fetch("https://elsewhere.example/x").catch((e) => said.push("fetch " + e.name));
+     image = new Image(); image.onerror = () => said.push("image"); image.src = "https://elsewhere.example/x.png";
+     socket = new WebSocket("wss://elsewhere.example"); socket.onclose = () => said.push("socket " + socket.readyState);`,
+  );
+  await turns();
+  expect(run(page, "said")).toEqual(["fetch TypeError"]);
+  clock.tick();
+  expect(run(page, "said")).toEqual(["fetch TypeError", "image", "socket 3"]);
+  expect(clock.numLoading).toBe(0);
+  expect([...clock.unheld].sort()).toEqual([
+    "asks elsewhere.example for something, which it does not get",
+    "talks to a server, which is not there",
+  ]);
+});
+
 test("what a page throws is kept, and whether anything of it still runs is known", () => {
   const { page, clock } = opened();
   expect(clock.isIdle).toBe(true);

@@ -1,6 +1,7 @@
 /** What a page waits for from outside: virtual time stands still until all of it is there. */
 
 import { define, defineGetter } from "./overriding.ts";
+import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -12,8 +13,18 @@ export interface Loading {
 /** Responses that may have no body. */
 const WITHOUT_BODY = [101, 204, 205, 304];
 
-export function installLoading(window: Page): Loading {
+/**
+ * @param time by which what is not given is told of.
+ * @param said told what the page asks others for, as the predicate of a sentence.
+ */
+export function installLoading(window: Page, time: VirtualTime, said: Set<string>): Loading {
   const loading: Loading = { count: 0 };
+  /** Nobody but the game's own server is asked for anything: whether `url` is somebody else's. */
+  const isRefused = (url: unknown): boolean => {
+    const origin = foreignOrigin(window, url);
+    if (origin !== null) said.add(`asks ${origin} for something, which it does not get`);
+    return origin !== null;
+  };
   const gate = <T>(promise: Promise<T>): Promise<T> => {
     loading.count++;
     const done = (): void => {
@@ -31,7 +42,12 @@ export function installLoading(window: Page): Loading {
     defineGetter(whole, "url", () => response.url);
     return whole;
   };
-  define(window, "fetch", (...args: Parameters<typeof fetch>) => gate(fetchWhole(...args)));
+  define(window, "fetch", (...args: Parameters<typeof fetch>) => {
+    const [asked] = args;
+    const url = asked instanceof window.Request ? asked.url : asked;
+    if (isRefused(url)) return Promise.reject(new window.TypeError("Failed to fetch"));
+    return gate(fetchWhole(...args));
+  });
   const requests = window.XMLHttpRequest.prototype;
   const send = requests.send;
   define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
@@ -41,7 +57,7 @@ export function installLoading(window: Page): Loading {
     return send.apply(this, args);
   });
   for (const prototype of [window.HTMLImageElement.prototype, window.HTMLScriptElement.prototype])
-    watchSource(prototype, gate);
+    watchSource(window, prototype, gate, isRefused, time);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
     [window.FontFace.prototype, "load"],
@@ -60,8 +76,24 @@ export function installLoading(window: Page): Loading {
   return loading;
 }
 
+/** The origin of an address that is not the page's own; null where it is, or where the address is the data itself. */
+function foreignOrigin(window: Page, url: unknown): string | null {
+  try {
+    const { origin, protocol, host } = new window.URL(String(url), window.document.baseURI);
+    return /^https?:$/.test(protocol) && origin !== window.location.origin ? host : null;
+  } catch {
+    return null;
+  }
+}
+
 /** An element that is given a `src` is under way until it tells of it. */
-function watchSource(prototype: object, gate: (promise: Promise<void>) => unknown): void {
+function watchSource(
+  window: Page,
+  prototype: object,
+  gate: (promise: Promise<void>) => unknown,
+  isRefused: (url: unknown) => boolean,
+  time: VirtualTime,
+): void {
   const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
   const watched = (element: EventTarget): void => {
     const told = new Promise<void>((resolve) => {
@@ -72,6 +104,10 @@ function watchSource(prototype: object, gate: (promise: Promise<void>) => unknow
   Object.defineProperty(prototype, "src", {
     ...source,
     set(this: EventTarget, value: unknown) {
+      if (isRefused(value)) {
+        time.add(() => this.dispatchEvent(new window.Event("error")), 0, [], false, false);
+        return;
+      }
       // An empty address loads nothing, and would never tell.
       if (String(value) !== "") watched(this);
       source.set?.call(this, value);

@@ -55,12 +55,12 @@ export class VirtualClock {
     this.#chance = new Chance(options.seed);
     this.#animations = followAnimations(window, this.#time);
     this.#input = new Input(window, this.#time);
-    this.#loading = installLoading(window);
+    this.#loading = installLoading(window, this.#time, this.unheld);
     this.#drawing = installDrawing(window, options.draws, options.webGl);
     this.#surroundings = installSurroundings(window, options.size);
     installChance(window, this.#chance);
     installSound(window, this.#time);
-    watchUnheld(window, this.unheld);
+    watchUnheld(window, this.#time, this.unheld);
     // The last: all before may use what it replaces.
     installTime(window, this.#time);
     window.addEventListener("error", (event) => report(event.error ?? event.message));

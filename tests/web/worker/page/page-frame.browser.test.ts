@@ -62,6 +62,10 @@ test("a page that went elsewhere is no game any more", async () => {
       }
     })
     .toContain("went to another address");
+  // Whatever reading such a page throws.
+  expect(String(frame.explain(new TypeError("w.look is not a function")))).toContain(
+    "went to another address",
+  );
 });
 
 test("a page that is not there is named, and leaves no frame", async () => {

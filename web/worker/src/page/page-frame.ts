@@ -29,6 +29,7 @@ export class PageFrame implements PageHands {
   loadTicks = 0;
   readonly #adapter: PageAdapter;
   readonly #element: HTMLIFrameElement;
+  readonly #document: Document | null;
   #seen = 0;
   /** Whether the page has gone elsewhere: what is in the frame now is no game. */
   #isGone = false;
@@ -38,6 +39,7 @@ export class PageFrame implements PageHands {
     this.#element = element;
     this.clock = clock;
     this.window = element.contentWindow as PageWindow;
+    this.#document = element.contentDocument;
     element.addEventListener("load", () => {
       this.#isGone = true;
     });
@@ -97,11 +99,16 @@ export class PageFrame implements PageHands {
 
   /** One frame of the page. Raises what its own code threw, once nothing of it runs any more. */
   tick(): void {
-    if (this.#isGone) throw new Error("the page went to another address, where it is no game any more");
+    if (this.#isGone) throw goneError();
     if (this.#adapter.css) this.clock.collectAnimations();
     this.clock.tick();
     this.ticks++;
     if (this.clock.errors.length !== this.#seen) this.#heed();
+  }
+
+  /** What `thrown` is an error of: a page that is being left answers in its own ways. */
+  explain(thrown: unknown): unknown {
+    return this.#isGone || this.#element.contentDocument !== this.#document ? goneError() : ownError(thrown);
   }
 
   /** Begins an episode by the game's own restart; all chance in it comes from `seed`, 32 bits. */
@@ -190,6 +197,10 @@ export class PageFrame implements PageHands {
 /** Whether any agent's end is said: with several, all of them must have ended. */
 export function isOver(over: boolean | ArrayLike<boolean>): boolean {
   return typeof over === "boolean" ? over : Array.from(over).every(Boolean);
+}
+
+function goneError(): Error {
+  return new Error("the page went to another address, where it is no game any more");
 }
 
 async function withinTime(promise: Promise<void>, text: string): Promise<void> {

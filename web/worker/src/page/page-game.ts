@@ -5,7 +5,7 @@ import type { Context2D } from "attract/context-2d";
 import type { Action, Game, PerAgent, StartContext, StartFields, UpdateResult } from "attract/contract";
 import { thrownByGame } from "attract/errors";
 import type { PageAdapter } from "attract/page-adapter";
-import { ownError, type PageFrame } from "./page-frame.ts";
+import type { PageFrame } from "./page-frame.ts";
 import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
@@ -31,7 +31,7 @@ export class PageGame implements Game {
         // After the end there may be nothing left to see.
         return this.#isOver ? undefined : adapter.observe(this.#frame?.window);
       } catch (error) {
-        throw thrownByGame("update", ownError(error));
+        throw thrownByGame("update", this.#frame?.explain(error) ?? error);
       }
     };
     this.#result = {
@@ -51,9 +51,10 @@ export class PageGame implements Game {
     this.#isWhole = false;
     if (this.#frame !== null && adapter.reset === "reload") this.#leave(isWhole);
     this.#frame ??= this.#frames.take();
-    const { window } = this.#frame;
+    const frame = this.#frame;
+    const { window } = frame;
     try {
-      this.#frame.begin(random.int(WORD));
+      frame.begin(random.int(WORD));
       this.#result.terminated = false;
       this.#score = adapter.score?.(window) ?? 0;
       this.#allow(out.actionMask);
@@ -61,7 +62,7 @@ export class PageGame implements Game {
       this.#isWhole = true;
       return { observation };
     } catch (error) {
-      throw ownError(error);
+      throw frame.explain(error);
     }
   }
 
@@ -78,7 +79,7 @@ export class PageGame implements Game {
       if (adapter.info !== undefined) result.info = adapter.info(frame.window);
       if (!this.#isOver) this.#allow(out.actionMask);
     } catch (error) {
-      throw ownError(error);
+      throw frame.explain(error);
     }
     this.#isWhole = true;
     return result;
