@@ -1,0 +1,59 @@
+"""Pages that hang, throw, leave, ask for help and hoard: each is contained and named, and training goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from attract_command import run_attract
+
+PAGE = """<!doctype html><body><script>
+let ticks = 0, over = false, life = 0;
+// Which thread this is: those that come after have larger numbers.
+const thread = Number(location.hostname.slice(1).split(".")[0]);
+function begin() { ticks = 0; over = false; }
+function frame() {
+  life++;
+  if (++ticks > 60) over = true;
+  MISCHIEF
+  requestAnimationFrame(frame);
+}
+requestAnimationFrame(frame);
+window.look = () => ({ ticks, over });
+</script>"""
+ADAPTER = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Hostile-v1", page: "index.html", observation: box({ shape: [1] }),
+  action: discrete(["a", "b"]), keys: { a: [], b: ["Space"] },
+  restart: (w) => w.begin(), observe: (w) => [w.look().ticks / 60],
+  score: (w) => w.look().ticks / 60, over: (w) => w.look().over,
+});
+"""
+MISCHIEF = {
+    "throw": 'if (life === 4000) throw new Error("lost my way");',
+    "leave": 'if (life === 4000) location.href = "https://elsewhere.example/?" + life;',
+    "reload": "if (life === 4000) location.reload();",
+    "hang": "if (thread <= 4 && parent.performance.now() > 2500) for (;;);",
+    "boxes": 'alert("x"); confirm("x"); prompt("x"); open("https://elsewhere.example"); print();',
+    "hoard": "(window.kept ??= []).push(new Float64Array(1000).fill(life));",
+    "others": 'fetch("https://elsewhere.example").catch(() => 0); new WebSocket("wss://elsewhere.example");',
+    "parent": "try { top.document.title = life; } catch {} try { parent.parent.name = life; } catch {}",
+}
+NAMED = {
+    "throw": "lost my way",
+    "leave": "the page went to another address",
+    "reload": "the page went to another address",
+    "hang": "the game does not return from",
+}
+
+
+@pytest.mark.parametrize("kind", MISCHIEF)
+def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", MISCHIEF[kind]))
+    (tmp_path / "hostile.page.ts").write_text(ADAPTER)
+    words = ("train", "hostile.page.ts", "--headless", "--total-steps", "40000", "--no-check")
+    told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    said = told.stdout + told.stderr
+    assert told.code == 0, said
+    assert "finished:" in said
+    assert NAMED.get(kind, "") in said
