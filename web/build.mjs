@@ -197,8 +197,20 @@ async function buildPageGames(folder) {
     const to = path.join(folder, name);
     await cp(path.join(source, name), to, {
       recursive: true,
-      filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml)$/.test(file),
+      filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml|[\\/]src)$/.test(file),
     });
+    const main = path.join(source, name, "src", "main.js");
+    if (existsSync(main)) {
+      await esbuild.build({
+        entryPoints: [main],
+        outfile: path.join(to, "main.js"),
+        bundle: true,
+        minify: true,
+        format: "esm",
+        target: "es2022",
+        logLevel: "error",
+      });
+    }
     await esbuild.build({
       entryPoints: [{ in: path.join(source, name, "game.page.ts"), out: "game.page" }],
       outdir: to,

@@ -171,6 +171,33 @@ test("the pointer moves, presses, releases and clicks what is under it", () => {
   ]);
 });
 
+test("each page has a focus of its own, whatever the others do", () => {
+  const code = `document.body.innerHTML = '<canvas tabindex="0"></canvas><p>text</p><input />'; said = [];
+    canvas = document.querySelector("canvas"); input = document.querySelector("input");
+    for (const type of ["focus", "blur", "keydown"]) canvas.addEventListener(type, (e) => said.push(type + (e.code ?? "")));
+    canvas.focus();`;
+  const first = opened();
+  const second = opened();
+  run(first.page, code);
+  run(second.page, code);
+  first.clock.hold(["KeyX"]);
+  expect(run(first.page, "[document.activeElement.tagName, said.join()]")).toEqual([
+    "CANVAS",
+    "focus,keydownKeyX",
+  ]);
+  run(first.page, `document.querySelector("p").focus(); input.focus()`);
+  expect(run(first.page, "[document.activeElement.tagName, said.join()]")).toEqual([
+    "INPUT",
+    "focus,keydownKeyX,blur",
+  ]);
+  run(first.page, "input.remove()");
+  expect(run(first.page, "document.activeElement.tagName")).toBe("BODY");
+  // A press takes it along.
+  const { x, y } = run(first.page, "canvas.getBoundingClientRect()") as DOMRect;
+  first.clock.point([x + 5, y + 5], true);
+  expect(run(first.page, "document.activeElement.tagName")).toBe("CANVAS");
+});
+
 test("what a person does reaches the page only while one plays", () => {
   const { page } = opened();
   run(page, `said = []; addEventListener("keydown", () => said.push("key"))`);
@@ -238,7 +265,10 @@ test("undrawn, a canvas stays empty while text can be measured; a page that read
   expect(run(page, red)).toBe(0);
   expect(clock.isDrawingRead).toBe(true);
   expect(run(page, `context.measureText("word").width > 0`)).toBe(true);
-  expect(run(page, red)).toBe(255);
+  // From now on that canvas is drawn, and no other.
+  const again = `context.fillRect(0, 0, 9, 9); context.getImageData(1, 1, 1, 1).data[0]`;
+  expect(run(page, again)).toBe(255);
+  expect(run(page, red)).toBe(0);
 });
 
 test("the null WebGL passes for a device: shaders compile, programs link, buffers are complete", () => {

@@ -21,7 +21,7 @@ const PAINTING = [
 
 export interface Drawing {
   isOn: boolean;
-  /** Whether the page read back what it had not drawn: from then on it draws, since a game may depend on it. */
+  /** Whether the page read back what it had not drawn: that canvas is drawn from then on, since a game may depend on it. */
   isRead: boolean;
 }
 
@@ -30,20 +30,24 @@ export type WebGl = "null" | "none" | "real";
 /** @param webGl "null": a device that draws nothing; "none": a browser without; "real": the browser's own. */
 export function installDrawing(window: Page, isOn: boolean, webGl: WebGl): Drawing {
   const drawing: Drawing = { isOn, isRead: false };
+  /** Contexts that the page reads. */
+  const read = new WeakSet<object>();
   for (const { prototype } of [window.CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
     const methods = prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
     for (const name of PAINTING) {
       const original = methods[name];
       if (original === undefined) continue;
       define(prototype, name, function (this: unknown, ...args: unknown[]) {
-        return drawing.isOn ? original.apply(this, args) : undefined;
+        const isDrawn = drawing.isOn || (drawing.isRead && read.has(this as object));
+        return isDrawn ? original.apply(this, args) : undefined;
       });
     }
-    const read = methods.getImageData;
+    const getImageData = methods.getImageData;
     define(prototype, "getImageData", function (this: unknown, ...args: unknown[]) {
-      if (!drawing.isOn) drawing.isRead = true;
-      drawing.isOn ||= drawing.isRead;
-      return read.apply(this, args);
+      // While it loads as well: what is read once is read again.
+      read.add(this as object);
+      drawing.isRead ||= !drawing.isOn;
+      return getImageData.apply(this, args);
     });
   }
   for (const { prototype } of [window.HTMLCanvasElement, window.OffscreenCanvas]) {

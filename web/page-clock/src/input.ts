@@ -1,6 +1,7 @@
 /** Keys and a pointer as the policy holds them: events that the page cannot tell from a person's, stamped with virtual time. */
 
 import { stamps } from "./clock-functions.ts";
+import type { Focus } from "./focus.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -52,15 +53,17 @@ export type Point = readonly [x: number, y: number];
 export class Input {
   readonly #window: Page;
   readonly #time: VirtualTime;
+  readonly #focus: Focus;
   readonly #held = new Set<string>();
   #point: Point = [0, 0];
   #isDown = false;
   /** Under the pointer when it went down: it gets the click. */
   #pressed: Element | null = null;
 
-  constructor(window: Page, time: VirtualTime) {
+  constructor(window: Page, time: VirtualTime, focus: Focus) {
     this.#window = window;
     this.#time = time;
+    this.#focus = focus;
   }
 
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on: what differs is pressed and released. */
@@ -88,6 +91,7 @@ export class Input {
     this.#isDown = isDown;
     if (isDown) {
       this.#pressed = this.#pointer("down");
+      this.#focus.press(this.#pressed);
       return;
     }
     const released = this.#pointer("up");
@@ -119,7 +123,7 @@ export class Input {
       ...modifiers,
     };
     const { document } = this.#window;
-    const target = document.activeElement ?? document.body ?? document;
+    const target = this.#focus.element ?? document;
     const event = new this.#window.KeyboardEvent(type, how);
     this.#dispatch(target, event);
     if (type === "keydown" && key.length === 1 && !event.defaultPrevented) {

@@ -35,6 +35,30 @@ const ACTIVE = [35718, 35721, 35382];
 const FRAMEBUFFER_COMPLETE = 36053;
 const ALREADY_SIGNALED = 37146;
 const SIGNALED = 37145;
+/** What any device has. */
+const EXTENSIONS = [
+  "EXT_float_blend",
+  "EXT_texture_filter_anisotropic",
+  "OES_texture_float_linear",
+  "WEBGL_lose_context",
+];
+const FIRST_EXTENSIONS = [
+  "ANGLE_instanced_arrays",
+  "EXT_blend_minmax",
+  "EXT_color_buffer_half_float",
+  "EXT_frag_depth",
+  "EXT_shader_texture_lod",
+  "OES_element_index_uint",
+  "OES_standard_derivatives",
+  "OES_texture_float",
+  "OES_texture_half_float",
+  "OES_texture_half_float_linear",
+  "OES_vertex_array_object",
+  "WEBGL_color_buffer_float",
+  "WEBGL_depth_texture",
+  "WEBGL_draw_buffers",
+];
+const SECOND_EXTENSIONS = ["EXT_color_buffer_float", "EXT_color_buffer_half_float"];
 /** Those whose absence engines handle, and whose presence would have them read results. */
 const REFUSED = /compressed|debug_shaders|disjoint_timer|multi_draw|multiview/i;
 
@@ -60,7 +84,7 @@ export function createNullWebGl(
   const answers: Record<string, (...args: never[]) => unknown> = {
     getParameter: (name: number) => parameter(name, canvas, isSecond),
     getExtension: (name: string) => (REFUSED.test(name) ? null : extension()),
-    getSupportedExtensions: () => [],
+    getSupportedExtensions: () => [...(isSecond ? SECOND_EXTENSIONS : FIRST_EXTENSIONS), ...EXTENSIONS],
     getContextAttributes: () => ({
       alpha: true,
       antialias: false,

@@ -4,6 +4,7 @@ import { type Animations, followAnimations } from "./animations.ts";
 import { Chance, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
 import { type Drawing, installDrawing, type WebGl } from "./drawing.ts";
+import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
 import { installSound } from "./sound.ts";
@@ -54,7 +55,7 @@ export class VirtualClock {
     });
     this.#chance = new Chance(options.seed);
     this.#animations = followAnimations(window, this.#time);
-    this.#input = new Input(window, this.#time);
+    this.#input = new Input(window, this.#time, installFocus(window));
     this.#loading = installLoading(window, this.#time, this.unheld);
     this.#drawing = installDrawing(window, options.draws, options.webGl);
     this.#surroundings = installSurroundings(window, options.size);
@@ -82,7 +83,7 @@ export class VirtualClock {
     return this.#loading.count;
   }
 
-  /** Whether the page read back what it was not to draw: then it draws all the same. */
+  /** Whether the page read back what it was not to draw: those canvases are drawn all the same. */
   get isDrawingRead(): boolean {
     return this.#drawing.isRead;
   }

@@ -125,8 +125,8 @@ class PageCheck {
       this.#report({
         id: "reads-drawing",
         severity: "warning",
-        text: "the page reads back what it has drawn, so that it must draw while it is trained",
-        fix: "keep what it reads in an array of its own: undrawn it is several times faster",
+        text: "the page reads back what it has drawn: that canvas is drawn while it is trained, at its cost",
+        fix: "where the game depends on it, keep it in an array of its own; where it does not, leave it",
       });
     }
     if (loadMilliseconds > SLOW_LOAD_MS) {

@@ -1,0 +1,34 @@
+/** How Moles is trained: all of it is in the page's elements, its variables are nobody's. */
+
+import { box, definePageGame, discrete, type PointerPlace } from "attract/page";
+
+const HOLES = Array.from({ length: 9 }, (_, i) => `hole ${i + 1}`);
+/** Middles of the holes, in a window of 400 x 440. */
+const places = Object.fromEntries(
+  HOLES.map((hole, i): [string, PointerPlace] => [
+    hole,
+    [100 + 100 * (i % 3), 128 + 100 * Math.floor(i / 3)],
+  ]),
+);
+
+export default definePageGame({
+  id: "Moles-v1",
+  page: "index.html",
+  size: [400, 440],
+  ticksPerStep: 12,
+  observation: box({ low: 0, high: 1, shape: [9] }),
+  action: discrete(["wait", ...HOLES]),
+  // Pressed in one half of the step, and let go in the other: a click.
+  act(_w, action, page) {
+    const place = places[HOLES[(action as number) - 1]] ?? [5, 5];
+    page.point(place[0], place[1], action !== 0 && page.ticks % 12 < 6);
+  },
+  ready: (w) => w.document.getElementById("begin") !== null,
+  restart(w) {
+    w.document.getElementById("begin").disabled = false;
+    w.document.getElementById("begin").click();
+  },
+  observe: (w) => [...w.document.querySelectorAll(".hole")].map((hole) => +(hole.className === "hole up")),
+  score: (w) => Number(w.document.getElementById("score").textContent),
+  over: (w) => w.document.getElementById("begin").disabled === false,
+});
