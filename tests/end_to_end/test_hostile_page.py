@@ -1,4 +1,4 @@
-"""Pages that hang, throw, leave, ask for help and hoard: each is contained and named, and training goes on."""
+"""Pages that hang, throw, leave, ask for help and hoard: each is contained and named; training goes on."""
 
 from pathlib import Path
 

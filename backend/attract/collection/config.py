@@ -23,6 +23,8 @@ MAX_SEGMENT_BYTES: Final = 4 * 1024 * 1024
 MAX_LEASE_SEGMENTS: Final = 65_536
 FRAME_OVERHEAD_BYTES: Final = 2048
 USUAL_INSTANCES: Final = 64
+PAGE_INSTANCES: Final = 8
+"""Of games that live in a page: more pages of a heavy engine push each other out of the caches."""
 FEWEST_INSTANCES: Final = 4
 FEWEST_UPDATES: Final = 64
 """A run of so few updates or fewer ends before it has learned: smaller batches give it more of them."""
@@ -106,14 +108,20 @@ class CollectionConfig:
     def fitted(self, description: GameDescription) -> Self:
         """The same for a game that is known now: with a number of instances.
 
-        Unless told, a worker has `USUAL_INSTANCES`, or by halves fewer, until the steps of the run
-        (`EXPECTED_STEPS` where it has no end)
+        Unless told, a worker has `USUAL_INSTANCES` (`PAGE_INSTANCES`), or by halves fewer, until the
+        steps of the run (`EXPECTED_STEPS` where it has no end)
 
         - let every slot play to the game's time limit, down to `FEWEST_INSTANCES`: of few long episodes,
           side by side in too many games, none would end before the run does;
         - make `FEWEST_UPDATES` rollouts of the fleet, down to `FEWEST_INSTANCES_FOR_UPDATES`: a short run
           needs more updates rather than larger batches.
         """
+        if description.page is not None and self.num_groups:
+            raise ConfigurationError(
+                f"{self.game.name} lives in a page, where the policy plays beside it",
+                setting="collection.inference",
+                fix="leave it at worker",
+            )
         return self._with_instances(description)._with_room(description)
 
     def _with_room(self, description: GameDescription) -> Self:
@@ -140,7 +148,7 @@ class CollectionConfig:
         for_episodes = steps // max(1, self.time_limit(description))
         for_updates = steps // (self.horizon * self.rollout_segments * FEWEST_UPDATES)
         most = min(for_episodes, max(for_updates, FEWEST_INSTANCES_FOR_UPDATES))
-        chosen = USUAL_INSTANCES
+        chosen = USUAL_INSTANCES if description.page is None else PAGE_INSTANCES
         while chosen > most and chosen > max(FEWEST_INSTANCES, self.num_groups):
             chosen //= 2
         return self.with_settings(instances_per_worker=max(chosen, self.num_groups))

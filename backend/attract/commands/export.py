@@ -8,6 +8,8 @@ from typing import Literal
 
 from attract.errors import ConfigurationError
 from attract.games.kept_game import CODE
+from attract.games.library import GameLibrary
+from attract.games.page_script import with_first_script
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models
 from attract.server.in_process import running_gateway
@@ -17,6 +19,17 @@ ExportFormat = Literal["onnx", "js"]
 WEB = Path(__file__).parents[1] / "web"
 PLAYER = WEB / "play" / "agent.js"
 """What plays a policy in a page: built from `web/play`."""
+AGENT_FOLDER = "attract"
+"""Of a page that a game lives in: what the agent in it needs."""
+ATTACH = """\
+// After ten seconds without a key, a click or a touch the agent plays; any of them gives the game back.
+import definition from "./game.js";
+import { loadAgent } from "./agent.js";
+import { attachAgent } from "./page.js";
+
+const agent = await loadAgent(new URL(".", import.meta.url));
+attachAgent(definition, agent, { idleSeconds: 10 });
+"""
 PAGE = WEB / "exported-page"
 """A page that shows a game and its agent: built from `web/exported-page`."""
 
@@ -51,6 +64,12 @@ async def export_run(
             fix=f"the nearest are {near}; `--callbacks.checkpoint.every-steps 100000` keeps more",
         )
     out_dir = str(out)
+    game, description = RunDirectory(server.runs_dir / run_id, None).read_game()
+    own_page = description.page if with_page and description is not None else None
+    if own_page is not None:
+        # The game's own page, with the agent in a folder of its own beside it.
+        out = out / AGENT_FOLDER
+        out_dir = str(out)
     for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
@@ -60,10 +79,46 @@ async def export_run(
         view = gateway.service.view(run_id)
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
-    if with_page:
+    if own_page is not None and game is not None:
+        folder = GameLibrary(server.project_dir).adapter_folder(game)
+        written += write_site(out.parent, _kept_game(server.runs_dir / run_id), folder, own_page)
+    elif with_page:
         seats = RunSettings.from_mapping(view.settings).collection.seats
         written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return run_id, written_version, written
+
+
+def write_site(out: Path, game: Path, folder: Path | None, page: str) -> list[Path]:
+    """The page that a game lives in, as it is, with the agent attached; what is written beside the policy.
+
+    Args:
+        out: the site's folder; the policy is in its `AGENT_FOLDER`.
+        game: the adapter's bundled module.
+        folder: of the adapter.
+        page: below that folder.
+
+    Raises:
+        ConfigurationError: where the page is not there any more.
+    """
+    source = None if folder is None else folder / page
+    if source is None or not source.is_file():
+        raise ConfigurationError(
+            f"the page {page} that the run was trained in is not there",
+            setting="--page",
+            fix="run it where the game is, or give --project-dir",
+        )
+    skipped = shutil.ignore_patterns(".*", "node_modules", "runs", "*.page.ts", "*.page.js", "*.map")
+    shutil.copytree(source.parent, out, ignore=skipped, dirs_exist_ok=True)
+    agent = out / AGENT_FOLDER
+    main = agent / "main.js"
+    main.write_text(ATTACH, encoding="utf-8")
+    shutil.copyfile(PLAYER, agent / PLAYER.name)
+    shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
+    shutil.copyfile(game, agent / CODE)
+    index = out / source.name
+    tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
+    index.write_bytes(with_first_script(source.read_bytes(), tag))
+    return [index, main]
 
 
 def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:

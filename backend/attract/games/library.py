@@ -116,12 +116,16 @@ class GameLibrary:
     def page_folder(self, sha256: str) -> Path | None:
         """The folder of an adapter, below which its page lies; None when this is no adapter's module."""
         module = self._modules.get(sha256)
-        if module is None or not module.reference.has_page:
+        return None if module is None else self.adapter_folder(module.reference)
+
+    def adapter_folder(self, game: GameReference) -> Path | None:
+        """The folder of this adapter; None when it is none, or outside the project directory."""
+        if not game.has_page:
             return None
-        bundled = self._bundled().get(module.reference.name)
+        bundled = self._bundled().get(game.name)
         if bundled is not None:
             return bundled.parent.resolve()
-        folder = (self._project_dir / module.reference.name).parent.resolve()
+        folder = (self._project_dir / game.name).parent.resolve()
         return folder if folder.is_relative_to(self._project_dir) else None
 
     def own_stack(self, sha256: str, stack: str | None, method: MethodSource | None) -> str | None:

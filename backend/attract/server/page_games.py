@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from attract.games.library import GameLibrary
+from attract.games.page_script import with_first_script
 from attract.server.sandbox import SCRIPT, script_hashes
 
 HOST: Final = re.compile(r"g\d{1,9}\.localhost(?::\d{1,5})?", re.IGNORECASE)
@@ -18,8 +19,6 @@ HOST: Final = re.compile(r"g\d{1,9}\.localhost(?::\d{1,5})?", re.IGNORECASE)
 THREAD_PAGE: Final = "page-thread.html"
 CLOCK: Final = "page-clock.js"
 GAME: Final = re.compile(r"/game/([0-9a-f]{64})/(.+)")
-HEAD: Final = re.compile(rb"<head[^>]*>", re.IGNORECASE)
-DOCTYPE: Final = re.compile(rb"^\s*<!doctype[^>]*>", re.IGNORECASE)
 CLOCK_TAG: Final = f'<script src="/{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame."""
@@ -126,8 +125,4 @@ def _file_response(file: Path) -> Response:
 
 def with_clock(page: bytes) -> bytes:
     """The page with the virtual clock as its first script."""
-    for place in (HEAD, DOCTYPE):
-        match = place.search(page)
-        if match is not None:
-            return page[: match.end()] + CLOCK_TAG + page[match.end() :]
-    return CLOCK_TAG + page
+    return with_first_script(page, CLOCK_TAG)

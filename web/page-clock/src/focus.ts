@@ -47,3 +47,13 @@ export function installFocus(window: Page): Focus {
     press: (target) => move(target.closest(FOCUSABLE)),
   };
 }
+
+/** The browser's own, of a page that is looked at. */
+export function realFocus(window: Page): Focus {
+  return {
+    get element() {
+      return window.document.activeElement;
+    },
+    press: (target) => target.closest<HTMLElement>(FOCUSABLE)?.focus(),
+  };
+}

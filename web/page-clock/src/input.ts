@@ -2,7 +2,6 @@
 
 import { stamps } from "./clock-functions.ts";
 import type { Focus } from "./focus.ts";
-import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -52,7 +51,7 @@ export type Point = readonly [x: number, y: number];
 
 export class Input {
   readonly #window: Page;
-  readonly #time: VirtualTime;
+  readonly #time: { readonly now: number };
   readonly #focus: Focus;
   readonly #held = new Set<string>();
   #point: Point = [0, 0];
@@ -60,7 +59,8 @@ export class Input {
   /** Under the pointer when it went down: it gets the click. */
   #pressed: Element | null = null;
 
-  constructor(window: Page, time: VirtualTime, focus: Focus) {
+  /** @param time what events are stamped with, in milliseconds. */
+  constructor(window: Page, time: { readonly now: number }, focus: Focus) {
     this.#window = window;
     this.#time = time;
     this.#focus = focus;

@@ -1,15 +1,17 @@
 /** How Moles is trained: all of it is in the page's elements, its variables are nobody's. */
 
-import { box, definePageGame, discrete, type PointerPlace } from "attract/page";
+import { box, definePageGame, discrete, type PageWindow } from "attract/page";
 
 const HOLES = Array.from({ length: 9 }, (_, i) => `hole ${i + 1}`);
-/** Middles of the holes, in a window of 400 x 440. */
-const places = Object.fromEntries(
-  HOLES.map((hole, i): [string, PointerPlace] => [
-    hole,
-    [100 + 100 * (i % 3), 128 + 100 * Math.floor(i / 3)],
-  ]),
-);
+
+/** Middles of the holes, wherever the window has them; looked up once, since it costs layout. */
+function places(w: PageWindow): [number, number][] {
+  w.places ??= [...w.document.querySelectorAll(".hole")].map((hole) => {
+    const { x, y, width, height } = hole.getBoundingClientRect();
+    return [x + width / 2, y + height / 2];
+  });
+  return w.places;
+}
 
 export default definePageGame({
   id: "Moles-v1",
@@ -19,9 +21,9 @@ export default definePageGame({
   observation: box({ low: 0, high: 1, shape: [9] }),
   action: discrete(["wait", ...HOLES]),
   // Pressed in one half of the step, and let go in the other: a click.
-  act(_w, action, page) {
-    const place = places[HOLES[(action as number) - 1]] ?? [5, 5];
-    page.point(place[0], place[1], action !== 0 && page.ticks % 12 < 6);
+  act(w, action, page) {
+    const [x, y] = places(w)[(action as number) - 1] ?? [5, 5];
+    page.point(x, y, action !== 0 && page.ticks % 12 < 6);
   },
   ready: (w) => w.document.getElementById("begin") !== null,
   restart(w) {

@@ -8,6 +8,7 @@ export {
   multiBinary,
   multiDiscrete,
 } from "../spaces.ts";
+export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } from "./attach.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
 export { definePageGame, type PageGameOptions } from "./page-game.ts";

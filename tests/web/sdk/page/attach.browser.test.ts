@@ -1,0 +1,121 @@
+/** An agent in a page that keeps its own time: nobody's clock, the browser's frames. */
+
+import { afterEach, expect, test } from "vitest";
+import {
+  type AttachedAgent,
+  type AttachOptions,
+  attachAgent,
+  box,
+  definePageGame,
+  discrete,
+  type PageGameOptions,
+} from "../../../../web/sdk/src/page/index.ts";
+
+const PAGE = `<!doctype html><body><input /><script>
+  let state = "menu", ticks = 0, starts = 0;
+  const held = new Set(), pressed = [];
+  addEventListener("keydown", ({ code }) => { held.add(code); pressed.push(code); if (code === "Enter" && state !== "playing") begin(); });
+  addEventListener("keyup", ({ code }) => held.delete(code));
+  function begin() { state = "playing"; ticks = 0; starts++; }
+  function frame() { if (state === "playing" && ++ticks >= 40) state = "over"; requestAnimationFrame(frame); }
+  requestAnimationFrame(frame);
+  window.look = () => ({ state, ticks, starts, held: [...held], pressed });
+</script>`;
+
+const opened: [HTMLIFrameElement, AttachedAgent][] = [];
+
+afterEach(() => {
+  for (const [frame, attached] of opened.splice(0)) {
+    attached.detach();
+    frame.remove();
+  }
+});
+
+interface Opened {
+  attached: AttachedAgent;
+  look(): { state: string; ticks: number; starts: number; held: string[]; pressed: string[] };
+  told: (boolean | string)[];
+  seen: number[];
+}
+
+async function open(options: AttachOptions = {}, adapter: Partial<PageGameOptions> = {}): Promise<Opened> {
+  const frame = document.createElement("iframe");
+  frame.src = URL.createObjectURL(new Blob([PAGE], { type: "text/html" }));
+  document.body.append(frame);
+  await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+  const definition = definePageGame({
+    id: "Hop-v1",
+    page: "hop.html",
+    ticksPerStep: 2,
+    observation: box({ shape: [1] }),
+    action: discrete(["wait", "jump"]),
+    keys: { wait: [], jump: ["Space"] },
+    // Holds while the page loads alone.
+    ready: (w) => w.look().state === "menu",
+    restart: (w) => w.eval(`state = "menu"`),
+    menu: (_w, page) => page.hold(page.ticks % 2 ? ["Enter"] : []),
+    playing: (w) => w.look().state === "playing",
+    observe: (w) => [w.look().ticks],
+    score: () => 0,
+    over: (w) => w.look().state === "over",
+    ...adapter,
+  });
+  const told: Opened["told"] = [];
+  const seen: number[] = [];
+  const agent = {
+    act: (observation: ArrayLike<number>) => {
+      seen.push(observation[0]);
+      return seen.length % 2;
+    },
+    reset: () => told.push("reset"),
+  };
+  const page = frame.contentWindow as Window & Pick<Opened, "look">;
+  const attached = attachAgent(definition, agent as never, {
+    idleSeconds: 0.05,
+    window: page,
+    onChange: (isPlaying) => told.push(isPlaying),
+    onError: (error) => told.push(String(error)),
+    ...options,
+  });
+  opened.push([frame, attached]);
+  return { attached, told, seen, look: () => page.look() };
+}
+
+test("after a while without anybody the agent goes through the menu, plays, and begins again", async () => {
+  const { told, seen, look, attached } = await open();
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+  expect(told.slice(0, 3)).toEqual(["reset", true, "reset"]);
+  expect(attached.isPlaying).toBe(true);
+  // It decides each second frame or so, from the beginning of the game on.
+  expect(seen[0]).toBeLessThan(10);
+  expect(seen.length).toBeGreaterThan(10);
+  expect(new Set(look().pressed)).toEqual(new Set(["Enter", "Space"]));
+});
+
+test("it leaves off with nothing held, and for good when it is detached", async () => {
+  const { told, look, attached, seen } = await open();
+  await expect.poll(() => seen.length).toBeGreaterThan(3);
+  attached.yield();
+  expect([attached.isPlaying, look().held, told.at(-1)]).toEqual([false, [], false]);
+  await expect.poll(() => attached.isPlaying).toBe(true);
+  attached.detach();
+  const { length } = seen;
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect([attached.isPlaying, seen.length]).toEqual([false, length]);
+  attached.play();
+  expect(attached.isPlaying).toBe(false);
+});
+
+test("what an adapter throws ends it, and is told", async () => {
+  const observe = (): number[] => {
+    throw new Error("nothing to see");
+  };
+  const { told, attached } = await open({}, { observe });
+  await expect.poll(() => told.at(-1)).toBe("Error: nothing to see");
+  expect(attached.isPlaying).toBe(false);
+});
+
+test("it is for games of one agent that live in a page", () => {
+  const plain = { id: "Plain-v1", secondsPerStep: 1, tickSeconds: 1 } as never;
+  expect(() => attachAgent(plain, {} as never)).toThrow("Plain-v1 is no game of definePageGame()");
+});

@@ -1,0 +1,229 @@
+/** `attachAgent`: an exported policy plays in the page it was trained in, by the same keys, while nobody else does. */
+
+import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
+import { Input } from "../../../page-clock/src/input.ts";
+import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
+import { ConfigurationError } from "../errors.ts";
+import type { PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
+
+const TICKS_PER_SECOND = 60;
+/** Between the end of an episode and the next. */
+const PAUSE_SECONDS = 1.5;
+/** Real time one frame of the page may stand for: after a pause the agent goes on, it does not catch up. */
+const LONGEST_FRAME_SECONDS = 0.1;
+/** What a person does. */
+const BY_HAND = ["keydown", "mousedown", "pointerdown", "touchstart", "wheel"];
+const NO_KEYS: readonly string[] = [];
+
+/** What decides: an agent of `loadAgent`, or anything like it. */
+export interface Decider {
+  act(observation: ObservationValue, options?: { mask?: ArrayLike<boolean | number> | null }): Action;
+  reset(): void;
+}
+
+export interface AttachOptions {
+  /** Without a person's input for so long, the agent begins to play. Default: 20; 0: at once. */
+  idleSeconds?: number;
+  /** Told when the agent begins or leaves off. */
+  onChange?(isPlaying: boolean): void;
+  /** Takes what the adapter or the agent threw; the agent has left off. Default: the console. */
+  onError?(error: unknown): void;
+  /** Of the page. Default: this one. */
+  window?: PageWindow;
+}
+
+export interface AttachedAgent {
+  readonly isPlaying: boolean;
+  /** Begins now. */
+  play(): void;
+  /** Leaves off, until nobody plays again. */
+  yield(): void;
+  /** Leaves off for good. */
+  detach(): void;
+}
+
+/**
+ * Has `agent` play the game of this page whenever nobody does: attract mode. Any key, click or touch gives the game back.
+ *
+ * @param definition of `definePageGame`, for one agent. Raises ConfigurationError for another.
+ */
+export function attachAgent(
+  definition: GameDefinition,
+  agent: Decider,
+  options: AttachOptions = {},
+): AttachedAgent {
+  const { page } = definition;
+  if (page === undefined)
+    throw new ConfigurationError("page", `${definition.id} is no game of definePageGame()`);
+  if ((definition.numAgents ?? 1) !== 1)
+    throw new ConfigurationError("numAgents", "attachAgent() plays games of one agent");
+  const ticksPerStep = Math.round((definition.secondsPerStep ?? definition.tickSeconds) * TICKS_PER_SECOND);
+  return new Attached(page, ticksPerStep, agent, options);
+}
+
+class Attached implements AttachedAgent, PageHands {
+  isPlaying = false;
+  ticks = 0;
+  readonly #adapter: PageAdapter;
+  readonly #agent: Decider;
+  readonly #ticksPerStep: number;
+  readonly #options: AttachOptions;
+  readonly #window: PageWindow;
+  readonly #input: Input;
+  #phase: "menu" | "playing" | "pause" = "menu";
+  #action: Action = 0;
+  /** Of the step under way. */
+  #ticksLeft = 0;
+  #owedTicks = 0;
+  #idleSeconds = 0;
+  #pauseSeconds = 0;
+  #last: number | null = null;
+  #isLoaded = false;
+  #isReady = false;
+  #isDetached = false;
+
+  constructor(adapter: PageAdapter, ticksPerStep: number, agent: Decider, options: AttachOptions) {
+    this.#adapter = adapter;
+    this.#ticksPerStep = ticksPerStep;
+    this.#agent = agent;
+    this.#options = options;
+    this.#window = options.window ?? window;
+    const focus: Focus = realFocus(this.#window);
+    const page = this.#window;
+    this.#input = new Input(
+      page,
+      {
+        get now() {
+          return page.performance.now();
+        },
+      },
+      focus,
+    );
+    for (const name of BY_HAND) page.addEventListener(name, this.#byHand, { capture: true, passive: true });
+    page.requestAnimationFrame(this.#onFrame);
+  }
+
+  play(): void {
+    if (this.isPlaying || this.#isDetached) return;
+    this.isPlaying = true;
+    this.#begin();
+    this.#options.onChange?.(true);
+  }
+
+  yield(): void {
+    this.#idleSeconds = 0;
+    if (!this.isPlaying) return;
+    this.isPlaying = false;
+    this.#input.release();
+    this.#options.onChange?.(false);
+  }
+
+  detach(): void {
+    this.yield();
+    this.#isDetached = true;
+    for (const name of BY_HAND) this.#window.removeEventListener(name, this.#byHand, { capture: true });
+  }
+
+  hold(codes: readonly string[]): void {
+    this.#input.hold(codes);
+  }
+
+  point(x: number, y: number, isDown: boolean): void {
+    this.#input.point([x, y], isDown);
+  }
+
+  readonly #byHand = (event: Event): void => {
+    if (event.isTrusted) this.yield();
+  };
+
+  readonly #onFrame = (now: number): void => {
+    if (this.#isDetached) return;
+    this.#window.requestAnimationFrame(this.#onFrame);
+    const seconds = this.#last === null ? 0 : Math.min((now - this.#last) / 1000, LONGEST_FRAME_SECONDS);
+    this.#last = now;
+    try {
+      this.#advance(seconds);
+    } catch (error) {
+      this.detach();
+      (this.#options.onError ?? console.error)(error);
+    }
+  };
+
+  #advance(seconds: number): void {
+    const adapter = this.#adapter;
+    if (!this.#isLoaded) {
+      this.#isLoaded = true;
+      adapter.loaded?.(this.#window);
+    }
+    // Asked while the page loads, as in training: what says so may not hold later on.
+    this.#isReady ||= adapter.ready === undefined || Boolean(adapter.ready(this.#window));
+    if (!this.#isReady) return;
+    if (!this.isPlaying) {
+      this.#idleSeconds += seconds;
+      if (this.#idleSeconds >= (this.#options.idleSeconds ?? 20)) this.play();
+      return;
+    }
+    this.#owedTicks += seconds * TICKS_PER_SECOND;
+    // A page is drawn at the screen's own rate: what is held changes with the game's time all the same.
+    while (this.#owedTicks >= 1 && this.isPlaying) {
+      this.#owedTicks--;
+      this.#tick();
+    }
+  }
+
+  #begin(): void {
+    this.#phase = "menu";
+    this.#ticksLeft = 0;
+    this.ticks = 0;
+    this.#input.release();
+    this.#agent.reset();
+    this.#adapter.restart?.(this.#window, this);
+  }
+
+  #tick(): void {
+    const adapter = this.#adapter;
+    const page = this.#window;
+    if (this.#phase === "pause") {
+      this.#pauseSeconds -= 1 / TICKS_PER_SECOND;
+      if (this.#pauseSeconds <= 0) this.#begin();
+      return;
+    }
+    if (this.#phase === "menu") {
+      const isBegun = this.ticks > 0 && (adapter.playing === undefined || adapter.playing(page));
+      if (!isBegun) {
+        adapter.menu?.(page, this);
+        this.ticks++;
+        return;
+      }
+      this.#phase = "playing";
+      this.#input.release();
+    }
+    if (adapter.over(page)) {
+      this.#input.release();
+      this.#phase = "pause";
+      this.#pauseSeconds = PAUSE_SECONDS;
+      return;
+    }
+    if (this.#ticksLeft === 0) {
+      const mask = adapter.allowed?.(page) ?? null;
+      this.#action = this.#agent.act(adapter.observe(page) as ObservationValue, { mask });
+      this.#ticksLeft = this.#ticksPerStep;
+    }
+    this.#press();
+    this.#ticksLeft--;
+    this.ticks++;
+  }
+
+  #press(): void {
+    const { act, keys, labels, pointers } = this.#adapter;
+    const action = this.#action;
+    if (act !== undefined) {
+      act(this.#window, action, this);
+      return;
+    }
+    const label = labels[action as number];
+    if (keys.length > 0) this.#input.hold(keys[0][label] ?? NO_KEYS);
+    const place = pointers[label];
+    if (place !== undefined) this.#input.point([place[0], place[1]], place[2] !== "move");
+  }
+}
