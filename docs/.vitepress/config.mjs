@@ -26,6 +26,7 @@ export default defineConfig({
         items: [
           page("Ten minutes", "/tutorial"),
           page("Your own game", "/games"),
+          page("The game you have", "/page-games"),
           page("It does not learn", "/not-learning"),
           page("Ship it", "/shipping"),
         ],

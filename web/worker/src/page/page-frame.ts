@@ -1,4 +1,4 @@
-/** One page of a page game: a frame of this document, off the screen, under a virtual clock. */
+/** One page of a page game: a frame of this document under a virtual clock. */
 
 /// <reference lib="dom" />
 import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
@@ -14,7 +14,11 @@ const LOAD_MS = 20_000;
 const QUIET_TURNS = 2;
 /** The game's first episode is unlike the later ones (intros, first loads): so many steps of one are played for nothing. */
 const FIRST_TICKS = 200;
-const OFF_SCREEN = "position:fixed;left:-20000px;top:0;border:0";
+/**
+ * In sight, of which their thread's frame is one pixel: what is off the screen the browser never brings up to date, and the
+ * ends of animations, which it tells then, heap up until nothing else is done.
+ */
+const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
 
 interface ClockedFrame extends HTMLIFrameElement {
   attractPrepare?: (window: PageWindow, clock: VirtualClock) => void;
@@ -59,7 +63,7 @@ export class PageFrame implements PageHands {
     const [width, height] = adapter.size;
     element.width = String(width);
     element.height = String(height);
-    element.style.cssText = OFF_SCREEN;
+    element.style.cssText = IN_SIGHT;
     element.tabIndex = -1;
     // While it loads it draws: textures are made then.
     element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
