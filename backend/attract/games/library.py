@@ -27,6 +27,7 @@ PACKAGE_DIR = Path(__file__).resolve().parent.parent
 REPOSITORY_DIR = PACKAGE_DIR.parent.parent
 OWN_SOURCES = REPOSITORY_DIR / "web"
 """The bundled games' own sources, when the repository is the project directory: they are listed by name."""
+CLOCK_SOURCES = OWN_SOURCES / "page-clock" / "src"
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
 """What the adapters of games that live in a page are called."""
@@ -245,7 +246,8 @@ class GameLibrary:
         sdk = find_sdk(self._web_dir).resolve().parent
         for name in inputs:
             path = (self._project_dir / name).resolve()
-            if path.is_relative_to(self._project_dir) or path.is_relative_to(sdk):
+            # Of the SDK's own sources, which are there in a checkout alone, adapters take keys and focus.
+            if any(path.is_relative_to(own) for own in (self._project_dir, sdk, CLOCK_SOURCES)):
                 continue
             if "node_modules" not in path.parts:
                 raise ConfigurationError(

@@ -270,6 +270,15 @@ def test_S1_unless_told_no_more_games_than_leave_whole_episodes_and_enough_updat
         config.slots_per_worker(game)
 
 
+def test_of_a_game_that_lives_in_a_page_there_are_fewer_and_the_policy_is_beside_them() -> None:
+    game = counting_description().model_copy(update={"page": "index.html"})
+    config = small_config(instances_per_worker=None, total_steps=None)
+    assert config.fitted(game).num_instances == 8
+    assert changed(config, instances_per_worker=64).fitted(game).num_instances == 64
+    with pytest.raises(ConfigurationError, match="lives in a page"):
+        small_config(num_groups=2).fitted(game)
+
+
 def test_I2_unless_told_there_is_a_game_for_each_group() -> None:
     game = counting_description().model_copy(update={"max_steps": 100_000, "max_seconds": None})
     config = small_config(instances_per_worker=None, num_groups=6)

@@ -71,6 +71,41 @@ async def test_a_typescript_module_of_the_project_is_bundled_with_the_sdk(projec
     assert library.own_stack(sha256, None, None) is None
 
 
+PAGE_GAME = """import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Hop-v1", page: "site/index.html", observation: box({ shape: [1] }),
+  action: discrete(["wait"]), keys: { wait: [] },
+  observe: () => [0], score: () => 0, over: () => false,
+});
+"""
+
+
+async def test_an_adapter_is_bundled_with_the_page_sdk_and_its_folder_is_known(project: Path, web: Path):
+    (project / "games" / "hop.page.ts").write_text(PAGE_GAME)
+    library = GameLibrary(project, web)
+    module = await library.resolve("games/hop.page.ts")
+    assert module.reference.has_page
+    assert b"definePageGame" in module.code
+    assert library.page_folder(module.reference.sha256) == project / "games"
+    assert "games/hop.page.ts" in [entry.name for entry in await library.entries()]
+    plain = await library.resolve("games/boom.ts")
+    assert not plain.reference.has_page
+    assert library.page_folder(plain.reference.sha256) is None
+
+
+async def test_a_bundled_game_that_lives_in_a_page_lies_beside_it(project: Path, web: Path):
+    folder = web / "page-games" / "hop"
+    folder.mkdir(parents=True)
+    (folder / "game.page.js").write_text("export default 2;\n")
+    (folder / "game.train.yaml").write_text("seed: 5\n")
+    library = GameLibrary(project, web)
+    assert library.bundled_names() == ["hop", "pong"]
+    module = await library.resolve("hop")
+    assert (module.reference.name, module.reference.has_page) == ("hop", True)
+    assert library.page_folder(module.reference.sha256) == folder
+    assert library.recommended("hop") == {"seed": 5}
+
+
 async def test_a_path_may_hold_an_equals_sign(project: Path, web: Path):
     (project / "games" / "speed=2").mkdir()
     (project / "games" / "speed=2" / "boom=1.ts").write_text(GAME)
