@@ -270,7 +270,7 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
         for device in ("desktop", "phone"):
             for scheme in ("light", "dark"):
                 async with open_page(browser, address, device=device, scheme=scheme) as (page, _):
-                    await expect(page.locator(".game-card")).to_have_count(9)
+                    await expect(page.locator(".game-card")).to_have_count(15)
                     # A picture that is out of sight is not drawn.
                     for index in range(9):
                         await page.locator(".game-card").nth(index).scroll_into_view_if_needed()

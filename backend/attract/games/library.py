@@ -31,6 +31,8 @@ CLOCK_SOURCES = OWN_SOURCES / "page-clock" / "src"
 SUFFIXES = (".ts", ".js", ".mts", ".mjs")
 PAGE_SUFFIXES = (".page.ts", ".page.js")
 """What the adapters of games that live in a page are called."""
+PAGE = re.compile(r"\.html?$|^https?://")
+"""What somebody may give who has a page and no adapter."""
 PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
@@ -176,6 +178,13 @@ class GameLibrary:
 
     def _module_path(self, game: str) -> Path:
         names = self.bundled_names()
+        if PAGE.search(game) is not None or (self._project_dir / game / "index.html").is_file():
+            raise ConfigurationError(
+                f"{game} is a page, and nothing says what an agent sees and presses in it",
+                setting="game",
+                fix="write an adapter of some lines beside it, game.page.ts, and train that: "
+                "docs/page-games.md",
+            )
         if not game.endswith(SUFFIXES):
             near = nearest_name(game, names)
             hint = f"did you mean {near!r}? " if near else ""

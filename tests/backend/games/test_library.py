@@ -151,6 +151,15 @@ async def test_an_unknown_name_suggests_the_nearest(project: Path, web: Path):
         await GameLibrary(project, web).resolve("pogn")
 
 
+async def test_a_page_without_an_adapter_says_what_is_missing(project: Path, web: Path):
+    (project / "dist").mkdir()
+    (project / "dist" / "index.html").write_text("<!doctype html>")
+    for game in ("dist/index.html", "dist", "http://localhost:5173"):
+        with pytest.raises(ConfigurationError, match="is a page") as caught:
+            await GameLibrary(project, web).resolve(game)
+        assert "game.page.ts" in str(caught.value.fix)
+
+
 @pytest.mark.parametrize("name", ["../web/games/pong", "./pong", "pong.js"])
 async def test_a_bundled_name_is_a_name_and_no_path(project: Path, web: Path, name: str):
     with pytest.raises(ConfigurationError):

@@ -225,6 +225,32 @@ test("animations and transitions go by ticks, and their ends are told in the tic
   expect(run(page, "said")).toEqual(["grow 100"]);
 });
 
+test("observers are told in ticks: of a size at first and whenever it changed, of what is in view once", async () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `document.body.innerHTML = '<div style="width:50px;height:20px;padding:5px;border:1px solid"></div>';
+     div = document.querySelector("div"); said = [];
+     sizes = new ResizeObserver((entries, self) => { for (const { contentRect: r, contentBoxSize: [c], borderBoxSize: [b], target } of entries)
+       said.push(["size", r.width, r.height, c.inlineSize, b.inlineSize, target === div, self === sizes].join(" ")); });
+     sizes.observe(div);
+     new IntersectionObserver(([{ isIntersecting }]) => said.push("seen " + isIntersecting)).observe(div);`,
+  );
+  await turns();
+  expect(run(page, "said")).toEqual([]);
+  clock.tick();
+  clock.tick();
+  expect(run(page, "said")).toEqual(["seen true", "size 50 20 50 62 true true"]);
+  run(page, `said = []; div.style.width = "70px"`);
+  await turns();
+  expect(run(page, "said")).toEqual([]);
+  clock.tick();
+  expect(run(page, "said")).toEqual(["size 70 20 70 82 true true"]);
+  run(page, `said = []; sizes.unobserve(div); div.style.width = "80px"`);
+  clock.tick();
+  expect(run(page, "said")).toEqual([]);
+});
+
 test("what the page waits for from outside is counted until it is there", async () => {
   const { page, clock } = opened();
   run(

@@ -30,6 +30,8 @@ export interface TimeOptions {
   evaluate(code: string): void;
   /** Called in each tick after the timers and before the frames' callbacks. */
   beforeFrames?(): void;
+  /** Called at the end of each tick. */
+  afterFrames?(): void;
 }
 
 /** 60 frames a second as 17, 17 and 16 ms: differences are exact, and in phase when an episode begins at a whole second. */
@@ -111,6 +113,7 @@ export class VirtualTime {
     this.#frames = new Map();
     for (const callback of this.#due.values()) this.call(callback, [this.now]);
     this.#due.clear();
+    this.#options.afterFrames?.();
   }
 
   /** Ticks until the next whole second and the beginning of a row of 17, 17 and 16. */

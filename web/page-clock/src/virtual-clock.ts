@@ -7,6 +7,7 @@ import { type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
+import { installObservers, type Observers } from "./observers.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, type Surroundings } from "./surroundings.ts";
 import { VirtualTime } from "./time.ts";
@@ -37,6 +38,7 @@ export class VirtualClock {
   readonly #time: VirtualTime;
   readonly #chance: Chance;
   readonly #animations: Animations;
+  readonly #observers: Observers;
   readonly #loading: Loading;
   readonly #drawing: Drawing;
   readonly #surroundings: Surroundings;
@@ -52,10 +54,12 @@ export class VirtualClock {
       report,
       evaluate: (code) => window.eval(code),
       beforeFrames: () => this.#animations.advance(),
+      afterFrames: () => this.#observers.tell(),
     });
     this.#chance = new Chance(options.seed);
     this.#animations = followAnimations(window, this.#time);
     this.#input = new Input(window, this.#time, installFocus(window));
+    this.#observers = installObservers(window, this.#time);
     this.#loading = installLoading(window, this.#time, this.unheld);
     this.#drawing = installDrawing(window, options.draws, options.webGl);
     this.#surroundings = installSurroundings(window, options.size);

@@ -60,13 +60,8 @@ export function checkDefinition(definition: unknown): asserts definition is Game
       `expected ${CONTRACT_VERSION}, got ${came}; wrap it in defineGame()`,
     );
   }
-  for (const name of Object.keys(game)) {
-    if (name !== "contract_version" && !KNOWN_OPTIONS.includes(name)) {
-      const near = nearestName(name, KNOWN_OPTIONS);
-      const hint = near === null ? "" : `did you mean ${near}? `;
-      throw new ConfigurationError(name, `unknown option; ${hint}known: ${KNOWN_OPTIONS.join(", ")}`);
-    }
-  }
+  const { contract_version: _stamp, ...options } = game;
+  checkOptionNames(options, KNOWN_OPTIONS);
   if (typeof game.id !== "string" || !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(game.id)) {
     throw new ConfigurationError("id", `1 to 64 letters, digits, "-", "_" or ".", got ${show(game.id)}`);
   }
@@ -85,6 +80,16 @@ export function checkDefinition(definition: unknown): asserts definition is Game
     resolveAction(`keys.${code}`, game.action, action);
   if (game.idle !== undefined) resolveAction("idle", game.action, game.idle);
   checkNumbers(game);
+}
+
+/** Raises ConfigurationError for an option that nobody knows, with the one that was probably meant. */
+export function checkOptionNames(options: object, known: readonly string[]): void {
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const near = nearestName(name, known);
+    const hint = near === null ? "" : `did you mean ${near}? `;
+    throw new ConfigurationError(name, `unknown option; ${hint}known: ${known.join(", ")}`);
+  }
 }
 
 /** Whole ticks per step (rule T1). Raises ConfigurationError naming the nearest values that work. */

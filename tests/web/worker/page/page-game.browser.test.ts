@@ -124,6 +124,39 @@ test("masks come from the page, and pointers go where an action has them", async
   expect(pointed).toEqual([7, 8, 5, 6]);
 });
 
+test("several agents play in one page, each by its own keys, rewarded and ended for itself", async () => {
+  const definition = hop({
+    numAgents: 2,
+    keys: [
+      { wait: [], jump: ["Space"] },
+      { wait: ["KeyA"], jump: ["KeyB"] },
+    ],
+    loaded: (w) => {
+      w.pressed = [];
+      w.addEventListener("keydown", ({ code }: KeyboardEvent) => w.pressed.push(code));
+    },
+    observe: (w) => [
+      [w.look().y, 0],
+      [w.look().ticks, 1],
+    ],
+    score: (w) => [w.look().ticks, 2 * w.look().ticks],
+    over: (w) => [w.look().ticks >= 8, w.look().state === "over"],
+  });
+  const instance = await begun(definition);
+  expect(Array.from(instance.views[1] as Float32Array)).toEqual([1, 1]);
+  const page = document.querySelector<HTMLIFrameElement>("iframe[data-attract-clock]")!
+    .contentWindow as PageWindow;
+  page.pressed.length = 0;
+  instance.step([1, 0]);
+  expect(page.pressed).toEqual(["Space", "KeyA"]);
+  expect(Array.from(instance.rewards)).toEqual([2, 4]);
+  while (instance.terminated[0] === 0) instance.step([0, 1]);
+  expect([instance.episodeOver, Array.from(instance.active)]).toEqual([false, [0, 1]]);
+  while (!instance.episodeOver) instance.step([0, 1]);
+  expect(instance.endReason).toBe("terminated");
+  expect(instance.episodeReturns[1]).toBe(2 * 23);
+});
+
 test("it draws the page's canvas, in the middle and as large as fits", async () => {
   const instance = await begun(hop(), { draws: true });
   instance.step(0);

@@ -5,6 +5,17 @@ import { useEffect, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { Stage } from "../game/stage.ts";
 
+/** The place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
+export function StillPreview() {
+  return (
+    <div className="screen" aria-hidden="true">
+      <div className="over">
+        <span className="small">Lives in its page</span>
+      </div>
+    </div>
+  );
+}
+
 export function GamePreview({ reference }: { reference: GameReference }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);

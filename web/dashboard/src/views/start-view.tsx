@@ -15,7 +15,7 @@ import {
   valueAt,
   WORKERS,
 } from "../state/settings-form.ts";
-import { GamePreview } from "./game-preview.tsx";
+import { GamePreview, StillPreview } from "./game-preview.tsx";
 import { StartForm } from "./start-form.tsx";
 
 interface StartViewProps {
@@ -101,7 +101,12 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
         showForm();
       }}
     >
-      {entry.reference !== null && <GamePreview reference={entry.reference} />}
+      {entry.reference !== null &&
+        (entry.reference.has_page && !isChosen ? (
+          <StillPreview />
+        ) : (
+          <GamePreview reference={entry.reference} />
+        ))}
       <span className="name">
         {entry.title}
         {!entry.bundled && <span className="label">yours</span>}

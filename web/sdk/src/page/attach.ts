@@ -4,6 +4,7 @@ import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
 import { Input } from "../../../page-clock/src/input.ts";
 import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
 import { ConfigurationError } from "../errors.ts";
+import { pressAction } from "../page-action.ts";
 import type { PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
 
 const TICKS_PER_SECOND = 60;
@@ -13,7 +14,6 @@ const PAUSE_SECONDS = 1.5;
 const LONGEST_FRAME_SECONDS = 0.1;
 /** What a person does. */
 const BY_HAND = ["keydown", "mousedown", "pointerdown", "touchstart", "wheel"];
-const NO_KEYS: readonly string[] = [];
 
 /** What decides: an agent of `loadAgent`, or anything like it. */
 export interface Decider {
@@ -209,21 +209,8 @@ class Attached implements AttachedAgent, PageHands {
       this.#action = this.#agent.act(adapter.observe(page) as ObservationValue, { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }
-    this.#press();
+    pressAction(adapter, page, this.#action, this);
     this.#ticksLeft--;
     this.ticks++;
-  }
-
-  #press(): void {
-    const { act, keys, labels, pointers } = this.#adapter;
-    const action = this.#action;
-    if (act !== undefined) {
-      act(this.#window, action, this);
-      return;
-    }
-    const label = labels[action as number];
-    if (keys.length > 0) this.#input.hold(keys[0][label] ?? NO_KEYS);
-    const place = pointers[label];
-    if (place !== undefined) this.#input.point([place[0], place[1]], place[2] !== "move");
   }
 }

@@ -8,9 +8,8 @@ import {
   type ObservationValue,
   type PerAgent,
 } from "../contract.ts";
-import { checkDefinition } from "../define-game.ts";
+import { checkDefinition, checkOptionNames } from "../define-game.ts";
 import { ConfigurationError, show } from "../errors.ts";
-import { nearestName } from "../nearest-name.ts";
 import type { KeysByLabel, PageAdapter, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
 
 /** Simulated time of one tick: pages are drawn 60 times a second, as 17, 17 and 16 ms. */
@@ -68,37 +67,6 @@ export interface PageGameOptions<W = PageWindow>
   css?: boolean;
 }
 
-const KNOWN_OPTIONS = [
-  "id",
-  "page",
-  "size",
-  "ticksPerStep",
-  "maxSeconds",
-  "numAgents",
-  "observation",
-  "action",
-  "actionMask",
-  "keys",
-  "pointers",
-  "parameters",
-  "metrics",
-  "act",
-  "prepare",
-  "loaded",
-  "ready",
-  "seed",
-  "restart",
-  "menu",
-  "playing",
-  "observe",
-  "allowed",
-  "score",
-  "reward",
-  "over",
-  "info",
-  "reset",
-  "css",
-];
 const FUNCTIONS = [
   "act",
   "prepare",
@@ -115,6 +83,24 @@ const FUNCTIONS = [
   "over",
   "info",
 ] as const;
+const KNOWN_OPTIONS = [
+  "id",
+  "page",
+  "size",
+  "ticksPerStep",
+  "maxSeconds",
+  "numAgents",
+  "observation",
+  "action",
+  "actionMask",
+  "keys",
+  "pointers",
+  "parameters",
+  "metrics",
+  "reset",
+  "css",
+  ...FUNCTIONS,
+];
 const NEEDED = ["observe", "over"] as const;
 
 /** Returns the checked definition of a game that lives in a page. Raises ConfigurationError naming the option to change. */
@@ -145,12 +131,7 @@ export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): Gam
 }
 
 function checkOptions<W>(options: PageGameOptions<W>): void {
-  for (const name of Object.keys(options)) {
-    if (KNOWN_OPTIONS.includes(name)) continue;
-    const near = nearestName(name, KNOWN_OPTIONS);
-    const hint = near === null ? "" : `did you mean ${near}? `;
-    throw new ConfigurationError(name, `unknown option; ${hint}known: ${KNOWN_OPTIONS.join(", ")}`);
-  }
+  checkOptionNames(options, KNOWN_OPTIONS);
   for (const name of FUNCTIONS) {
     const given: unknown = options[name];
     if (given !== undefined && typeof given !== "function")

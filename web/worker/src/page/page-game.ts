@@ -4,12 +4,12 @@ import type { Context2D } from "attract/context-2d";
 /// <reference lib="dom" />
 import type { Action, Game, PerAgent, StartContext, StartFields, UpdateResult } from "attract/contract";
 import { thrownByGame } from "attract/errors";
+import { pressAction } from "attract/page-action";
 import type { PageAdapter } from "attract/page-adapter";
 import type { PageFrame } from "./page-frame.ts";
 import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
-const NO_KEYS: readonly string[] = [];
 
 /** One copy; its frame is taken at the first start. */
 export class PageGame implements Game {
@@ -72,7 +72,7 @@ export class PageGame implements Game {
     const result = this.#result;
     this.#isWhole = false;
     try {
-      this.#press(frame, action);
+      pressAction(adapter, frame.window, action, frame);
       frame.tick();
       result.terminated = adapter.over(frame.window);
       result.reward = this.#reward(frame.window);
@@ -115,19 +115,6 @@ export class PageGame implements Game {
   #leave(isWhole: boolean): void {
     if (this.#frame !== null) this.#frames.giveBack(this.#frame, isWhole);
     this.#frame = null;
-  }
-
-  #press(frame: PageFrame, action: Action | ArrayLike<Action>): void {
-    const { act, keys, labels, pointers } = this.#adapter;
-    if (act !== undefined) {
-      act(frame.window, action as number, frame);
-      return;
-    }
-    if (keys.length === 1) frame.hold(keys[0][labels[action as number]] ?? NO_KEYS);
-    else if (keys.length > 1)
-      frame.hold(keys.flatMap((own, agent) => own[labels[(action as ArrayLike<number>)[agent]]] ?? NO_KEYS));
-    const place = pointers[labels[action as number]];
-    if (place !== undefined) frame.point(place[0], place[1], place[2] !== "move");
   }
 
   #reward(window: unknown): PerAgent<number> {

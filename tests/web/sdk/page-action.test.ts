@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { box, definePageGame, discrete, type PageGameOptions } from "../../../web/sdk/src/page/index.ts";
+import { pressAction } from "../../../web/sdk/src/page-action.ts";
+
+function pressed(options: Partial<PageGameOptions>, action: number | number[]): unknown[] {
+  const said: unknown[] = [];
+  const definition = definePageGame({
+    id: "Hop-v1",
+    page: "index.html",
+    observation: box({ shape: [1] }),
+    action: discrete(["run", "jump"]),
+    observe: () => [0],
+    score: () => 0,
+    over: () => false,
+    ...options,
+  });
+  const hands = {
+    ticks: 3,
+    hold: (codes: readonly string[]) => said.push(codes),
+    point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
+  };
+  pressAction(definition.page!, "window", action, hands);
+  return said;
+}
+
+test("an action holds its keys, and puts the pointer where it has it", () => {
+  const keys = { run: [], jump: ["Space"] };
+  expect(pressed({ keys }, 0)).toEqual([[]]);
+  expect(pressed({ keys }, 1)).toEqual([["Space"]]);
+  const pointers = { run: [1, 2, "move"], jump: [3, 4] } as const;
+  expect(pressed({ pointers }, 0)).toEqual([[1, 2, false]]);
+  expect(pressed({ pointers }, 1)).toEqual([[3, 4, true]]);
+  expect(pressed({ keys, pointers: { jump: [3, 4] } }, 1)).toEqual([["Space"], [3, 4, true]]);
+});
+
+test("of several agents all keys are held at once", () => {
+  const keys = [
+    { run: [], jump: ["KeyW"] },
+    { run: ["ArrowDown"], jump: ["ArrowUp"] },
+  ];
+  expect(pressed({ numAgents: 2, keys }, [1, 0])).toEqual([["KeyW", "ArrowDown"]]);
+});
+
+test("an adapter's own act gets the window, the action and the hands", () => {
+  const given: unknown[] = [];
+  const act: PageGameOptions["act"] = (w, action, page) => given.push(w, action, page.ticks);
+  expect(pressed({ act }, 1)).toEqual([]);
+  expect(given).toEqual(["window", 1, 3]);
+});

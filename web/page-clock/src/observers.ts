@@ -1,0 +1,115 @@
+/** Observers of sizes and of what is in view, told in ticks: the browser tells them when it happens to draw. */
+
+import { define } from "./overriding.ts";
+import type { VirtualTime } from "./time.ts";
+
+type Page = Window & typeof globalThis;
+type Callback = (entries: object[], observer: object) => void;
+
+export interface Observers {
+  /** Tells of all sizes that changed since the last call, after the frame's callbacks, as a browser does. */
+  tell(): void;
+}
+
+export function installObservers(window: Page, time: VirtualTime): Observers {
+  const resizing = new Set<VirtualResizeObserver>();
+
+  class VirtualResizeObserver {
+    readonly #callback: Callback;
+    /** Of each target, the size that was told last; NaN before it is told first. */
+    readonly #sizes = new Map<Element, readonly [width: number, height: number]>();
+    constructor(callback: Callback) {
+      this.#callback = callback;
+    }
+    observe(target: Element): void {
+      this.#sizes.set(target, [Number.NaN, Number.NaN]);
+      resizing.add(this);
+    }
+    unobserve(target: Element): void {
+      this.#sizes.delete(target);
+    }
+    disconnect(): void {
+      this.#sizes.clear();
+      resizing.delete(this);
+    }
+    tell(): void {
+      const entries: object[] = [];
+      for (const [target, [width, height]] of this.#sizes) {
+        const contentRect = contentOf(window, target);
+        if (contentRect.width === width && contentRect.height === height) continue;
+        this.#sizes.set(target, [contentRect.width, contentRect.height]);
+        const size = [{ inlineSize: contentRect.width, blockSize: contentRect.height }];
+        const { width: w, height: h } = target.getBoundingClientRect();
+        const borderBoxSize = [{ inlineSize: w, blockSize: h }];
+        entries.push({
+          target,
+          contentRect,
+          contentBoxSize: size,
+          borderBoxSize,
+          devicePixelContentBoxSize: size,
+        });
+      }
+      if (entries.length > 0) time.call(this.#callback, [entries, this], this);
+    }
+  }
+
+  /** All is in view: what is not would depend on how the page is scrolled, and nobody scrolls it. */
+  class VirtualIntersectionObserver {
+    readonly root = null;
+    readonly rootMargin = "0px";
+    readonly thresholds = [0];
+    readonly #callback: Callback;
+    readonly #targets = new Set<Element>();
+    constructor(callback: Callback) {
+      this.#callback = callback;
+    }
+    observe(target: Element): void {
+      if (this.#targets.has(target)) return;
+      this.#targets.add(target);
+      const tell = (): void => {
+        if (!this.#targets.has(target)) return;
+        const rect = target.getBoundingClientRect();
+        const entry = {
+          target,
+          isIntersecting: true,
+          intersectionRatio: 1,
+          boundingClientRect: rect,
+          intersectionRect: rect,
+          rootBounds: null,
+          time: time.now,
+        };
+        this.#callback([entry], this);
+      };
+      time.add(tell, 0, [], false, false);
+    }
+    unobserve(target: Element): void {
+      this.#targets.delete(target);
+    }
+    disconnect(): void {
+      this.#targets.clear();
+    }
+    takeRecords(): object[] {
+      return [];
+    }
+  }
+
+  define(window, "ResizeObserver", VirtualResizeObserver);
+  define(window, "IntersectionObserver", VirtualIntersectionObserver);
+  return {
+    tell() {
+      if (resizing.size > 0) for (const observer of [...resizing]) observer.tell();
+    },
+  };
+}
+
+/** The content box, as a `ResizeObserver` tells it: without padding and border. */
+function contentOf(window: Page, target: Element): DOMRect {
+  const { width, height } = target.getBoundingClientRect();
+  if (width === 0 && height === 0) return new window.DOMRect();
+  const style = window.getComputedStyle(target);
+  const of = (...names: string[]): number =>
+    names.reduce((sum, name) => sum + (Number.parseFloat(style.getPropertyValue(name)) || 0), 0);
+  const across = of("padding-left", "padding-right", "border-left-width", "border-right-width");
+  const down = of("padding-top", "padding-bottom", "border-top-width", "border-bottom-width");
+  return new window.DOMRect(of("padding-left"), of("padding-top"), width - across, height - down);
+}
