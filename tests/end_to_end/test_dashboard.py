@@ -275,8 +275,8 @@ async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
                     # Of games that live in a page only a chosen one moves.
                     await expect(page.get_by_text("Lives in its page")).to_have_count(6)
                     moving = page.locator(".game-card:has(canvas)")
-                    await expect(moving).to_have_count(8)
-                    for index in range(8):
+                    await expect(moving).to_have_count(9)
+                    for index in range(9):
                         await moving.nth(index).scroll_into_view_if_needed()
                         await wait_until(page, DRAWN, index)
                     await page.evaluate("scrollTo(0, 0)")
