@@ -356,8 +356,10 @@ def export(
     run, version, models = run_async(
         export_run(run, out.resolve(), server, export_format, version, with_page=page)
     )
-    names = ", ".join(str(out / model.name) for model in models)
-    print(f"wrote {names} and {out / 'policy.json'} (run {run}, version {version})")
+    shown = [out / model.relative_to(out.resolve()) for model in models]
+    # The policies come first, and their document lies beside them.
+    document = shown[0].with_name("policy.json")
+    print(f"wrote {', '.join(map(str, shown))} and {document} (run {run}, version {version})")
     if export_format == "js":
         print(
             f'In the page:  import {{ loadAgent }} from "./{out.name}/agent.js";\n'

@@ -108,7 +108,13 @@ def write_site(out: Path, game: Path, folder: Path | None, page: str) -> list[Pa
             fix="run it where the game is, or give --project-dir",
         )
     skipped = shutil.ignore_patterns(".*", "node_modules", "runs", "*.page.ts", "*.page.js", "*.map")
-    shutil.copytree(source.parent, out, ignore=skipped, dirs_exist_ok=True)
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        # The site may lie in the folder that it is made of.
+        own = {name for name in names if (Path(folder) / name).resolve() == out.resolve()}
+        return set(skipped(folder, names)) | own
+
+    shutil.copytree(source.parent, out, ignore=ignored, dirs_exist_ok=True)
     agent = out / AGENT_FOLDER
     main = agent / "main.js"
     main.write_text(ATTACH, encoding="utf-8")

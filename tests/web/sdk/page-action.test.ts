@@ -18,6 +18,7 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[]): 
     ticks: 3,
     hold: (codes: readonly string[]) => said.push(codes),
     point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
+    lift: () => said.push("lift"),
   };
   pressAction(definition.page!, "window", action, hands);
   return said;
@@ -25,12 +26,14 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[]): 
 
 test("an action holds its keys, and puts the pointer where it has it", () => {
   const keys = { run: [], jump: ["Space"] };
-  expect(pressed({ keys }, 0)).toEqual([[]]);
-  expect(pressed({ keys }, 1)).toEqual([["Space"]]);
+  expect(pressed({ keys }, 0)).toEqual([[], "lift"]);
+  expect(pressed({ keys }, 1)).toEqual([["Space"], "lift"]);
   const pointers = { run: [1, 2, "move"], jump: [3, 4] } as const;
   expect(pressed({ pointers }, 0)).toEqual([[1, 2, false]]);
   expect(pressed({ pointers }, 1)).toEqual([[3, 4, true]]);
   expect(pressed({ keys, pointers: { jump: [3, 4] } }, 1)).toEqual([["Space"], [3, 4, true]]);
+  // Pressed by the action before, the pointer lets go.
+  expect(pressed({ keys, pointers: { jump: [3, 4] } }, 0)).toEqual([[], "lift"]);
 });
 
 test("of several agents all keys are held at once", () => {

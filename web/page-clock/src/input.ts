@@ -99,10 +99,15 @@ export class Input {
     this.#pressed = null;
   }
 
+  /** The pointer is not pressed any more. */
+  lift(): void {
+    this.point(this.#point, false);
+  }
+
   /** Nothing is held any more. */
   release(): void {
     this.hold([]);
-    this.point(this.#point, false);
+    this.lift();
   }
 
   #key(type: "keydown" | "keyup", code: string): void {

@@ -136,6 +136,11 @@ export class VirtualClock {
     this.#input.point(point, isDown);
   }
 
+  /** The pointer is not pressed any more. */
+  lift(): void {
+    this.#input.lift();
+  }
+
   /** Nothing is held any more. */
   release(): void {
     this.#input.release();

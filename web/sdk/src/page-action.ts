@@ -25,4 +25,6 @@ export function pressAction(
   if (keys.length === 1) hands.hold(keys[0][label] ?? NO_KEYS);
   const place = pointers[label];
   if (place !== undefined) hands.point(place[0], place[1], place[2] !== "move");
+  // Held from an action before, it would never click again.
+  else hands.lift();
 }

@@ -19,6 +19,8 @@ export interface PageHands {
   hold(codes: readonly string[]): void;
   /** Where the pointer is from now on, and whether it is pressed. */
   point(x: number, y: number, isDown: boolean): void;
+  /** The pointer is not pressed any more, wherever it is. */
+  lift(): void;
 }
 
 /** Keys that an action holds down for its step, by the action's label. */

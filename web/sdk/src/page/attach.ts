@@ -132,6 +132,10 @@ class Attached implements AttachedAgent, PageHands {
     this.#input.point([x, y], isDown);
   }
 
+  lift(): void {
+    this.#input.lift();
+  }
+
   readonly #byHand = (event: Event): void => {
     if (event.isTrusted) this.yield();
   };

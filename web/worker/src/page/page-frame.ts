@@ -101,6 +101,10 @@ export class PageFrame implements PageHands {
     this.clock.point([x, y], isDown);
   }
 
+  lift(): void {
+    this.clock.lift();
+  }
+
   /** One frame of the page. Raises what its own code threw, once nothing of it runs any more. */
   tick(): void {
     if (this.#isGone) throw goneError();
