@@ -9,7 +9,7 @@ from attract_command import run_attract
 PAGE = """<!doctype html><body><script>
 let ticks = 0, over = false, life = 0;
 // Which thread this is: those that come after have larger numbers.
-const thread = Number(location.hostname.slice(1).split(".")[0]);
+const thread = Number.parseInt(location.hostname.slice(1), 10);
 function begin() { ticks = 0; over = false; }
 function frame() {
   life++;

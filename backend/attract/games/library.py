@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attract.errors import ConfigurationError, GameError, nearest_name
+from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
 from attract.games.source_maps import SourceMap
 from attract.schema.api import GameEntry
@@ -35,6 +36,8 @@ PAGE = re.compile(r"\.html?$|^https?://")
 """What somebody may give who has a page and no adapter."""
 PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
+PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
+"""A page that a server on this machine gives, as an adapter names it."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
 MAX_DEPTH = 3
 MAX_FILES = 2_000
@@ -64,11 +67,16 @@ class GameModule:
 class GameLibrary:
     """Finds, bundles and keeps game modules; one per app, used on its event loop."""
 
-    def __init__(self, project_dir: Path, web_dir: Path | None = None) -> None:
+    def __init__(
+        self, project_dir: Path, web_dir: Path | None = None, *, runs_dir: Path = Path("runs")
+    ) -> None:
+        """`runs_dir` is shown to nobody, wherever it lies."""
         self._project_dir = project_dir.resolve()
         self._web_dir = web_dir or PACKAGE_DIR / "web"
         self._modules: dict[str, GameModule] = {}
         self._maps: dict[str, SourceMap | None] = {}
+        self._runs_dir = runs_dir
+        self._page_files: dict[str, PageFiles] = {}
 
     def bundled_names(self) -> list[str]:
         """Names of the games that come with the package, sorted."""
@@ -116,10 +124,23 @@ class GameLibrary:
         """A module resolved or kept before, or None."""
         return self._modules.get(sha256)
 
-    def page_folder(self, sha256: str) -> Path | None:
-        """The folder of an adapter, below which its page lies; None when this is no adapter's module."""
-        module = self._modules.get(sha256)
-        return None if module is None else self.adapter_folder(module.reference)
+    def page_files(self, key: str) -> PageFiles | None:
+        """The files that the page of an adapter may load; None when there is no such adapter.
+
+        Args:
+            key: the first letters of its module's content hash.
+        """
+        if key not in self._page_files:
+            found = (module for sha256, module in self._modules.items() if sha256.startswith(key))
+            module = next(found, None)
+            folder = None if module is None else self.adapter_folder(module.reference)
+            if module is None or folder is None:
+                return None
+            address = PAGE_ADDRESS.search(module.code)
+            self._page_files[key] = (
+                PageFolder(folder, self._runs_dir) if address is None else PageAddress(address[1].decode())
+            )
+        return self._page_files[key]
 
     def adapter_folder(self, game: GameReference) -> Path | None:
         """The folder of this adapter; None when it is none, or outside the project directory."""

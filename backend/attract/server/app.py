@@ -47,7 +47,7 @@ def build_app(
         guard.accept(token, role, tier=settings.worker_tier if role == "worker" else "local")
     web_dir = settings.web_dir or PACKAGE_DIR / "web"
     build = read_build(web_dir)
-    games = GameLibrary(settings.project_dir, web_dir)
+    games = GameLibrary(settings.project_dir, web_dir, runs_dir=settings.runs_dir)
     service = RunService(settings, games, start_learner, clock, guard.audit)
     hub = SocketHub(settings, guard, service, build)
     service.attach(hub)
@@ -106,7 +106,7 @@ def build_app(
         request_seconds=settings.request_seconds,
     )
     # Outermost: the games' origins are no names of this server's, and have nothing of it.
-    app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir, runs_dir=settings.runs_dir)
+    app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir)
     app.state.service = service
     app.state.guard = guard
     return app

@@ -3,23 +3,27 @@
 import mimetypes
 import re
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from attract.games.library import GameLibrary
+from attract.games.page_files import FetchedFile, PageFiles
 from attract.games.page_script import with_first_script
 from attract.server.sandbox import SCRIPT, script_hashes
 
-HOST: Final = re.compile(r"g\d{1,9}\.localhost(?::\d{1,5})?", re.IGNORECASE)
-"""Browsers take these names for this machine, and each for a site of its own, with a process of its own."""
+HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.IGNORECASE)
+"""Browsers take these names for this machine, and each for a site of its own, with a process of its own.
+
+The letters name the game: the root of the origin is that of its page.
+"""
+OWN: Final = "/.attract/"
+"""Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
 CLOCK: Final = "page-clock.js"
-GAME: Final = re.compile(r"/game/([0-9a-f]{64})/(.+)")
-CLOCK_TAG: Final = f'<script src="/{CLOCK}"></script>'.encode()
+CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame."""
 GAME_POLICY: Final = "; ".join(
@@ -34,18 +38,24 @@ MAX_PAGE_BYTES: Final = 8 * 2**20
 """Of a page itself, which is read whole; what it loads may be of any size."""
 
 
+class PageSources(Protocol):
+    """Who knows the games' pages."""
+
+    def page_files(self, key: str) -> PageFiles | None:
+        """The files of the game with this key, 32 letters of 0 to f; None: nobody knows it."""
+        ...
+
+
 class PageGameMiddleware:
     """Answers what is asked of the games' origins, itself, and hands on everything else.
 
-    Files are read from the folder of a module that the library knows, by its content hash; whoever asks
-    must be on this machine. There are no tokens, no sockets and nothing but files.
+    Whoever asks must be on this machine. There are no tokens, no sockets and nothing but files.
     """
 
-    def __init__(self, app: ASGIApp, *, games: GameLibrary, web_dir: Path, runs_dir: Path) -> None:
+    def __init__(self, app: ASGIApp, *, games: PageSources, web_dir: Path) -> None:
         self._app = app
         self._games = games
         self._web_dir = web_dir
-        self._runs_dir = runs_dir.resolve()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As every ASGI app."""
@@ -53,32 +63,34 @@ class PageGameMiddleware:
             await self._app(scope, receive, send)
             return
         hosts = Headers(scope=scope).getlist("host")
-        if len(hosts) != 1 or HOST.fullmatch(hosts[0]) is None:
+        match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if match is None:
             await self._app(scope, receive, send)
             return
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 4003, "reason": "no game has a socket here"})
             return
-        response = await anyio.to_thread.run_sync(self._answer, scope)
+        response = await anyio.to_thread.run_sync(self._answer, scope, match[1].lower())
         await response(scope, receive, send)
 
-    def _answer(self, scope: Scope) -> Response:
+    def _answer(self, scope: Scope, key: str) -> Response:
         client = scope.get("client")
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("only GET", 405)
         if client is not None and client[0] not in ("127.0.0.1", "::1"):
             return PlainTextResponse("page games are played on the server's own machine", 403)
         path: str = scope["path"]
-        if path == f"/{THREAD_PAGE}":
+        if path == f"{OWN}{THREAD_PAGE}":
             return self._thread_page()
-        if path == f"/{CLOCK}":
+        if path == f"{OWN}{CLOCK}":
             file = self._web_dir / "page" / CLOCK
             return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
-        match = GAME.fullmatch(path)
-        file = None if match is None else self._find(match[1], match[2])
+        files = self._games.page_files(key)
+        query = scope["query_string"].decode("latin-1")
+        file = None if files is None else files.find(f"{path}?{query}" if query else path)
         if file is None:
             return PlainTextResponse(f"there is no file {path}", 404)
-        return _file_response(file)
+        return _file_response(file) if isinstance(file, Path) else _fetched_response(file)
 
     def _thread_page(self) -> Response:
         text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
@@ -98,29 +110,25 @@ class PageGameMiddleware:
         }
         return Response(text, media_type="text/html", headers=headers)
 
-    def _find(self, sha256: str, path: str) -> Path | None:
-        """A file below the adapter's folder: nothing hidden, of the runs', or by a link to elsewhere."""
-        folder = self._games.page_folder(sha256)
-        if folder is None or any(part.startswith(".") for part in path.split("/")) or "\\" in path:
-            return None
-        try:
-            file = (folder / path).resolve()
-            if file.is_dir():
-                file = file / "index.html"
-            is_inside = file.is_relative_to(folder) and not file.is_relative_to(self._runs_dir)
-            return file if is_inside and file.is_file() else None
-        except (OSError, ValueError):
-            return None
+
+FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
+"""The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
+PAGE_HEADERS: Final = FILE_HEADERS | {"content-security-policy": GAME_POLICY, "origin-agent-cluster": "?1"}
 
 
 def _file_response(file: Path) -> Response:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-    # The file may be built anew at any time: the browser asks again, and is told "unchanged".
-    headers = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
     if kind != "text/html" or file.stat().st_size > MAX_PAGE_BYTES:
-        return FileResponse(file, media_type=kind, headers=headers)
-    headers |= {"content-security-policy": GAME_POLICY, "origin-agent-cluster": "?1"}
-    return Response(with_clock(file.read_bytes()), media_type=kind, headers=headers)
+        return FileResponse(file, media_type=kind, headers=FILE_HEADERS)
+    return Response(with_clock(file.read_bytes()), media_type=kind, headers=PAGE_HEADERS)
+
+
+def _fetched_response(file: FetchedFile) -> Response:
+    if file.location is not None:
+        return Response(status_code=302, headers={"location": file.location, "cache-control": "no-cache"})
+    if not file.media_type.startswith("text/html"):
+        return Response(file.body, headers=FILE_HEADERS | {"content-type": file.media_type})
+    return Response(with_clock(file.body), headers=PAGE_HEADERS | {"content-type": file.media_type})
 
 
 def with_clock(page: bytes) -> bytes:

@@ -86,11 +86,11 @@ async def test_an_adapter_is_bundled_with_the_page_sdk_and_its_folder_is_known(p
     module = await library.resolve("games/hop.page.ts")
     assert module.reference.has_page
     assert b"definePageGame" in module.code
-    assert library.page_folder(module.reference.sha256) == project / "games"
+    assert library.page_files(module.reference.sha256[:32]) is not None
     assert "games/hop.page.ts" in [entry.name for entry in await library.entries()]
     plain = await library.resolve("games/boom.ts")
     assert not plain.reference.has_page
-    assert library.page_folder(plain.reference.sha256) is None
+    assert library.page_files(plain.reference.sha256[:32]) is None
 
 
 async def test_a_bundled_game_that_lives_in_a_page_lies_beside_it(project: Path, web: Path):
@@ -102,7 +102,7 @@ async def test_a_bundled_game_that_lives_in_a_page_lies_beside_it(project: Path,
     assert library.bundled_names() == ["hop", "pong"]
     module = await library.resolve("hop")
     assert (module.reference.name, module.reference.has_page) == ("hop", True)
-    assert library.page_folder(module.reference.sha256) == folder
+    assert library.adapter_folder(module.reference) == folder
     assert library.recommended("hop") == {"seed": 5}
 
 

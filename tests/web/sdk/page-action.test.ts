@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { box, definePageGame, discrete, type PageGameOptions } from "../../../web/sdk/src/page/index.ts";
 import { pressAction } from "../../../web/sdk/src/page-action.ts";
 
-function pressed(options: Partial<PageGameOptions>, action: number | number[]): unknown[] {
+function pressed(options: Partial<PageGameOptions>, action: number | number[], progress = 0): unknown[] {
   const said: unknown[] = [];
   const definition = definePageGame({
     id: "Hop-v1",
@@ -20,7 +20,7 @@ function pressed(options: Partial<PageGameOptions>, action: number | number[]): 
     point: (x: number, y: number, isDown: boolean) => said.push([x, y, isDown]),
     lift: () => said.push("lift"),
   };
-  pressAction(definition.page!, "window", action, hands);
+  pressAction(definition.page!, "window", action, hands, progress);
   return said;
 }
 
@@ -34,6 +34,16 @@ test("an action holds its keys, and puts the pointer where it has it", () => {
   expect(pressed({ keys, pointers: { jump: [3, 4] } }, 1)).toEqual([["Space"], [3, 4, true]]);
   // Pressed by the action before, the pointer lets go.
   expect(pressed({ keys, pointers: { jump: [3, 4] } }, 0)).toEqual([[], "lift"]);
+});
+
+test("what is tapped is let go halfway through the step", () => {
+  const keys = { run: [], jump: ["Space"] };
+  const pointers = { jump: [3, 4] } as const;
+  const taps = { keys, pointers, taps: true };
+  expect(pressed(taps, 1, 0.25)).toEqual([["Space"], [3, 4, true]]);
+  expect(pressed(taps, 1, 0.5)).toEqual([[], "lift"]);
+  expect(pressed({ ...taps, taps: false }, 1, 0.75)).toEqual([["Space"], [3, 4, true]]);
+  expect(() => pressed({ ...taps, ticksPerStep: 1 }, 1)).toThrow("needs a step of two frames at least");
 });
 
 test("of several agents all keys are held at once", () => {

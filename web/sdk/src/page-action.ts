@@ -5,15 +5,25 @@ import type { PageAdapter, PageHands, PageWindow } from "./page-adapter.ts";
 
 const NO_KEYS: readonly string[] = [];
 
-/** Has `hands` do `action`, of several agents one for each. Called before each tick of the step. */
+/**
+ * Has `hands` do `action`, of several agents one for each. Called before each tick of the step.
+ *
+ * @param progress how much of the step has passed, from 0 to below 1.
+ */
 export function pressAction(
-  { act, keys, labels, pointers }: PageAdapter,
+  { act, keys, labels, pointers, taps }: PageAdapter,
   window: PageWindow,
   action: Action | ArrayLike<Action>,
   hands: PageHands,
+  progress: number,
 ): void {
   if (act !== undefined) {
     act(window, action as number | ArrayLike<number>, hands);
+    return;
+  }
+  if (taps && progress >= 0.5) {
+    hands.hold(NO_KEYS);
+    hands.lift();
     return;
   }
   if (keys.length > 1) {

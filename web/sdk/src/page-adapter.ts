@@ -32,6 +32,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly size: readonly [width: number, height: number];
   readonly reset: "own" | "reload";
   readonly css: boolean;
+  readonly taps: boolean;
   /** Per agent; empty where no action holds keys. */
   readonly keys: readonly KeysByLabel[];
   readonly pointers: Readonly<Record<string, PointerPlace>>;

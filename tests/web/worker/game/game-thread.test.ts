@@ -34,7 +34,7 @@ let heard: unknown[];
 let errors: string[];
 
 function open(module: Promise<GameModule>): SandboxThread {
-  const thread = new SandboxThread("rollout", module, sandbox, false);
+  const thread = new SandboxThread("rollout", MODULE.reference, module, sandbox);
   thread.onmessage = (event) => heard.push(event.data);
   thread.onerror = (event) => errors.push(event.message);
   threads.push(thread);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
-import { PageFrames, pageBase } from "../../../../web/worker/src/page/page-frames.ts";
+import { PageFrames } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop, numFrames } from "./hop-page.ts";
 
 const opened: PageFrames[] = [];
@@ -64,9 +64,4 @@ test("a page that cannot be played in rejects, with its last error", async () =>
 
 test("nobody takes what is not there", () => {
   expect(() => framesOf().take()).toThrow("await spare() first");
-});
-
-test("a game's folder is below its module's hash", () => {
-  const base = pageBase({ name: "hop.page.ts", sha256: "ab", url: "games/ab.js", has_page: true });
-  expect(base).toBe(new URL("game/ab/", location.href).href);
 });

@@ -44,12 +44,7 @@ export class Stage {
     this.#options = options;
     const { reference, player, parameters = {} } = options;
     frames ??= new SandboxFrames(serverUrl("."));
-    this.#thread = new SandboxThread(
-      "stage",
-      fetchModule(serverUrl(".").href, reference),
-      frames,
-      reference.has_page,
-    );
+    this.#thread = new SandboxThread("stage", reference, fetchModule(serverUrl(".").href, reference), frames);
     this.#thread.onmessage = ({ data }: MessageEvent<StageToPage>) => this.#heard(data);
     this.#thread.onerror = ({ message }) => this.#fail(message);
     const seed = Math.floor(Math.random() * 2 ** 32);

@@ -213,7 +213,7 @@ class Attached implements AttachedAgent, PageHands {
       this.#action = this.#agent.act(adapter.observe(page) as ObservationValue, { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }
-    pressAction(adapter, page, this.#action, this);
+    pressAction(adapter, page, this.#action, this, 1 - this.#ticksLeft / this.#ticksPerStep);
     this.#ticksLeft--;
     this.ticks++;
   }

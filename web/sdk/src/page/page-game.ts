@@ -23,7 +23,7 @@ export interface PageGameOptions<W = PageWindow>
     GameOptions,
     "id" | "maxSeconds" | "numAgents" | "observation" | "action" | "actionMask" | "parameters" | "metrics"
   > {
-  /** The page, below this adapter's folder: `"dist/index.html"`. */
+  /** The page, below this adapter's folder: `"dist/index.html"`; or of a server on this machine: `"http://localhost:5173/"`. */
   page: string;
   /** The window's size in CSS pixels. Default: 800 x 600. */
   size?: readonly [width: number, height: number];
@@ -65,6 +65,8 @@ export interface PageGameOptions<W = PageWindow>
   reset?: "own" | "reload";
   /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
   css?: boolean;
+  /** Whether keys and pointer are let go halfway through each step, so that an action taken twice is pressed twice. */
+  taps?: boolean;
 }
 
 const FUNCTIONS = [
@@ -99,8 +101,11 @@ const KNOWN_OPTIONS = [
   "metrics",
   "reset",
   "css",
+  "taps",
   ...FUNCTIONS,
 ];
+/** The server finds it in the adapter's text: it must stand there as it is. */
+const ADDRESS = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?\/\S*$/;
 const NEEDED = ["observe", "over"] as const;
 
 /** Returns the checked definition of a game that lives in a page. Raises ConfigurationError naming the option to change. */
@@ -141,14 +146,11 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
     if (options[name] === undefined)
       throw new ConfigurationError(name, "must be given, a function of the page's window");
   const { page, size, ticksPerStep, reset, actionMask } = options;
-  if (
-    typeof page !== "string" ||
-    !/^[^/.?#\\:][^?#\\:]*\.html?$/.test(page) ||
-    page.split("/").includes("..")
-  )
+  if (typeof page !== "string" || !(isBelow(page) || ADDRESS.test(page)))
     throw new ConfigurationError(
       "page",
-      `must be a page below the adapter's folder, such as "dist/index.html", got ${show(page)}`,
+      'must be a page below the adapter\'s folder, such as "dist/index.html", or one of a server on this machine, ' +
+        `such as "http://localhost:5173/", got ${show(page)}`,
     );
   if (
     size !== undefined &&
@@ -163,6 +165,8 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
       "ticksPerStep",
       `must be a whole number of frames of 1/60 s, got ${show(ticksPerStep)}`,
     );
+  if (options.taps && (ticksPerStep ?? DEFAULT_TICKS_PER_STEP) < 2)
+    throw new ConfigurationError("taps", "needs a step of two frames at least, one of them without the key");
   if ((options.score === undefined) === (options.reward === undefined))
     throw new ConfigurationError("score", "give either score or reward");
   if (reset !== undefined && reset !== "own" && reset !== "reload")
@@ -172,6 +176,10 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
   checkHands(options);
+}
+
+function isBelow(page: string): boolean {
+  return /^[^/.?#\\:][^?#\\:]*\.html?$/.test(page) && !page.split("/").includes("..");
 }
 
 /** Every choice must be something that the page notices. */
@@ -219,6 +227,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     size: options.size ?? DEFAULT_SIZE,
     reset: options.reset ?? (options.restart === undefined ? "reload" : "own"),
     css: options.css ?? false,
+    taps: options.taps ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
     pointers: options.pointers ?? {},
     labels: action.kind === "discrete" ? (action.labels ?? []) : [],

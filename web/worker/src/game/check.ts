@@ -5,7 +5,6 @@ import { checkGame } from "attract/check";
 import { ForbiddenCalls } from "attract/forbidden-globals";
 import { type CheckNews, failedCheck } from "../host/game-checker.ts";
 import { checkPageGame } from "../page/page-check.ts";
-import { pageBase } from "../page/page-frames.ts";
 import { NOWHERE, reportOf } from "./failures.ts";
 import type { GameModule } from "./game-module.ts";
 import { loadGame } from "./load-game.ts";
@@ -43,7 +42,7 @@ async function check(order: CheckGame, module: GameModule, post: Post): Promise<
   const report =
     definition.page === undefined
       ? checkGame(definition, { ...options, module: { name: game.url, text: module.text }, calls })
-      : await checkPageGame(definition, { ...options, base: pageBase(game) });
+      : await checkPageGame(definition, options);
   calls.restore();
   const { play } = report;
   return {

@@ -1,5 +1,6 @@
 /** A thread that runs a stranger's game in the sandbox, as the trusted side of a host sees it. */
 
+import type { GameReference } from "@attract/schema";
 import type { GameModule } from "./game-module.ts";
 
 /** What the thread does with its game. */
@@ -18,9 +19,9 @@ export interface GameThread {
 export interface SandboxOpener {
   /**
    * @param ports the thread's, and the one on which its frame says what became of it.
-   * @param hasPage whether its game lives in a page: then the thread is a frame's own, of an origin that may load it.
+   * @param page whose game lives in a page: then the thread is a frame's own, of an origin that may load it; null of others.
    */
-  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], hasPage: boolean): void;
+  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], page: GameReference | null): void;
   close(id: number): void;
 }
 
@@ -41,10 +42,10 @@ export class SandboxThread implements GameThread {
   #isOver = false;
 
   /**
+   * @param game that it is for.
    * @param module told to the thread once it is there; when it cannot be had the thread fails.
-   * @param hasPage see `SandboxOpener.open`.
    */
-  constructor(role: ThreadRole, module: Promise<GameModule>, opener: SandboxOpener, hasPage: boolean) {
+  constructor(role: ThreadRole, game: GameReference, module: Promise<GameModule>, opener: SandboxOpener) {
     this.#opener = opener;
     const talk = new MessageChannel();
     const news = new MessageChannel();
@@ -54,7 +55,7 @@ export class SandboxThread implements GameThread {
     this.#news.onmessage = (event) => this.#failed(String(event.data));
     // Fired where the browser knows it, when the frame is gone with its process.
     this.#news.addEventListener("close", () => this.#failed(GONE));
-    opener.open(this.#id, role, [talk.port2, news.port2], hasPage);
+    opener.open(this.#id, role, [talk.port2, news.port2], game.has_page ? game : null);
     module.then(
       (loaded) => this.#begin(loaded),
       (error: unknown) => this.#failed(error instanceof Error ? error.message : String(error)),

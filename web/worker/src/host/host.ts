@@ -59,7 +59,7 @@ export function startHost(options: HostOptions): HostHandle {
           message.id,
           message.role,
           event.ports as unknown as [MessagePort, MessagePort],
-          message.hasPage,
+          message.page,
         );
         break;
       case "close_sandbox":

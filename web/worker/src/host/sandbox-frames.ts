@@ -1,6 +1,7 @@
 /** The frames that games run in: each an origin of its own that nothing else has, with no way out but one port. */
 
 /// <reference lib="dom" />
+import type { GameReference } from "@attract/schema";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import type { SandboxOpener, ThreadRole } from "../game/game-thread.ts";
 import scriptUrl from "../game/game-worker.ts?worker&url";
@@ -10,6 +11,9 @@ const LOAD_MS = 20_000;
 /** On the screen, so that the browser gives its process no less time than the page's; and nothing to be seen. */
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
+
+/** A name between two dots has at most 63 letters: so many of the hash say which game's origin it is. */
+const PAGE_KEY = 32;
 
 const LOOPBACK = ["127.0.0.1", "localhost"];
 
@@ -40,14 +44,14 @@ export class SandboxFrames implements SandboxOpener {
     addEventListener("message", this.#onMessage);
   }
 
-  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], hasPage: boolean): void {
+  open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], page: GameReference | null): void {
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", hasPage ? "allow-scripts allow-same-origin" : "allow-scripts");
+    frame.setAttribute("sandbox", page === null ? "allow-scripts" : "allow-scripts allow-same-origin");
     frame.setAttribute("style", STYLE);
     frame.setAttribute("aria-hidden", "true");
     frame.tabIndex = -1;
     frame.title = "A game at work";
-    const url = hasPage ? this.#pageThread(id) : new URL("sandbox.html", this.#base);
+    const url = page === null ? new URL("sandbox.html", this.#base) : this.#pageThread(id, page);
     if (url === null) {
       ports[1].postMessage(
         `this game lives in a page, and plays where the server is: open ${this.#base.host} as localhost there`,
@@ -76,13 +80,13 @@ export class SandboxFrames implements SandboxOpener {
   }
 
   /**
-   * Where the thread of a game that lives in a page runs: an origin of its own, so that it has a process of its own and
-   * nothing of this server's; null where the browser finds none.
+   * Where the thread of a game that lives in a page runs: an origin of its own, whose root is the game's, so that it has a process of its own
+   * and nothing of this server's; null where the browser finds none.
    */
-  #pageThread(id: number): URL | null {
+  #pageThread(id: number, page: GameReference): URL | null {
     if (!LOOPBACK.includes(this.#base.hostname)) return null;
-    const url = new URL("page-thread.html", this.#base.origin);
-    url.hostname = `g${id}.localhost`;
+    const url = new URL(".attract/page-thread.html", this.#base.origin);
+    url.hostname = `g${id}-${page.sha256.slice(0, PAGE_KEY)}.localhost`;
     return url;
   }
 

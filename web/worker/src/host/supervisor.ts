@@ -31,7 +31,7 @@ function tell(message: SupervisorToPage, transfer: Transferable[] = []): void {
 }
 
 const opener: SandboxOpener = {
-  open: (id, role, ports, hasPage) => tell({ type: "open_sandbox", id, role, hasPage }, ports),
+  open: (id, role, ports, page) => tell({ type: "open_sandbox", id, role, page }, ports),
   close: (id) => tell({ type: "close_sandbox", id }),
 };
 
@@ -51,7 +51,7 @@ scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
     case "start": {
       const { base } = message.identity;
       const thread = (role: ThreadRole) => (game: GameReference) =>
-        new SandboxThread(role, moduleOf(base, game), opener, game.has_page);
+        new SandboxThread(role, game, moduleOf(base, game), opener);
       supervisor = new HostSupervisor({
         identity: message.identity,
         maxWorkers: message.maxWorkers,

@@ -1,6 +1,6 @@
 /** What page, supervisor and rollout workers of one host tell each other. */
 
-import type { GameDescription, WelcomeHost } from "@attract/schema";
+import type { GameDescription, GameReference, WelcomeHost } from "@attract/schema";
 import type { FailureReport } from "../game/failures.ts";
 import type { ThreadRole } from "../game/game-thread.ts";
 
@@ -26,7 +26,7 @@ export type SupervisorToPage =
   | { type: "reload"; reason: string }
   | { type: "stopped" }
   /** Make a sandbox with a thread in it; its two ports come along. */
-  | { type: "open_sandbox"; id: number; role: ThreadRole; hasPage: boolean }
+  | { type: "open_sandbox"; id: number; role: ThreadRole; page: GameReference | null }
   | { type: "close_sandbox"; id: number };
 
 /** Of the socket that the supervisor holds for a worker. */

@@ -19,8 +19,8 @@ const REPRODUCIBLE =
   "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
 
 export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase"> {
-  /** Below which the adapter's folder is served. */
-  base: string;
+  /** See `PageFramesOptions`. */
+  base?: string;
 }
 
 /** Everything found out about a game that lives in a page; never throws because of the game. */

@@ -1,7 +1,7 @@
 /** The frames of a page game in one thread: some play, some are ready to. */
 
-import type { GameReference } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
+import { ticksPerStep } from "attract/define-game";
 import type { PageAdapter } from "attract/page-adapter";
 import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
@@ -13,14 +13,9 @@ const SPARE = 1;
 /** Most episodes of an evaluation at once: each has a page of its own. */
 export const EVALUATION_FRAMES = 8;
 
-/** Below which the folder of this game's adapter is served to its pages. */
-export function pageBase(reference: GameReference): string {
-  return new URL(`game/${reference.sha256}/`, location.href).href;
-}
-
 export interface PageFramesOptions {
-  /** Below which its adapter's folder is served. */
-  base: string;
+  /** Where its adapter's folder is served. Default: the root of this origin. */
+  base?: string;
   /** How many copies there will be at once. */
   most: number;
   /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
@@ -44,14 +39,22 @@ export class PageFrames implements SpareGames {
   #isClosed = false;
 
   /** @param definition of a game that lives in a page. */
-  constructor(definition: GameDefinition, { base, most, isFresh = false, draws = false }: PageFramesOptions) {
+  constructor(
+    definition: GameDefinition,
+    { base = location.origin, most, isFresh = false, draws = false }: PageFramesOptions,
+  ) {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
     this.#adapter = isFresh ? { ...page, reset: "reload" } : page;
-    this.#address = new URL(page.page, base).href;
+    // A server's page is handed on under this origin.
+    this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     this.#draws = draws;
-    this.definition = { ...definition, create: () => new PageGame(this.#adapter, this) };
+    const numTicks = ticksPerStep(
+      definition.tickSeconds,
+      definition.secondsPerStep ?? definition.tickSeconds,
+    );
+    this.definition = { ...definition, create: () => new PageGame(this.#adapter, this, numTicks) };
   }
 
   spare(): Promise<void> | null {

@@ -22,9 +22,13 @@ export class PageGame implements Game {
   /** Of several agents: what this tick brought each. */
   #gained: number[] = [];
   #isWhole = true;
+  readonly #ticksPerStep: number;
+  /** Of this episode. */
+  #ticks = 0;
 
-  constructor(adapter: PageAdapter, frames: PageFrames) {
+  constructor(adapter: PageAdapter, frames: PageFrames, ticksPerStep: number) {
     this.#adapter = adapter;
+    this.#ticksPerStep = ticksPerStep;
     this.#frames = frames;
     const observe = (): UpdateResult["observation"] => {
       try {
@@ -55,6 +59,7 @@ export class PageGame implements Game {
     const { window } = frame;
     try {
       frame.begin(random.int(WORD));
+      this.#ticks = 0;
       this.#result.terminated = false;
       this.#score = adapter.score?.(window) ?? 0;
       this.#allow(out.actionMask);
@@ -72,7 +77,7 @@ export class PageGame implements Game {
     const result = this.#result;
     this.#isWhole = false;
     try {
-      pressAction(adapter, frame.window, action, frame);
+      pressAction(adapter, frame.window, action, frame, (this.#ticks++ / this.#ticksPerStep) % 1);
       frame.tick();
       result.terminated = adapter.over(frame.window);
       result.reward = this.#reward(frame.window);

@@ -18,7 +18,7 @@ import { type FailureReport, FatalGameError, NOWHERE, reportOf } from "../game/f
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
 import type { RolloutToSupervisor } from "../host/worker-messages.ts";
-import { EVALUATION_FRAMES, PageFrames, pageBase } from "../page/page-frames.ts";
+import { EVALUATION_FRAMES, PageFrames } from "../page/page-frames.ts";
 import { type Policy, RandomPolicy } from "../policy/policy.ts";
 import { createPolicySession, type PolicySession } from "../policy/policy-session.ts";
 import { ServedGames } from "../stepping/served-games.ts";
@@ -199,11 +199,10 @@ export class RolloutWorker {
     this.#frames?.training.close();
     this.#frames?.exact.close();
     if (definition.page === undefined) return;
-    const base = pageBase(this.#options.module.reference);
     const numGames = this.#welcome!.instance_ids.length;
     this.#frames = {
-      training: new PageFrames(definition, { base, most: numGames }),
-      exact: new PageFrames(definition, { base, most: EVALUATION_FRAMES, isFresh: true }),
+      training: new PageFrames(definition, { most: numGames }),
+      exact: new PageFrames(definition, { most: EVALUATION_FRAMES, isFresh: true }),
     };
   }
 

@@ -12,7 +12,7 @@ import { ParameterSampler } from "attract/parameters";
 import { RandomPlayer } from "attract/random-play";
 import type { GameModule } from "../game/game-module.ts";
 import { loadGame } from "../game/load-game.ts";
-import { PageFrames, pageBase } from "../page/page-frames.ts";
+import { PageFrames } from "../page/page-frames.ts";
 import { PolicyActor } from "../policy/policy-actor.ts";
 import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
 import { EpisodeRecording, throughUnitBox } from "./episode-recording.ts";
@@ -209,7 +209,7 @@ export function serveStage(port: MessagePort, module: GameModule): void {
     const message = event.data;
     if (message.type === "open") {
       stage = loadGame(module)
-        .then((definition) => shown(definition, module))
+        .then((definition) => shown(definition))
         .then((definition) => new Stage(definition, message, post))
         .catch((error: unknown) => {
           post({ type: "failed", text: textOf(error), isOver: true });
@@ -220,9 +220,9 @@ export function serveStage(port: MessagePort, module: GameModule): void {
 }
 
 /** A game that lives in a page needs one that draws before it can be made. */
-async function shown(definition: GameDefinition, { reference }: GameModule): Promise<GameDefinition> {
+async function shown(definition: GameDefinition): Promise<GameDefinition> {
   if (definition.page === undefined) return definition;
-  const frames = new PageFrames(definition, { base: pageBase(reference), most: 1, draws: true });
+  const frames = new PageFrames(definition, { most: 1, draws: true });
   await frames.spare();
   return frames.definition;
 }
