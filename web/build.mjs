@@ -8,7 +8,7 @@
  *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   page-games/<name>/                     every bundled game that lives in a page, and game.page.js, its adapter
- *   page/page-clock.js                     the virtual clock of games that live in a page
+ *   page/page-clock.js, page-probe.js      the virtual clock of games that live in a page; what `attract probe` runs beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
@@ -226,11 +226,19 @@ async function buildPageGames(folder) {
   }
 }
 
-/** What the server puts before the first script of every page that a game lives in. */
-async function buildPageClock(folder) {
+/** What the server puts before the first script of every page that a game lives in, and what looks into one. */
+async function buildPageScripts(folder) {
   await esbuild.build({
     entryPoints: [path.join(WEB, "page-clock", "src", "index.ts")],
     outfile: path.join(folder, "page-clock.js"),
+    bundle: true,
+    format: "iife",
+    target: "es2022",
+    logLevel: "warning",
+  });
+  await esbuild.build({
+    entryPoints: [path.join(WEB, "page-probe", "src", "index.ts")],
+    outfile: path.join(folder, "page-probe.js"),
     bundle: true,
     format: "iife",
     target: "es2022",
@@ -289,7 +297,7 @@ const PARTS = {
   sdk: buildSdk,
   play: buildPlay,
   "exported-page": buildExportedPage,
-  page: buildPageClock,
+  page: buildPageScripts,
   "page-games": buildPageGames,
   templates: copyTemplates,
   bin: copyBundler,

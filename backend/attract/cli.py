@@ -29,6 +29,7 @@ from attract.commands.flags import (
 )
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError, ConfigurationError
+from attract.games.page_places import names_page
 from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
 from attract.processes.interrupt import Terminated
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
@@ -75,7 +76,7 @@ def train(
     server_flags: ServerFlags = ServedFlags(),  # noqa: B008 - cyclopts reads the shape of the default
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
-    """Train an agent on GAME: a bundled name (cartpole, memory, ...) or a path to a .js or .ts module.
+    """Train an agent on GAME: a bundled name, a .js or .ts module, or a page (./dist, index.html).
 
     Without --until-return or --total-steps it goes on until Ctrl-C, which saves and exports. Every setting
     below can also stand in a file (--config), or in a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
@@ -83,7 +84,8 @@ def train(
     Parameters
     ----------
     game
-        Bundled name or path to a game module; a run that is resumed knows its own.
+        Bundled name, path to a game module, or a page that a game lives in: its folder, its .html file, or
+        its address on this machine. A run that is resumed knows its own.
     run_id
         Name of the run's folder; by default game, time and four random digits.
     resume
@@ -125,6 +127,10 @@ def train(
         game = game_of(server.runs_dir, run_id)
     if game is None:
         raise ConfigurationError("GAME is missing; attract train --help shows all")
+    if names_page(game):
+        from attract.commands.probe import adapter_of
+
+        game = str(run_async(adapter_of(game, server)))
     if Path(game).suffix != "":
         game = str(Path(game).resolve())
         server = server.model_copy(update={"project_dir": Path(game).parent})
@@ -244,6 +250,40 @@ def check(
     server = _server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
     order = CheckOptions(str(Path(game).resolve()) if own_game else game, json_output)
     return run_async(check_game(order, server))
+
+
+@app.command
+def probe(
+    page: str,
+    /,
+    *,
+    out: Path | None = None,
+    size: tuple[int, int] = (800, 600),
+    force: Annotated[bool, Parameter(negative=())] = False,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Look into a PAGE that a game lives in, play it at random, and write a first adapter for it.
+
+    Says what it found: keys that have an effect, numbers that move, what may be the score and the end, how it
+    is begun, which engine drew it, and what it offers agents by itself.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, or address on this machine.
+    out
+        Adapter to write; by default game.page.ts in the page's folder, or beside a folder that is built.
+    size
+        Of the page's window in pixels: width and height.
+    force
+        Replace an adapter that is there.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.probe import ProbeOptions, probe_page
+    from attract.server.in_process import run_async
+
+    return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), _server_settings(port=0)))
 
 
 @app.command

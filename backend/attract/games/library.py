@@ -203,8 +203,7 @@ class GameLibrary:
             raise ConfigurationError(
                 f"{game} is a page, and nothing says what an agent sees and presses in it",
                 setting="game",
-                fix="write an adapter of some lines beside it, game.page.ts, and train that: "
-                "docs/page-games.md",
+                fix=f"attract probe {game} writes an adapter, game.page.ts: name that",
             )
         if not game.endswith(SUFFIXES):
             near = nearest_name(game, names)

@@ -118,6 +118,15 @@ async def running_gateway(
 
 
 @contextlib.asynccontextmanager
+async def serving_app(app: Any) -> AsyncGenerator[int]:
+    """Serve an ASGI app to this machine while the block runs; gives the port."""
+    listening = _listen("127.0.0.1", 0, port_is_fixed=True)
+    port: int = listening.getsockname()[1]
+    async with _serving(app, {"log_level": "warning", "lifespan": "off"}, listening):
+        yield port
+
+
+@contextlib.asynccontextmanager
 async def _serving(app: Any, options: dict[str, Any], listening: socket.socket) -> AsyncGenerator[None]:
     """A server of `app` while the block runs. Raises: ConfigurationError: when it does not start."""
     try:

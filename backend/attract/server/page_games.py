@@ -23,6 +23,10 @@ OWN: Final = "/.attract/"
 """Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
 CLOCK: Final = "page-clock.js"
+PROBE: Final = "page-probe.js"
+PROBE_PAGE: Final = f"{OWN}probe.html"
+PROBE_TEXT: Final = f'<!doctype html><title>A page is probed</title><script src="{OWN}{PROBE}"></script>'
+PROBE_POLICY: Final = "default-src 'self'; frame-ancestors 'none'"
 CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame."""
@@ -82,9 +86,13 @@ class PageGameMiddleware:
         path: str = scope["path"]
         if path == f"{OWN}{THREAD_PAGE}":
             return self._thread_page()
-        if path == f"{OWN}{CLOCK}":
-            file = self._web_dir / "page" / CLOCK
+        if path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
+            file = self._web_dir / "page" / path.removeprefix(OWN)
             return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
+        if path == PROBE_PAGE:
+            return Response(
+                PROBE_TEXT, media_type="text/html", headers={"content-security-policy": PROBE_POLICY}
+            )
         files = self._games.page_files(key)
         query = scope["query_string"].decode("latin-1")
         file = None if files is None else files.find(f"{path}?{query}" if query else path)

@@ -1,0 +1,215 @@
+"""`attract probe`: opens a page in a headless browser, says what it found, and writes a first adapter."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Page, async_playwright
+from rich.console import Console
+
+from attract.browser.chromium import launch_switches, require_chromium
+from attract.commands.output import CommandConsole
+from attract.errors import ConfigurationError, GameError
+from attract.games.library import PACKAGE_DIR
+from attract.games.page_files import PageFiles
+from attract.games.page_places import ADAPTER, PagePlace, page_place
+from attract.processes.exit_codes import DONE
+from attract.server.in_process import serving_app
+from attract.server.page_games import PROBE_PAGE, PageGameMiddleware
+from attract.settings.run import ServerSettings
+
+SIZE: Final = (800, 600)
+PROBE_MS: Final = 240_000
+KEY: Final = "0" * 32
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """What the command line was asked for."""
+
+    page: str
+    out: Path | None = None
+    size: tuple[int, int] = SIZE
+    force: bool = False
+    json_output: bool = False
+
+
+async def probe_page(order: ProbeOptions, server: ServerSettings) -> int:
+    """Probe the page, print what was found and write its adapter; 0.
+
+    Raises:
+        ConfigurationError: there is no such page, or an adapter is there already.
+        GameError: kind `load`, when the page cannot be loaded.
+    """
+    console = CommandConsole(stderr=order.json_output)
+    place = page_place(order.page, server.runs_dir)
+    path = _adapter_path(place, order.out, force=order.force)
+    found = await found_in(place, server, order.size)
+    for line in found_lines(found):
+        _say(console, line)
+    write_adapter(path, place, found)
+    shown = _shown(path)
+    _say(console, f"\nwrote {shown}: read it through, then\n  attract check {shown}\n  attract train {shown}")
+    if order.json_output:
+        print(
+            json.dumps({"adapter": str(path), **{name: found[name] for name in found if name != "adapter"}})
+        )
+    return DONE
+
+
+async def adapter_of(given: str, server: ServerSettings) -> Path:
+    """The adapter of a page: the one that lies beside it, or else one that is written now.
+
+    Raises:
+        ConfigurationError: there is no such page, there are several adapters, or what was written does not
+            say all that training needs.
+        GameError: kind `load`, when the page cannot be loaded.
+    """
+    console = CommandConsole(stderr=True)
+    place = page_place(given, server.runs_dir)
+    known = place.adapters()
+    if len(known) > 1:
+        raise ConfigurationError(
+            f"{given} has {len(known)} adapters",
+            setting="game",
+            fix=f"name one: {', '.join(map(_shown, known))}",
+        )
+    if known:
+        _say(console, f"{given} is played as {_shown(known[0])} says")
+        return known[0]
+    path = _adapter_path(place, None, force=False)
+    _say(console, f"nothing says yet how an agent plays {given}: looking into it")
+    found = await found_in(place, server, SIZE)
+    for line in found_lines(found):
+        _say(console, line)
+    write_adapter(path, place, found)
+    if not found["isWhole"]:
+        raise ConfigurationError(
+            f"wrote {_shown(path)}, which does not say yet what is needed: {', '.join(missing(found))}",
+            setting="game",
+            fix=f"write it there, then: attract train {_shown(path)}",
+        )
+    _say(console, f"wrote {_shown(path)}; what it took for the score and the end is a guess: read it\n")
+    return path
+
+
+async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, int]) -> dict[str, Any]:
+    """What a headless browser finds in the page: a `ProbeReport` of `web/page-probe`.
+
+    Raises: GameError: kind `load`, when the page cannot be loaded.
+    """
+    async with _probe_tab(place.files, server) as tab:
+        try:
+            return await tab.evaluate("(page) => attractProbe.run(page)", {"page": place.page, "size": size})
+        except PlaywrightError as error:
+            text = str(error).splitlines()[0].removeprefix("Page.evaluate: ").removeprefix("Error: ")
+            raise GameError("load", f"the page could not be probed: {text}") from None
+
+
+@asynccontextmanager
+async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+    chromium = require_chromium()
+    app = PageGameMiddleware(_nothing, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
+    async with serving_app(app) as port, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium.path, headless=True, args=launch_switches()
+        )
+        try:
+            tab = await browser.new_page()
+            tab.set_default_timeout(PROBE_MS)
+            await tab.goto(f"http://g1-{KEY}.localhost:{port}{PROBE_PAGE}")
+            yield tab
+        finally:
+            await browser.close()
+
+
+class _One:
+    """Knows one page, by whatever key."""
+
+    def __init__(self, files: PageFiles) -> None:
+        self._files = files
+
+    def page_files(self, key: str) -> PageFiles | None:
+        return self._files if key == KEY else None
+
+
+async def _nothing(scope: Any, receive: Any, send: Any) -> None:
+    """What other names than the page's are answered with."""
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def found_lines(found: dict[str, Any]) -> list[str]:
+    """What is printed of a `ProbeReport`."""
+    starter = found["starter"]
+    begun = {
+        "none": "by itself" if found["restart"] is None else f"by {found['restart']}",
+        "key": f"by the key {starter.get('code')}",
+        "click": "by a click in its middle",
+        "element": f"by a click on {starter.get('selector')} ({starter.get('text')!r})",
+    }[starter["kind"]]
+    seen = found["seen"]
+    lines = [
+        f"{found['title']}: made with {found['engine'] or 'no engine that is known'}",
+        f"  speaks:   {', '.join(found['contracts']) or 'no contract that is known'}",
+        f"  begins:   {begun}",
+        f"  heeds:    {', '.join(found['moves']) or 'no key and no pointer, as far as could be seen'}"
+        + (" (each press counts once)" if found["taps"] else ""),
+        f"  keeps:    {found['numPlaces']} values within reach, of which {len(seen)} are taken to be seen",
+        *(f"            {text}" for text in seen[:8]),
+        *([f"            and {len(seen) - 8} more"] if len(seen) > 8 else []),
+        f"  score:    {found['score'] or 'not found'}",
+        f"  end:      {found['end'] or 'not found'}",
+        f"  restart:  {found['restart'] or 'none was found: each episode has a fresh page'}",
+    ]
+    lines += [f"  note:     it {what}" for what in found["unheld"]]
+    lines += [f"  threw:    {text}" for text in found["errors"][:3]]
+    return lines
+
+
+def missing(found: dict[str, Any]) -> list[str]:
+    """What the adapter does not say yet."""
+    wanted = {"what an agent sees": found["seen"], "the score": found["score"], "the end": found["end"]}
+    return [name for name, value in {"what it may press": found["moves"], **wanted}.items() if not value]
+
+
+def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
+    """Write the adapter that was found; its page is named as from the folder that it lies in."""
+    page = place.page
+    if "://" not in page:
+        page = (place.folder / page).relative_to(path.parent).as_posix()
+    text = found["adapter"].replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
+    path.write_text(text, encoding="utf-8")
+
+
+def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
+    path = (place.folder / ADAPTER if out is None else out).resolve()
+    if not path.name.endswith((".page.ts", ".page.js")):
+        raise ConfigurationError(f"{path.name} is no name of an adapter", setting="--out", fix="game.page.ts")
+    if "://" not in place.page and not (place.folder / place.page).is_relative_to(path.parent):
+        raise ConfigurationError(
+            f"an adapter in {path.parent} cannot name {place.folder / place.page}",
+            setting="--out",
+            fix="put it into the page's folder, or into one above",
+        )
+    if path.exists() and not force:
+        raise ConfigurationError(
+            f"{_shown(path)} is there already",
+            setting="--out",
+            fix="give another --out, or --force to replace it",
+        )
+    return path
+
+
+def _shown(path: Path) -> str:
+    """As somebody in this folder would write it."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,89 @@
+"""What somebody means who names a page: which files it has, and where its adapter belongs."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from attract.errors import ConfigurationError
+from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
+
+ADAPTER: Final = "game.page.ts"
+PAGE_SUFFIXES: Final = (".html", ".htm")
+BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
+"""Folders that are made anew, or published: what is written by hand lies beside them."""
+PAGE_OPTION: Final = re.compile(r"""\bpage:\s*["']([^"']+)["']""")
+
+
+@dataclass(frozen=True)
+class PagePlace:
+    """A page that a game lives in."""
+
+    page: str
+    """As its adapter names it: below `folder`, or an address."""
+    folder: Path
+    """Where its adapter belongs."""
+    files: PageFiles
+
+    def adapters(self) -> list[Path]:
+        """The modules in `folder` that are adapters of this page, sorted."""
+        found: list[Path] = []
+        for path in sorted([*self.folder.glob("*.page.ts"), *self.folder.glob("*.page.js")]):
+            match = PAGE_OPTION.search(path.read_text(encoding="utf-8", errors="replace"))
+            if match is not None and match[1].rstrip("/") == self.page.rstrip("/"):
+                found.append(path)
+        return found
+
+
+def names_page(given: str) -> bool:
+    """Whether this is a page, or a folder: no module and no bundled game's name."""
+    if re.match(r"https?://", given):
+        return True
+    path = Path(given)
+    if path.is_dir():
+        # A folder may be called as a bundled game is: `./snake` means the folder.
+        return "/" in given or "\\" in given or given in (".", "..")
+    return path.suffix.lower() in PAGE_SUFFIXES
+
+
+def page_place(given: str, runs_dir: Path) -> PagePlace:
+    """The page that an address, a folder or a file means.
+
+    Args:
+        given: as on a command line.
+        runs_dir: what is in it is shown to no page.
+
+    Raises: ConfigurationError: there is no page.
+    """
+    if re.match(r"https?://", given):
+        if ADDRESS.fullmatch(given) is None:
+            raise ConfigurationError(
+                f"{given} is not on this machine",
+                setting="PAGE",
+                fix="bring its files here and name their folder, or serve it on localhost",
+            )
+        address = given if given.count("/") > 2 else f"{given}/"
+        return PagePlace(address, Path.cwd(), PageAddress(address))
+    path = Path(given).resolve()
+    if path.is_dir():
+        pages = [path / "index.html", *(path / name / "index.html" for name in sorted(BUILDS))]
+        page = next((one for one in pages if one.is_file()), None)
+        if page is None:
+            raise ConfigurationError(
+                f"there is no index.html in {path}",
+                setting="PAGE",
+                fix="name the page: a path to its .html file",
+            )
+    elif path.is_file() and path.suffix.lower() in PAGE_SUFFIXES:
+        page = path
+    else:
+        raise ConfigurationError(
+            f"there is no page {path}",
+            setting="PAGE",
+            fix="name a folder with an index.html, or an .html file",
+        )
+    is_build = page.parent.name in BUILDS
+    folder = page.parent.parent if is_build else page.parent
+    if not is_build and path.is_dir() and path != page.parent:
+        folder = path
+    return PagePlace(page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir))

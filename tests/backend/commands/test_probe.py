@@ -1,0 +1,62 @@
+"""What `attract probe` prints and writes of a report; tests/end_to_end has a browser make one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attract.commands.probe import adapter_of, found_lines, missing, write_adapter
+from attract.errors import ConfigurationError
+from attract.games.page_places import page_place
+from attract.settings.run import ServerSettings
+
+FOUND: dict[str, Any] = {
+    "title": "Flappy",
+    "engine": None,
+    "contracts": ["advanceTime(ms)"],
+    "starter": {"kind": "element", "selector": "#go", "text": "Play"},
+    "moves": ["space"],
+    "taps": True,
+    "numPlaces": 31,
+    "seen": [f"w.game.n{i}" for i in range(10)],
+    "score": "w.game.score",
+    "end": None,
+    "restart": None,
+    "unheld": ["asks example.com for something, which it does not get"],
+    "errors": ["no sound"],
+    "isWhole": False,
+    "adapter": 'export default definePageGame({\n  page: "dist/index.html",\n});\n',
+}
+
+
+def test_what_was_found_is_said_line_by_line() -> None:
+    text = "\n".join(found_lines(FOUND))
+    assert "Flappy: made with no engine that is known" in text
+    assert "advanceTime(ms)" in text
+    assert "by a click on #go ('Play')" in text
+    assert "space (each press counts once)" in text
+    assert "31 values within reach, of which 10" in text and "and 2 more" in text
+    assert "end:      not found" in text
+    assert "it asks example.com" in text and "threw:    no sound" in text
+    assert missing(FOUND) == ["the end"]
+
+
+def test_the_adapter_names_its_page_as_from_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "web" / "dist").mkdir(parents=True)
+    (tmp_path / "web" / "dist" / "index.html").write_text("<html></html>")
+    place = page_place(str(tmp_path / "web" / "dist"), tmp_path / "runs")
+    write_adapter(tmp_path / "flappy.page.ts", place, FOUND)
+    assert 'page: "web/dist/index.html"' in (tmp_path / "flappy.page.ts").read_text()
+
+
+async def test_a_page_with_an_adapter_is_not_probed_and_one_with_two_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "index.html").write_text("<html></html>")
+    (tmp_path / "one.page.ts").write_text('definePageGame({ page: "index.html" })')
+    server = ServerSettings(runs_dir=tmp_path / "runs")
+    assert await adapter_of(str(tmp_path), server) == tmp_path / "one.page.ts"
+    assert "one.page.ts says" in capsys.readouterr().err
+    (tmp_path / "two.page.ts").write_text('definePageGame({ page: "index.html" })')
+    with pytest.raises(ConfigurationError, match="has 2 adapters"):
+        await adapter_of(str(tmp_path), server)

@@ -1,0 +1,113 @@
+"""`attract probe` and `attract train PAGE`: pages that nobody wrote an adapter for."""
+
+from pathlib import Path
+
+import pytest
+
+from attract_command import run_attract
+
+STATE = """
+const game = { player: { x: 200 }, stone: { x: 100, y: 0 }, score: 0, mode: "title" };
+const held = {};
+addEventListener("keydown", (event) => {
+  held[event.code] = true;
+  if (event.code === "Enter" && game.mode !== "playing") begin();
+});
+addEventListener("keyup", (event) => { held[event.code] = false; });
+function begin() {
+  Object.assign(game.stone, { x: 400 * Math.random(), y: 0 });
+  Object.assign(game, { player: { x: 200 }, score: 0, mode: "playing" });
+}
+function update() {
+  if (game.mode !== "playing") return;
+  const step = (held.ArrowRight ? 6 : 0) - (held.ArrowLeft ? 6 : 0);
+  game.player.x = Math.max(0, Math.min(400, game.player.x + step));
+  game.stone.y += 8;
+  if (game.stone.y < 300) return;
+  if (Math.abs(game.stone.x - game.player.x) < 60) {
+    game.score += 1;
+    Object.assign(game.stone, { x: 400 * Math.random(), y: 0 });
+  } else game.mode = "gameover";
+}
+"""
+LOOP = "(function frame() { update(); requestAnimationFrame(frame); })();"
+PAGES = {
+    # Everything is a variable of the script; there is no canvas.
+    "variables": f"<title>Stones</title><script>{STATE}{LOOP}</script>",
+    # A module's state is nobody's: the page says it as text, and moves only when it is told to.
+    "contract": f"""<title>Stones</title><script type="module">{STATE}
+      window.render_game_to_text = () => JSON.stringify(game);
+      window.advanceTime = (ms) => {{ for (let i = 0; i < Math.round(ms / (1000 / 60)); i++) update(); }};
+    </script>""",
+    # It says it as text, and moves by itself too: what is told then is not needed.
+    "text": f"""<title>Stones</title><script type="module">{STATE}{LOOP}
+      window.render_game_to_text = () => JSON.stringify(game);
+      window.advanceTime = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    </script>""",
+    "environment": """<title>Stones</title><script>
+      window.env = {
+        actionSpace: { n: 3 }, x: 0, ticks: 0,
+        reset() { this.x = 5 * Math.random(); this.ticks = 0; return { observation: [this.x, 0] }; },
+        step(action) {
+          this.x += action - 1;
+          this.ticks += 1;
+          const done = this.ticks >= 50;
+          return { observation: [this.x, this.ticks / 50], reward: -Math.abs(this.x) / 10, done };
+        },
+      };
+    </script>""",
+}
+FOUND = {
+    "variables": ("w.look().game?.score", 'w.look().game?.mode === "gameover"'),
+    "contract": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
+    "text": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
+    "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(PAGES[kind])
+    probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert probed.code == 0, probed.stderr
+    found = probed.json
+    assert (found["score"], found["end"]) == FOUND[kind]
+    assert found["isWhole"]
+    text = (tmp_path / "game.page.ts").read_text()
+    # Only where nothing moves by itself.
+    assert ("advanceTime" in text) == (kind == "contract")
+    if kind != "environment":
+        assert {"left", "right"} <= set(found["moves"])
+    checked = run_attract("check", "game.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert checked.code == 0, checked.stdout
+    words = ("train", ".", "--headless", "--total-steps", "40000", "--no-check", "--json")
+    trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert trained.code == 0, trained.stderr
+    assert "is played as game.page.ts says" in trained.stderr
+
+
+def test_a_build_is_trained_by_its_folder_alone(tmp_path: Path) -> None:
+    """As bundlers write it: files named from the root of a host."""
+    dist = tmp_path / "dist"
+    (dist / "assets").mkdir(parents=True)
+    (dist / "index.html").write_text(
+        '<title>Stones</title><script type="module" src="/assets/main.js"></script>'
+    )
+    (dist / "assets" / "main.js").write_text(f"{STATE}{LOOP}\nwindow.game = game; window.newGame = begin;")
+    words = ("train", "./dist", "--headless", "--total-steps", "150000", "--no-check", "--json")
+    told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert told.code == 0, told.stderr
+    adapter = (tmp_path / "game.page.ts").read_text()
+    assert 'page: "dist/index.html"' in adapter
+    assert "restart: (w) => w.newGame()" in adapter
+    # Random play catches less than one.
+    assert told.json["episode_return_mean"] > 2
+
+
+def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>News</title><p>Nothing to play here.</p>")
+    told = run_attract("train", ".", "--headless", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert told.code == 2
+    said = " ".join(told.stderr.split())
+    assert "what an agent sees, the score, the end" in said
+    assert (tmp_path / "game.page.ts").is_file()

@@ -1,0 +1,173 @@
+import path from "node:path";
+import * as esbuild from "esbuild";
+import { expect, test } from "vitest";
+import {
+  adapterText,
+  environmentText,
+  type Findings,
+  idOf,
+} from "../../../web/page-probe/src/adapter-text.ts";
+import type { Place } from "../../../web/page-probe/src/places.ts";
+import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
+
+const SDK = path.resolve(import.meta.dirname, "../../../web/sdk/src/page/index.ts");
+
+/** What the adapter's text defines, as the bundler of a game makes it. */
+async function defined(text: string): Promise<GameDefinition> {
+  const { outputFiles } = await esbuild.build({
+    stdin: { contents: text, loader: "ts", resolveDir: import.meta.dirname },
+    bundle: true,
+    format: "esm",
+    write: false,
+    alias: { "attract/page": SDK },
+  });
+  return (await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)).default;
+}
+
+function place(text: string, kind: Place["kind"] = "number", fields: string[] = []): Place {
+  return { text, name: text, kind, fields, isShown: false, read: () => undefined };
+}
+
+const FOUND: Findings = {
+  page: "dist/index.html",
+  size: [640, 480],
+  title: "My Flappy! */",
+  heeded: {
+    starter: { kind: "none", ticks: 0 },
+    moves: [
+      { label: "left", input: { keys: ["ArrowLeft"] } },
+      { label: "point far", input: { keys: [], pointer: [10.4, 20, false] } },
+      { label: "click", input: { keys: [], pointer: [30, 40, true] } },
+    ],
+    taps: true,
+    isMoving: true,
+    changed: new Set(),
+  },
+  reading: {
+    score: { place: place("w.look().score"), why: "it grew 3 times in random play" },
+    end: {
+      place: place("w.look().state", "word"),
+      text: 'w.look().state === "over"',
+      why: "it came in random play",
+      isOver: (value) => value === "over",
+    },
+    seen: [
+      { place: place("w.look().ship?.x"), scales: [640], fields: [], count: 1 },
+      {
+        place: place("w.look().stones", "list", ["x", "at.y"]),
+        scales: [640, 480],
+        fields: ["x", "at.y"],
+        count: 2,
+      },
+      { place: place("w.board", "grid"), scales: [2], fields: ["2", "2"], count: 4 },
+    ],
+    otherScores: [],
+    otherEnds: [],
+  },
+  restart: "w.newGame()",
+  playing: null,
+  early: ["w.look().state"],
+  variables: ["ship", "stones", "score", "state", "unused"],
+  advances: false,
+};
+
+const PAGE = {
+  look: () => ({ ship: { x: 320 }, stones: [{ x: 64, at: { y: 48 } }], score: 7, state: "over" }),
+  board: [[0, { value: 2 }], [null]],
+};
+
+test("what was found becomes an adapter that the SDK takes, and that reads the page", async () => {
+  const text = adapterText(FOUND);
+  expect(text).toContain("() => ({ ship, stones, score, state })");
+  const { page, id, observation, action } = await defined(text);
+  expect(id).toBe("MyFlappy-v1");
+  expect(observation).toMatchObject({ shape: [9] });
+  expect(action).toMatchObject({ labels: ["nothing", "left", "point far", "click"] });
+  expect(page?.keys).toEqual([{ nothing: [], left: ["ArrowLeft"], "point far": [], click: [] }]);
+  expect(page?.pointers).toEqual({ "point far": [10, 20, "move"], click: [30, 40] });
+  expect(page?.taps).toBe(true);
+  expect(page?.observe(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
+  expect([page?.score?.(PAGE), page?.over(PAGE), page?.ready?.(PAGE)]).toEqual([7, true, true]);
+  expect(page?.reset).toBe("own");
+});
+
+test("without a restart the menu is pressed through in a fresh page", async () => {
+  const starter = { kind: "key", code: "Space", ticks: 40 } as const;
+  const found = { ...FOUND, restart: null, heeded: { ...FOUND.heeded, starter } };
+  const { page } = await defined(adapterText(found));
+  expect(page?.reset).toBe("reload");
+  const window: Record<string, unknown> = {};
+  const held: unknown[] = [];
+  const hands = {
+    ticks: 39,
+    hold: (keys: readonly string[]) => held.push(keys),
+    point: () => 0,
+    lift: () => 0,
+  };
+  page?.menu?.(window, hands);
+  expect(page?.playing?.(window)).toBe(false);
+  page?.menu?.(window, { ...hands, ticks: 40 });
+  expect(page?.playing?.(window)).toBe(true);
+  expect(held).toEqual([[], ["Space"]]);
+});
+
+test("where nothing was found the adapter stands all the same, and says what to name", async () => {
+  const reading = { score: null, end: null, seen: [], otherScores: [], otherEnds: [] };
+  const heeded = { ...FOUND.heeded, moves: [] };
+  const text = adapterText({ ...FOUND, reading, heeded, early: [], restart: null });
+  expect(text).toContain("No score was found");
+  expect(text).toContain("No end was found");
+  const { page } = await defined(text);
+  expect([page?.observe({}), page?.over({}), page?.reward?.({})]).toEqual([[0], false, 1 / 60]);
+});
+
+test("a page's own words are read once for all that is seen", async () => {
+  const seen = ["state(w)?.ship?.x", "state(w)?.ship?.y"].map((text) => ({
+    place: place(text),
+    scales: [10],
+    fields: [],
+    count: 1,
+  }));
+  const { page } = await defined(
+    adapterText({ ...FOUND, reading: { ...FOUND.reading, seen }, advances: true }),
+  );
+  let asked = 0;
+  const window = {
+    render_game_to_text: () => {
+      asked++;
+      return '{"ship":{"x":5,"y":90}}';
+    },
+    advanced: 0,
+    advanceTime(ms: number) {
+      this.advanced += ms;
+    },
+  };
+  expect(page?.observe(window)).toEqual([0.5, 5]);
+  expect(asked).toBe(1);
+  const held: unknown[] = [];
+  page?.act?.(window, 1, { ticks: 0, hold: (keys) => held.push(keys), point: () => 0, lift: () => 0 });
+  expect(held).toEqual([["ArrowLeft"]]);
+  expect(window.advanced).toBeCloseTo(1000 / 60);
+});
+
+test("an environment is stepped, and its observation flattened", async () => {
+  const env = { text: "w.env", numActions: 2, observation: "obs", reward: "reward", end: "done", length: 3 };
+  const { page } = await defined(environmentText({ page: "index.html", size: [10, 10], title: "Env" }, env));
+  const window = {
+    env: {
+      reset: () => ({ obs: { a: 1, b: [2, 3] } }),
+      step: (action: number) => ({ obs: { a: action, b: [0, 0] }, reward: 4, done: true }),
+    },
+  };
+  const hands = { ticks: 0, hold: () => 0, point: () => 0, lift: () => 0 };
+  page?.restart?.(window, hands);
+  expect(page?.observe(window)).toEqual([1, 2, 3]);
+  page?.act?.(window, 1, hands);
+  expect([page?.observe(window), page?.reward?.(window), page?.over(window)]).toEqual([[1, 0, 0], 4, true]);
+});
+
+test("a title becomes an id", () => {
+  expect(idOf("2048")).toBe("Game2048-v1");
+  expect(idOf("飛")).toBe("Game-v1");
+  expect(idOf("Café des Jeux")).toBe("CafeDesJeux-v1");
+});

@@ -1,0 +1,164 @@
+import { afterEach, expect, test } from "vitest";
+import { engineOf, environmentOf, textState } from "../../../web/page-probe/src/contracts.ts";
+import { engineHooks } from "../../../web/page-probe/src/engines.ts";
+import { findPlaces, type Place } from "../../../web/page-probe/src/places.ts";
+import {
+  answersOf,
+  globalsOf,
+  groupsOf,
+  pristineNames,
+  scriptsOf,
+  shownIn,
+  shownInGroups,
+  variablesOf,
+} from "../../../web/page-probe/src/roots.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+
+const frames: HTMLIFrameElement[] = [];
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+async function open(page: string): Promise<PageWindow> {
+  const frame = document.createElement("iframe");
+  frame.srcdoc = page;
+  frames.push(frame);
+  const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+  document.body.append(frame);
+  await loaded;
+  return frame.contentWindow;
+}
+
+function told(window: PageWindow, places: readonly Place[]): Record<string, unknown> {
+  return Object.fromEntries(places.map((place) => [place.text, place.read(window)]));
+}
+
+async function kept(script: string): Promise<[PageWindow, Record<string, unknown>]> {
+  const window = await open(`<script>${script}</script>`);
+  const globals = globalsOf(window, pristineNames());
+  const variables = variablesOf(window, await scriptsOf(window));
+  return [window, told(window, findPlaces(window, [...globals, ...variables]))];
+}
+
+test("globals, variables of scripts, classes' answers and what a class holds are found", async () => {
+  const [, found] = await kept(`
+    var lives = 3;
+    let score = 5, ship;
+    const { level } = { level: 2 };
+    class Runner { #speed = 7; get speed() { return this.#speed; } static instance = new Runner(); }
+    window.Runner = Runner;
+    window.deep = { a: { b: { c: { on: true, mode: "play" } } } };
+  `);
+  expect(found).toMatchObject({
+    "w.lives": 3,
+    "w.look().score": 5,
+    "w.look().level": 2,
+    "w.Runner?.instance?.speed": 7,
+    "w.deep?.a?.b?.c?.on": true,
+    "w.deep?.a?.b?.c?.mode": "play",
+  });
+});
+
+test("lists, sets and groups are read by their elements' numbers, boards by their cells", async () => {
+  const [window, found] = await kept(`
+    var stones = [{ x: 1, y: 2, color: "red", at: { x: 3 } }, { x: 4, y: 5, at: { x: 6 } }];
+    var shots = new Set([{ y: 8 }]);
+    var group = { getChildren: () => [{ x: 9 }] };
+    var board = [[0, 1], , [{ value: 4 }, null]];
+    var row = [1, 2, 3];
+  `);
+  expect(found).toMatchObject({
+    "w.stones": [2, 1, 2, 3, 4, 5, 6],
+    "w.shots?.values()": [1, 8],
+    "w.group?.getChildren()": [1, 9],
+    "w.board": [3, 2, 0, 1, 0, 0, 4, 0],
+    "w.row": [3, 1, 1, 2, 3],
+  });
+  const stones = findPlaces(window, [{ text: "w.stones", name: "stones", read: (w) => w.stones }])[0];
+  window.stones.pop();
+  window.stones.push(null);
+  expect(stones.read(window)).toEqual([1, 1, 2, 3]);
+  window.stones = undefined;
+  expect(stones.read(window)).toBe(undefined);
+});
+
+test("what a game is drawn and heard by is left out, and what throws is no place", async () => {
+  const [, found] = await kept(`
+    var canvas = { width: 5 };
+    var audio = { volume: 1 };
+    var odd = { get x() { throw new Error("not yet"); }, y: 1 };
+    var here = document.body;
+    var loop = {}; loop.self = loop; loop.n = 2;
+  `);
+  expect(Object.keys(found).sort()).toEqual(["w.loop?.n", "w.odd?.y"]);
+});
+
+test("numbers that elements show, ends that they tell of, and boards of elements", async () => {
+  const window = await open(`<body>
+    <p id="score">Score: <b>1,250</b></p> <p class="lives">3</p>
+    <div id="game-over" style="display: none">Over</div>
+    <div class="cell on" style="width:20px;height:20px">1</div><div class="cell" style="width:20px;height:20px"></div>
+  </body>`);
+  expect(told(window, shownIn(window))).toMatchObject({
+    'numberIn(w.document.querySelector("#score > b"))': 1250,
+    'numberIn(w.document.querySelector(".lives"))': 3,
+  });
+  const end = shownIn(window).find(({ name }) => name === "game-over");
+  expect(end?.read(window)).toBe(false);
+  window.document.getElementById("game-over").style.display = "block";
+  expect(end?.read(window)).toBe(true);
+  expect(groupsOf(window)).toEqual([{ selector: ".cell", count: 2 }]);
+  expect(Object.values(told(window, shownInGroups(window)))).toEqual([
+    [2, 1, 2, 1],
+    [2, 1, 1, 0],
+  ]);
+});
+
+test("a page's own words are found: text, answers, environments", async () => {
+  const window = await open(`<script>
+    window.render_game_to_text = () => '{"ship":{"x":4}}';
+    window.getScore = () => 12;
+    window.getNothing = () => 1;
+    window.env = { actions: ["a", "b", "c"], reset() {}, step: (a) => ({ obs: [1, { x: 2 }], reward: 0, done: false }) };
+  </script>`);
+  const globals = globalsOf(window, pristineNames());
+  const text = textState(window);
+  expect(told(window, findPlaces(window, text === null ? [] : [text]))).toEqual({ "state(w)?.ship?.x": 4 });
+  expect(answersOf(window, globals).map((root) => root.text)).toEqual(["w.getScore()"]);
+  expect(environmentOf(window, globals)).toEqual({
+    text: "w.env",
+    numActions: 3,
+    observation: "obs",
+    reward: "reward",
+    end: "done",
+    length: 2,
+  });
+});
+
+test("engines are reached by their global: scenes, what is in them, and how one begins", async () => {
+  const window = await open(`<script>
+    window.k = {
+      get: (tag) => (tag === "*" ? [{ tags: ["*", "bird"] }] : [{ pos: { x: 1, y: 2 } }]),
+      go() {}, getSceneName: () => "play", randSeed() {},
+    };
+  </script>`);
+  const hooks = engineHooks(window, globalsOf(window, pristineNames()));
+  expect(told(window, findPlaces(window, hooks?.roots ?? []))).toMatchObject({
+    "w.k.getSceneName()": "play",
+    'w.k.get("bird")': [1, 1, 2],
+  });
+  expect(hooks?.begin("play")).toBe('w.k.go("play")');
+  expect(hooks?.seed).toBe("w.k.randSeed(seed)");
+  const other = await open(`<script>
+    const scene = { scene: { key: "level" }, hero: { x: 3 }, cameras: { x: 1 } };
+    window.game = { loop: {}, scene: { getScenes: () => [scene], getScene: () => scene } };
+  </script>`);
+  const phaser = engineHooks(other, globalsOf(other, pristineNames()));
+  expect(told(other, findPlaces(other, phaser?.roots ?? []))).toEqual({
+    "w.game.scene.getScenes(true)[0]?.scene.key": "level",
+    'w.game.scene.getScene("level")?.hero?.x': 3,
+  });
+  expect(engineOf(window, ["/*! Phaser v3.80.1 */"])).toBe("Phaser");
+  expect(engineOf(window, ["nothing"])).toBe(null);
+});

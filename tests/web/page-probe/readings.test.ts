@@ -1,0 +1,103 @@
+import { expect, test } from "vitest";
+import type { Kind, Place, Value } from "../../../web/page-probe/src/places.ts";
+import { readingOf, worthFollowing } from "../../../web/page-probe/src/readings.ts";
+import type { Samples } from "../../../web/page-probe/src/trial.ts";
+
+const TICKS = 60;
+
+/** A place called `text`, and what it holds in each frame of each play. */
+type Told = [text: string, values: (tick: number, play: number) => Value, kind?: Kind, more?: Partial<Place>];
+
+function played(...told: Told[]): Samples[] {
+  const places = told.map(([text, , kind = "number", more = {}]): Place => {
+    const name = text.split(/\?*\./).at(-1) as string;
+    return { text, name, kind, fields: [], isShown: false, read: () => undefined, ...more };
+  });
+  return [0, 1].map((play) => ({
+    places,
+    rows: Array.from({ length: TICKS }, (_, tick) => told.map(([, values]) => values(tick, play))),
+  }));
+}
+
+function read(told: Told[], changed: string[] = []) {
+  return readingOf(played(...told), new Set(changed), [800, 600]);
+}
+
+const DIES = (tick: number) => tick >= 40;
+
+test("the score is what is called so and grows, not the best one and not a clock", () => {
+  const { score, otherScores } = read([
+    ["w.game.score", (tick) => Math.floor(tick / 10)],
+    ["w.game.bestScore", (tick) => Math.floor(tick / 10)],
+    ["w.game.time", (tick) => tick * 17],
+    ["w.game.coins", () => 0],
+  ]);
+  expect(score?.place.text).toBe("w.game.score");
+  expect(score?.why).toBe("it grew 10 times in random play");
+  expect(otherScores).toEqual(["w.game.coins"]);
+});
+
+test("without a name, what grows now and then is the score; what stands in a list is not", () => {
+  const hits = (tick: number) => Math.floor(tick / 20);
+  expect(read([["w.game.hits", hits]]).score?.place.text).toBe("w.game.hits");
+  expect(read([["w.game.zork", hits]]).score?.place.text).toBe("w.game.zork");
+  expect(read([["w.game.stones?.[0]?.score", hits]]).score).toBe(null);
+  expect(read([["w.game.zork", (tick) => Math.sin(tick)]]).score).toBe(null);
+});
+
+test.each<[string, Told, string]>([
+  ["a truth", ["w.game.isOver", DIES, "truth"], "Boolean(w.game.isOver)"],
+  ["a truth turned round", ["w.playing", (tick) => tick < 40, "truth"], "!w.playing"],
+  ["a word", ["w.state", (tick) => (tick < 40 ? "play" : "gameover"), "word"], 'w.state === "gameover"'],
+  ["another word", ["w.state", (tick) => (tick < 40 ? "play" : "title"), "word"], 'w.state !== "play"'],
+  ["lives", ["w.lives", (tick) => 3 - Math.floor(tick / 15)], "w.lives <= 0"],
+  ["time that is shown", ["left", (tick) => 40 - tick, "number", { isShown: true }], "left <= 0"],
+])("the end may be %s", (_name, told, text) => {
+  const { end } = read([told]);
+  expect(end?.text).toBe(text);
+  const [, values] = told;
+  expect([end?.isOver(values(0, 0)), end?.isOver(values(59, 0))]).toEqual([false, true]);
+});
+
+test("names that only contain an end are none", () => {
+  expect(read([["w.shape.closePath", DIES, "truth"]]).end).toBe(null);
+  expect(read([["w.body.left", (tick) => 40 - tick]]).end).toBe(null);
+});
+
+test("an agent sees what moves or differs between games, once each, and what a player moves first", () => {
+  const { seen } = read(
+    [
+      ["w.wind", (_tick, play) => play],
+      ["w.ship.x", (tick) => 10 * tick],
+      ["w.ship.copy", (tick) => 10 * tick],
+      ["w.gravity", () => 9.81],
+      ["w.keys.left", (tick) => tick % 2 === 0, "truth"],
+      ["w.lastTime", (tick) => 17 * tick],
+      ["w.title", (tick) => String(tick), "word"],
+      ["picture", (tick) => tick % 7],
+    ],
+    ["w.ship.x"],
+  );
+  expect(seen.map(({ place }) => place.text)).toEqual(["w.ship.x", "w.wind"]);
+  // By the window's width, as it is a place.
+  expect(seen[0].scales).toEqual([800]);
+});
+
+test("of lists the fields that differ are seen, of grids every cell", () => {
+  const stones = (tick: number) => (tick < 10 ? [0] : [2, 100, tick, 5, 300, 2 * tick, 5]);
+  const { seen } = read([
+    ["w.stones", stones, "list", { fields: ["x", "y", "size"] }],
+    ["w.stones?.[0]?.y", (tick) => (tick < 10 ? undefined : tick)],
+    ["w.board", (tick) => [2, 3, 0, tick % 2, 0, 0, 0, 1], "grid"],
+  ]);
+  expect(seen.map(({ place, fields, count }) => [place.text, fields, count])).toEqual([
+    ["w.stones", ["x", "y"], 2],
+    ["w.board", ["2", "3"], 6],
+  ]);
+});
+
+test("what is worth following is what changed, and what is called as if it mattered", () => {
+  const dull: Told[] = Array.from({ length: 700 }, (_, i) => [`w.engine.n${i}`, () => i]);
+  const [samples] = played(...dull, ["w.ship.x", (tick) => tick], ["w.score", () => 0]);
+  expect(worthFollowing(samples).map(({ text }) => text)).toEqual(["w.score", "w.ship.x"]);
+});

@@ -1,0 +1,297 @@
+/** The first adapter of a page: what was found, as a file to be read and mended. */
+
+import { type Environment, TEXT_STATE } from "./contracts.ts";
+import type { Heeded, Move } from "./inputs.ts";
+import type { Reading, Seen } from "./readings.ts";
+import { NUMBER_IN } from "./roots.ts";
+import type { Starter } from "./starters.ts";
+import type { PageToProbe } from "./trial.ts";
+
+const TICKS_PER_STEP = 4;
+/** The largest number that an agent is given. */
+const LARGEST = 5;
+
+export interface Findings extends PageToProbe {
+  readonly title: string;
+  readonly heeded: Heeded;
+  readonly reading: Reading;
+  /** The function by which the page begins anew; null: episodes take fresh pages. */
+  readonly restart: string | null;
+  /** An expression of `w` that holds once the game has begun; null: it is waited for. */
+  readonly playing: string | null;
+  /** Expressions of `w` that are there once the page has loaded. */
+  readonly early: readonly string[];
+  /** Variables of scripts, which are reached by a function made within the page. */
+  readonly variables: readonly string[];
+  /** Whether the page stands still unless it is told to advance. */
+  readonly advances: boolean;
+}
+
+/** The text of `<name>.page.ts`. */
+export function adapterText(found: Findings): string {
+  const { heeded, reading, page, size } = found;
+  const { seen } = reading;
+  const observed = [...hoisted(seen), ...(seen.length === 0 ? [] : [])];
+  const length = seen.reduce((sum, one) => sum + lengthOf(one), 0);
+  const moves: readonly Move[] = heeded.moves;
+  const labels = ["nothing", ...moves.map(({ label }) => label)];
+  const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
+    string,
+    string[],
+  ][];
+  const pointed = moves.filter(({ input }) => input.pointer !== undefined);
+  const variables = found.variables.filter((name) => usesVariable(found, name));
+  const fields = [
+    `id: ${JSON.stringify(idOf(found.title))}`,
+    `page: ${JSON.stringify(page)}`,
+    `size: [${size.join(", ")}]`,
+    ...(TICKS_PER_STEP === 4 ? [] : [`ticksPerStep: ${TICKS_PER_STEP}`]),
+    "maxSeconds: 120",
+    `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
+    `action: discrete(${JSON.stringify(labels)})`,
+    `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
+    ...(pointed.length === 0
+      ? []
+      : [`pointers: { ${pointed.map((move) => `${quoted(move.label)}: ${pointOf(move)}`).join(", ")} }`]),
+    ...(heeded.taps
+      ? [
+          "// Only the moment of a press counts: what is pressed is let go halfway through a step.\n  taps: true",
+        ]
+      : []),
+    ...(found.advances ? [advancing(keys)] : []),
+    ...(variables.length === 0
+      ? []
+      : [
+          `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.look = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
+        ]),
+    readyOf(found),
+    ...(found.restart === null ? [] : [`restart: (w) => ${found.restart}`]),
+    ...starterOf(heeded.starter, found),
+    observed.length === 0
+      ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
+      : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`,
+    scoreOf(reading),
+    reading.end === null
+      ? "// No end was found: an episode ends by its time alone. Name it here: over: (w) => w.game.over\n  over: () => false"
+      : `// ${sentence(reading.end.why)}${others(reading.otherEnds)}\n  over: (w) => ${reading.end.text}`,
+  ];
+  return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
+}
+
+/** The adapter of a page that is an environment already. */
+export function environmentText(
+  { page, size, title }: Pick<Findings, "page" | "size" | "title">,
+  env: Environment,
+): string {
+  const { text, numActions, observation, reward, end, length } = env;
+  const labels = Array.from({ length: numActions }, (_, i) => String(i));
+  return `/** ${title}: an environment with reset() and step(action), as \`attract probe\` found it. */
+
+import { box, definePageGame, discrete } from "attract/page";
+
+/** All numbers within a value, in their order. */
+function numbersIn(value: unknown): number[] {
+  if (typeof value === "number" || typeof value === "boolean") return [Number(value)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(numbersIn);
+}
+
+export default definePageGame({
+  id: ${JSON.stringify(idOf(title))},
+  page: ${JSON.stringify(page)},
+  size: [${size.join(", ")}],
+  ticksPerStep: 1,
+  maxSeconds: 120,
+  // Give the range that the numbers have.
+  observation: box({ low: -100, high: 100, shape: [${length}] }),
+  action: discrete(${JSON.stringify(labels)}),
+  ready: (w) => ${text} != null,
+  restart(w) {
+    const first = ${text}.reset();
+    w.result = { ${observation}: first?.${observation} ?? first?.[0] ?? first, ${reward}: 0, ${end}: false };
+  },
+  act(w, action) {
+    w.result = ${text}.step(action);
+  },
+  observe: (w) => numbersIn(w.result.${observation}),
+  reward: (w) => w.result.${reward},
+  over: (w) => Boolean(w.result.${end} || w.result.truncated),
+});
+`;
+}
+
+function head({ title }: Findings): string {
+  return `/** A first adapter of ${title.replaceAll("*/", "")}, written by \`attract probe\`: read it, and mend what it could not know. */
+
+import { box, definePageGame, discrete } from "attract/page";
+
+`;
+}
+
+function helpers({ reading, page: _page }: Findings): string {
+  const { seen, score, end } = reading;
+  const texts = [...seen.map(({ place }) => place.text), score?.place.text ?? "", end?.text ?? ""].join(" ");
+  const kinds = new Set(seen.map(({ place }) => place.kind));
+  const parts = [
+    ...(seen.length === 0
+      ? []
+      : [
+          `/** Within what the observation's box allows. */
+function near(value: unknown, scale: number): number {
+  const share = Number(value) / scale;
+  return Number.isNaN(share) ? 0 : Math.max(-${LARGEST}, Math.min(${LARGEST}, share));
+}
+`,
+        ]),
+    ...(kinds.has("list")
+      ? [
+          `/** The first \`count\` of a list, each as \`width\` numbers; 0 where there are no more. */
+// biome-ignore lint/suspicious/noExplicitAny: what a page's lists hold is its own affair
+function rows(list: any, count: number, width: number, numbers: (item: any) => number[]): number[] {
+  const found = [...(list ?? [])].filter((item) => item != null).slice(0, count).flatMap(numbers);
+  return [...found, ...new Array(count * width - found.length).fill(0)];
+}
+`,
+        ]
+      : []),
+    ...(kinds.has("grid")
+      ? [
+          `/** The cells of a grid, column by column; 0 where nothing is. */
+// biome-ignore lint/suspicious/noExplicitAny: what a page's cells hold is its own affair
+function cells(grid: any, columns: number, rows: number, scale: number): number[] {
+  return Array.from({ length: columns * rows }, (_, i) => {
+    const column = grid?.[Math.floor(i / rows)];
+    const cell = Array.isArray(column) ? column[i % rows] : column;
+    const value = typeof cell === "object" && cell !== null ? (cell.value ?? 1) : cell;
+    return near(Number(value) || (value ? 1 : 0), scale);
+  });
+}
+`,
+        ]
+      : []),
+    ...(texts.includes("numberIn(") ? [NUMBER_IN] : []),
+    ...(texts.includes(TEXT_STATE)
+      ? [
+          `// biome-ignore lint/suspicious/noExplicitAny: what a page's state holds is its own affair
+const state = (w: any): any => JSON.parse(w.render_game_to_text());
+`,
+        ]
+      : []),
+  ];
+  return parts.map((part) => `${part}\n`).join("");
+}
+
+/** Calls that give the state are made once. */
+function hoists(seen: readonly Seen[]): string[] {
+  const found = prefixes(seen);
+  return found.map((prefix, i) => `const ${nameOf(i)} = ${prefix};`);
+}
+
+function prefixes(seen: readonly Seen[]): string[] {
+  const calls = seen.map(({ place }) => /^(?:state\(w\)|w\.[\w$]+\(\))/.exec(place.text)?.[0]);
+  return [...new Set(calls.filter((call) => call !== undefined))];
+}
+
+function nameOf(index: number): string {
+  return ["now", "also", "too", "more"][index] ?? `more${index}`;
+}
+
+function hoisted(seen: readonly Seen[]): string[] {
+  const found = prefixes(seen);
+  return seen.map((one) => {
+    const at = found.findIndex((prefix) => one.place.text.startsWith(prefix));
+    const text = at < 0 ? one.place.text : nameOf(at) + one.place.text.slice(found[at].length);
+    return written(one, text);
+  });
+}
+
+function written({ place, scales, fields, count }: Seen, text: string): string {
+  if (place.kind === "grid") return `...cells(${text}, ${fields.join(", ")}, ${scales[0]})`;
+  if (place.kind !== "list") return `near(${text}, ${scales[0]})`;
+  const numbers = fields.map((field, i) => `near(m.${field.replaceAll(".", "?.")}, ${scales[i]})`);
+  return `...rows(${text}, ${count}, ${fields.length}, (m) => [${numbers.join(", ")}])`;
+}
+
+function lengthOf({ place, fields, count }: Seen): number {
+  return place.kind === "list" ? fields.length * count : count;
+}
+
+function scoreOf({ score, otherScores }: Reading): string {
+  if (score === null)
+    return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
+  return `// ${sentence(score.why)}${others(otherScores)}\n  score: (w) => Number(${score.place.text} ?? 0)`;
+}
+
+function others(texts: readonly string[]): string {
+  return texts.length === 0 ? "" : ` Or: ${texts.join("; ")}`;
+}
+
+function sentence(predicate: string): string {
+  return `${predicate[0].toUpperCase()}${predicate.slice(1)}.`;
+}
+
+function readyOf({ early }: Findings): string {
+  if (early.length > 0) return `ready: (w) => ${early.map((text) => `${text} !== undefined`).join(" && ")}`;
+  return "// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => (w.framesLoaded = (w.framesLoaded ?? 0) + 1) > 30";
+}
+
+function starterOf(starter: Starter, { playing }: Findings): string[] {
+  if (starter.kind === "none") return [];
+  const during = "page.ticks % 8 < 4";
+  const press = {
+    key: (): string =>
+      `menu: (_w, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,
+    click: (): string =>
+      `menu: (_w, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
+    element: (): string =>
+      `menu(w, page) {\n    const box = w.document.querySelector(${JSON.stringify((starter as { selector: string }).selector)})?.getBoundingClientRect();\n    if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
+  }[starter.kind]();
+  if (playing !== null) return [press, `playing: (w) => ${playing}`];
+  const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
+  // Nothing says that the game has begun: it is waited for.
+  const counted = name.startsWith("menu: ")
+    ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_w, page\) => /, "")};\n  }`
+    : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
+  return [
+    `${counted}`,
+    `// Nothing says that the game has begun: it is waited for.\n  playing: (w) => w.waited >= ${starter.ticks}`,
+  ];
+}
+
+function advancing(keys: readonly [string, string[]][]): string {
+  return `// The page stands still unless it is told to advance.\n  act(w, action, page) {\n    page.hold(${JSON.stringify(keys.map(([, codes]) => codes))}[Number(action)]);\n    w.advanceTime(1000 / 60);\n  }`;
+}
+
+function pointOf({ input }: Move): string {
+  const [x, y, isDown] = input.pointer as readonly [number, number, boolean];
+  return isDown ? `[${Math.round(x)}, ${Math.round(y)}]` : `[${Math.round(x)}, ${Math.round(y)}, "move"]`;
+}
+
+function quoted(label: string): string {
+  return /^[a-z]\w*$/.test(label) ? label : JSON.stringify(label);
+}
+
+function usesVariable({ reading, restart, playing, early }: Findings, name: string): boolean {
+  const { seen, score, end } = reading;
+  const texts = [
+    ...seen.map(({ place }) => place.text),
+    score?.place.text,
+    end?.text,
+    restart,
+    playing,
+    ...early,
+  ];
+  return texts.some(
+    (text) => text?.match(new RegExp(`w\\.look\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`)) != null,
+  );
+}
+
+/** "My Flappy!" becomes "MyFlappy-v1". */
+export function idOf(title: string): string {
+  const words = title.normalize("NFKD").match(/[A-Za-z0-9]+/g) ?? [];
+  const name = words
+    .map((word) => word[0].toUpperCase() + word.slice(1))
+    .join("")
+    .slice(0, 40);
+  return `${/^[A-Za-z]/.test(name) ? name : `Game${name}`}-v1`;
+}

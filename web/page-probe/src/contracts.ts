@@ -1,0 +1,100 @@
+/** What a page says of itself without being asked to: hooks of agents and tests, and the engine it is made with. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { attempt, type Root } from "./places.ts";
+
+/** `render_game_to_text()`: the state as JSON. */
+export const TEXT_STATE = "state(w)";
+
+/** An environment as Gymnasium has them: `reset()` and `step(action)`. */
+export interface Environment {
+  readonly text: string;
+  readonly numActions: number;
+  /** What `step` calls its observation, reward and end. */
+  readonly observation: string;
+  readonly reward: string;
+  readonly end: string;
+  readonly length: number;
+}
+
+/** The state that `render_game_to_text()` gives; null of a page without one, or whose text is no JSON. */
+export function textState(window: PageWindow): Root | null {
+  if (typeof window.render_game_to_text !== "function") return null;
+  const known = new WeakMap<object, { now: number; value: unknown }>();
+  const read = (page: PageWindow): unknown => {
+    const now = page.performance.now() as number;
+    const last = known.get(page);
+    if (last?.now === now) return last.value;
+    const value: unknown = JSON.parse(page.render_game_to_text());
+    known.set(page, { now, value });
+    return value;
+  };
+  const value = attempt(() => read(window));
+  return typeof value === "object" && value !== null ? { text: TEXT_STATE, name: "state", read } : null;
+}
+
+/** An environment among the globals; null where there is none. */
+export function environmentOf(window: PageWindow, globals: readonly Root[]): Environment | null {
+  for (const { name, text } of globals) {
+    const env = window[name];
+    if (typeof env?.reset !== "function" || typeof env?.step !== "function") continue;
+    const found = attempt(() => {
+      env.reset();
+      const result = env.step(0);
+      const nameOf = (...names: string[]): string | undefined =>
+        names.find((one) => result?.[one] !== undefined);
+      const observation = nameOf("observation", "obs", "state");
+      const reward = nameOf("reward");
+      const end = nameOf("terminated", "done", "isDone", "over");
+      if (observation === undefined || reward === undefined || end === undefined) return null;
+      const numActions =
+        env.actionSpace?.n ??
+        env.action_space?.n ??
+        env.numActions ??
+        env.num_actions ??
+        env.actions?.length ??
+        2;
+      const { length } = numbersIn(result[observation]);
+      return { text, numActions: Number(numActions), observation, reward, end, length };
+    });
+    if (found) return found;
+  }
+  return null;
+}
+
+/** All numbers within a value, in their order; as adapters that are written here have it. */
+export function numbersIn(value: unknown): number[] {
+  if (typeof value === "number" || typeof value === "boolean") return [Number(value)];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(numbersIn);
+}
+
+/** The engine that drew the page, as far as it can be told; null: none that is known. */
+export function engineOf(window: PageWindow, scripts: readonly string[]): string | null {
+  const named: readonly [string, () => unknown][] = [
+    ["Phaser", () => window.Phaser?.VERSION],
+    ["PixiJS", () => window.PIXI?.VERSION],
+    ["Three.js", () => window.THREE?.REVISION ?? window.__THREE__],
+    ["Babylon.js", () => window.BABYLON?.Engine?.Version],
+    ["melonJS", () => window.me?.version],
+    ["p5.js", () => window.p5?.VERSION ?? (window.p5 && "?")],
+    ["CreateJS", () => window.createjs && "?"],
+    ["matter-js", () => window.Matter?.version],
+    ["Unity", () => window.createUnityInstance && "?"],
+    ["Godot", () => window.Engine?.load && window.GODOT_CONFIG && "?"],
+    ["Construct", () => window.C3 && "3"],
+    ["GDevelop", () => window.gdjs && "?"],
+  ];
+  for (const [name, version] of named) {
+    const found = attempt(version);
+    if (found) return found === "?" ? name : `${name} ${String(found)}`;
+  }
+  const marks: readonly [string, RegExp][] = [
+    ["Phaser", /Phaser\s*v?(\d+\.\d+\.\d+)|phaser\.io/],
+    ["KAPLAY", /KAPLAY|kaplay/],
+    ["PixiJS", /PixiJS|pixi\.js/i],
+    ["Three.js", /THREE\.WebGLRenderer|three\.js/i],
+    ["Kontra", /kontra/i],
+  ];
+  return marks.find(([, mark]) => scripts.some((text) => mark.test(text)))?.[0] ?? null;
+}

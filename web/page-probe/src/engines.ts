@@ -1,0 +1,73 @@
+/** What engines keep where, as far as a global leads to it: scenes, what is in them, and how one begins. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { attempt, type Root } from "./places.ts";
+
+/** Of a Phaser scene: the engine's own. */
+const SYSTEMS =
+  /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
+
+export interface EngineHooks {
+  /** The global by which the engine is reached: nothing else of it is looked into. */
+  readonly global: string;
+  readonly roots: readonly Root[];
+  /** How the scene that is played begins anew, by its name. */
+  begin(scene: string): string;
+  /** Seeds the engine's own chance; null where it has none. */
+  readonly seed: string | null;
+}
+
+/** What an engine's global offers; null: there is none. */
+export function engineHooks(window: PageWindow, globals: readonly Root[]): EngineHooks | null {
+  for (const { name } of globals) {
+    const found = attempt(() => kaplay(window, name) ?? phaser(window, name));
+    if (found) return found;
+  }
+  return null;
+}
+
+function kaplay(window: PageWindow, name: string): EngineHooks | null {
+  const k = window[name];
+  for (const method of ["get", "go", "getSceneName"]) if (typeof k?.[method] !== "function") return null;
+  const tags = new Set<string>();
+  for (const object of k.get("*") as { tags?: Iterable<string> }[])
+    for (const tag of object.tags ?? []) if (tag !== "*") tags.add(tag);
+  return {
+    global: name,
+    roots: [
+      { text: `w.${name}.getSceneName()`, name: "scene", read: (page) => page[name].getSceneName() },
+      ...[...tags].map((tag) => ({
+        text: `w.${name}.get(${JSON.stringify(tag)})`,
+        name: tag,
+        read: (page: PageWindow) => page[name].get(tag),
+      })),
+    ],
+    begin: (scene) => `w.${name}.go(${JSON.stringify(scene)})`,
+    seed: typeof k.randSeed === "function" ? `w.${name}.randSeed(seed)` : null,
+  };
+}
+
+function phaser(window: PageWindow, name: string): EngineHooks | null {
+  const game = window[name];
+  if (typeof game?.scene?.getScenes !== "function" || game.loop === undefined) return null;
+  const keys = (game.scene.getScenes(false) as PageWindow[]).map((scene) => String(scene.scene.key));
+  return {
+    global: name,
+    roots: [
+      {
+        text: `w.${name}.scene.getScenes(true)[0]?.scene.key`,
+        name: "scene",
+        read: (page) => page[name].scene.getScenes(true)[0]?.scene.key,
+      },
+      ...keys.map((key) => ({
+        text: `w.${name}.scene.getScene(${JSON.stringify(key)})`,
+        name: key,
+        skipped: SYSTEMS,
+        read: (page: PageWindow) => page[name].scene.getScene(key),
+      })),
+    ],
+    begin: (scene) =>
+      `w.${name}.scene.getScenes(true).forEach((one) => one.scene.start(${JSON.stringify(scene)}))`,
+    seed: null,
+  };
+}

@@ -1,0 +1,270 @@
+/** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
+
+import { NOTED, type Place } from "./places.ts";
+import { chance, randomly } from "./playing.ts";
+import { groupsOf } from "./roots.ts";
+import { type Starter, start } from "./starters.ts";
+import {
+  differing,
+  type Input,
+  isSame,
+  NOTHING,
+  type PageToProbe,
+  type Samples,
+  type Script,
+  Trial,
+} from "./trial.ts";
+
+const KEYS = [
+  ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "KeyA", "KeyD", "KeyW", "KeyS"],
+  ...["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
+];
+/** Frames before the first press, and those that one test takes. */
+const BEFORE = 4;
+const HELD = 12;
+const TEST_TICKS = 60;
+const SAMPLED = 4;
+const PRELUDE_TICKS = 40;
+/** Of elements that are alike: so many may be clicked. */
+const MOST_ELEMENTS = 36;
+
+/** One thing that a player may do. */
+export interface Move {
+  readonly label: string;
+  readonly input: Input;
+}
+
+export interface Heeded {
+  readonly starter: Starter;
+  readonly moves: readonly Move[];
+  /** Whether only the first moment of a press counts. */
+  readonly taps: boolean;
+  /** Whether anything moves although nothing is pressed. */
+  readonly isMoving: boolean;
+  /** Places that any of the moves changes. */
+  readonly changed: ReadonlySet<Place>;
+}
+
+/** Tries one way to begin after another; gives the one after which most moves count. */
+export async function findInputs(
+  page: PageToProbe,
+  starters: readonly Starter[],
+  placesAt: (starter: Starter) => Promise<readonly Place[]>,
+  isTimeUp: () => boolean,
+): Promise<Heeded> {
+  let best: Heeded | null = null;
+  let unstarted: Samples | null = null;
+  for (const starter of starters) {
+    if (best !== null && isTimeUp()) break;
+    const places = await placesAt(starter);
+    const tests = new Tests(page, starter, places);
+    const idle = await tests.idle();
+    unstarted ??= idle;
+    // What changes nothing has not begun the game either.
+    if (
+      starter.kind !== "none" &&
+      places.length === unstarted.places.length &&
+      differing(unstarted, idle).size === 0
+    )
+      continue;
+    const heeded = await tests.run(isTimeUp);
+    if (best === null || worth(heeded) > worth(best)) best = heeded;
+  }
+  return best as Heeded;
+}
+
+/** Moves that count, those that began the game left out: another press of them is no move. A game that moves has begun. */
+function worth({ starter, moves, changed, isMoving }: Heeded): number {
+  const own = moves.filter(({ input }) => starter.kind !== "key" || !input.keys.includes(starter.code));
+  return own.length + (isMoving ? 4 : 0) + Math.min(changed.size, 50) / 100;
+}
+
+/** Of one way to begin. */
+class Tests {
+  readonly #page: PageToProbe;
+  readonly #starter: Starter;
+  readonly #places: readonly Place[];
+  #idle: Samples | null = null;
+  /** Made at random before what is tested. */
+  #prelude: readonly Move[] = [];
+  /** What differs although nothing is pressed: it says nothing of keys. */
+  #restless = new Set<Place>();
+
+  constructor(page: PageToProbe, starter: Starter, places: readonly Place[]) {
+    this.#page = page;
+    this.#starter = starter;
+    this.#places = places;
+  }
+
+  async idle(): Promise<Samples> {
+    this.#idle ??= await this.#play(() => NOTHING);
+    return this.#idle;
+  }
+
+  async run(isTimeUp: () => boolean): Promise<Heeded> {
+    const idle = await this.idle();
+    this.#restless = differing(idle, await this.#play(() => NOTHING));
+    const moves: Move[] = [];
+    const changed = new Set<Place>();
+    const effects = new Set<string>();
+    const consider = async (label: string, input: Input): Promise<boolean> => {
+      const samples = await this.#play(held(input));
+      const places = this.#told(samples, input, await this.idle());
+      if (places.length === 0) return false;
+      const effect = fingerprint(samples, places);
+      if (effects.has(effect)) return true;
+      effects.add(effect);
+      for (const place of places) changed.add(place);
+      moves.push({ label, input });
+      return true;
+    };
+    const without: string[] = [];
+    for (const code of KEYS) {
+      if (moves.length > 0 && isTimeUp()) break;
+      if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
+    }
+    if (moves.length > 0 && !isTimeUp()) {
+      // What stood at a wall has no effect: once more, after some of the others.
+      this.#prelude = [...moves];
+      this.#idle = null;
+      this.#restless = differing(await this.idle(), await this.#play(() => NOTHING));
+      for (const code of without) if (!isTimeUp()) await consider(labelOf(code), { keys: [code] });
+      this.#prelude = [];
+      this.#idle = idle;
+    }
+    const [width, height] = this.#page.size;
+    if (!isTimeUp()) {
+      const before = moves.length;
+      await consider("click", { keys: [], pointer: [width / 2, height / 2, true] });
+      await consider("point left", { keys: [], pointer: [width * 0.2, height / 2, false] });
+      await consider("point right", { keys: [], pointer: [width * 0.8, height / 2, false] });
+      // Where places differ, some more of them.
+      if (moves.length >= before + 2 && moves.slice(before).some(({ label }) => label === "point right"))
+        for (const [label, share] of [
+          ["point far left", 0.05],
+          ["point middle", 0.5],
+          ["point far right", 0.95],
+        ] as const)
+          await consider(label, { keys: [], pointer: [width * share, height / 2, false] });
+    }
+    for (const group of await this.#elementMoves()) {
+      if (moves.length > 0 && isTimeUp()) break;
+      const clicks = await this.#play(clicking(group), 3 * TEST_TICKS);
+      const places = this.#told(clicks, NOTHING, await this.#play(() => NOTHING, 3 * TEST_TICKS));
+      if (places.length === 0) continue;
+      for (const place of places) changed.add(place);
+      const keys = moves.filter((move) => move.input.pointer === undefined);
+      moves.splice(0, moves.length, ...keys, ...group.slice(0, MOST_ELEMENTS));
+      return { starter: this.#starter, moves, changed, isMoving: moving(idle), taps: true };
+    }
+    return {
+      starter: this.#starter,
+      moves,
+      changed,
+      isMoving: moving(idle),
+      taps: await this.#isTapped(moves),
+    };
+  }
+
+  /** Of a page without a canvas: a click on each of elements that are alike, by groups. */
+  async #elementMoves(): Promise<Move[][]> {
+    const trial = await Trial.open(this.#page);
+    try {
+      start(trial, this.#starter);
+      const { window } = trial;
+      if (window.document.querySelector("canvas") !== null) return [];
+      return groupsOf(window).map(({ selector }) =>
+        ([...window.document.querySelectorAll(selector)] as HTMLElement[]).map((element, i) => {
+          const { x, y, width, height } = element.getBoundingClientRect();
+          const text = element.tagName === "BUTTON" ? element.textContent?.trim().slice(0, 20) : "";
+          const label = text || `${selector.replace(/^\./, "")} ${i + 1}`;
+          return { label, input: { keys: [], pointer: [x + width / 2, y + height / 2, true] } };
+        }),
+      );
+    } finally {
+      trial.close();
+    }
+  }
+
+  /** Whether a press that is repeated does what one that goes on does not. */
+  async #isTapped(moves: readonly Move[]): Promise<boolean> {
+    let tapped = 0;
+    for (const { input } of moves.slice(0, 4)) {
+      const still = this.#changes(await this.#play(held(input, TEST_TICKS)));
+      const again = this.#changes(
+        await this.#play((tick) => (tick >= BEFORE && (tick - BEFORE) % 10 < 5 ? input : NOTHING)),
+      );
+      // A moment of change, however long it is held.
+      if (still <= 3 && again >= still + 2) tapped++;
+    }
+    return tapped * 2 > Math.min(4, moves.length);
+  }
+
+  /** How often anything changed. */
+  #changes({ rows, places }: Samples): number {
+    const idle = (this.#idle as Samples).rows;
+    let count = 0;
+    for (let i = 1; i < rows.length; i++) {
+      const isChanged = places.some(
+        (place, at) =>
+          place.kind !== "truth" &&
+          !this.#restless.has(place) &&
+          String(rows[i][at]) !== String(rows[i - 1][at]) &&
+          String(idle[i]?.[at]) === String(idle[i - 1]?.[at]),
+      );
+      if (isChanged) count++;
+    }
+    return count;
+  }
+
+  /** Places that tell of `input`, and do not merely note that a key is down. */
+  #told(samples: Samples, { keys }: Input, idle: Samples): Place[] {
+    const found = [...differing(idle, samples)].filter((place) => !this.#restless.has(place));
+    const isNote = ({ kind, text, name }: Place): boolean =>
+      kind === "truth" || NOTED.test(text) || keys.some((code) => code === name || code.endsWith(name));
+    const isNoted = found.filter((place) => !isNote(place) && place.kind !== "word");
+    return isNoted.length > 0 ? found.filter((place) => !isNote(place)) : [];
+  }
+
+  async #play(script: Script, ticks = TEST_TICKS): Promise<Samples> {
+    const trial = await Trial.open(this.#page);
+    try {
+      start(trial, this.#starter);
+      if (this.#prelude.length > 0) trial.play(randomly(this.#prelude, chance(3)), PRELUDE_TICKS, []);
+      return trial.play(script, ticks, this.#places, SAMPLED);
+    } finally {
+      trial.close();
+    }
+  }
+}
+
+/** Whether several numbers change by themselves, as in a game that is under way. */
+function moving({ places, rows }: Samples): boolean {
+  const isMoving = (place: Place, at: number): boolean =>
+    !place.isShown && place.kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at]));
+  return places.filter(isMoving).length > 2;
+}
+
+/** One after another, each pressed and let go. */
+function clicking(moves: readonly Move[]): Script {
+  return (tick) => (tick % 8 < 4 ? moves[Math.floor(tick / 8) % moves.length].input : NOTHING);
+}
+
+function held(input: Input, ticks = HELD): Script {
+  return (tick) => (tick >= BEFORE && tick < BEFORE + ticks ? input : NOTHING);
+}
+
+/** Keys that do the same leave the same behind. */
+function fingerprint({ places, rows }: Samples, told: readonly Place[]): string {
+  const chosen = new Set(told);
+  return rows
+    .map((row) => row.map((value, at) => (chosen.has(places[at]) ? String(value) : "")).join())
+    .join(";");
+}
+
+export function labelOf(code: string): string {
+  return code
+    .replace(/^(Arrow|Key|Digit)/, "")
+    .replace(/(Left|Right)$/, (side) => (/^(Shift|Control)/.test(code) ? "" : side))
+    .toLowerCase();
+}

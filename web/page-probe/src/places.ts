@@ -1,0 +1,291 @@
+/** Where a page keeps what it plays with: numbers, truths, words, lists and grids, and how an adapter names them. */
+
+import type { PageWindow } from "attract/page-adapter";
+
+export type Kind = "number" | "truth" | "word" | "list" | "grid";
+
+/** What stands at a place now: of a list its elements' fields one after the other, of a grid its cells. */
+export type Value = number | boolean | string | readonly number[] | undefined;
+
+/** Something that an adapter can read. */
+export interface Place {
+  /** As an adapter writes it; `w` is the page's window. */
+  readonly text: string;
+  /** The last name in it: `x` of `w.game.player.x`. */
+  readonly name: string;
+  readonly kind: Kind;
+  /** Of a list: what of each element is a number, `x` or `position.x`. */
+  readonly fields: readonly string[];
+  /** Whether it is what the page shows, and not what it keeps. */
+  readonly isShown: boolean;
+  read(window: PageWindow): Value;
+}
+
+/** What places are looked for below. */
+export interface Root {
+  readonly text: string;
+  readonly name: string;
+  /** Names right below it that are not the game's. */
+  readonly skipped?: RegExp;
+  read(window: PageWindow): unknown;
+}
+
+const MOST_OBJECTS = 4_000;
+const MOST_PLACES = 4_000;
+const MOST_KEYS = 200;
+const MOST_DEPTH = 6;
+const MOST_CELLS = 400;
+const MOST_FIELDS = 8;
+/** Of a list: so many elements are read, and may be observed. */
+export const MOST_ELEMENTS = 8;
+/** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
+const LIBRARIES =
+  /^(Phaser|PIXI|THREE|Matter|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
+/** What a game is heard and drawn by, and not what it is. */
+const FURNITURE =
+  /^(audio\w*|sounds?|music|sfx|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject)$/i;
+/** Where a game notes what is pressed: an agent knows that by itself. */
+export const NOTED =
+  /\b(keys|key_?(down|states?|pressed|board|map|held|codes?)|keys_?(down|pressed|held)|(held|pressed|down)_?keys|held|pressed|inputs?|mouse\w*|pointer\w*|touch\w*|controls?)\b/i;
+const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
+
+type Segment = string | number;
+
+interface Found {
+  value: unknown;
+  root: Root;
+  path: readonly Segment[];
+}
+
+/** Everything below `roots` that could matter, the nearest first. */
+export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] {
+  const places: Place[] = [];
+  const seen = new Set<unknown>();
+  const queue: Found[] = [];
+  for (const root of roots) {
+    const value = FURNITURE.test(root.name) ? undefined : attempt(() => root.read(window));
+    if (value !== undefined) queue.push({ value, root, path: [] });
+  }
+  for (let at = 0; at < queue.length && at < MOST_OBJECTS && places.length < MOST_PLACES; at++) {
+    const { value, root, path } = queue[at];
+    const kind = kindOf(window, value);
+    if (kind !== null) {
+      places.push(placeOf(window, root, path, kind, value));
+      if (kind !== "list") continue;
+    }
+    const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+    if (!isObject || seen.has(value) || path.length >= MOST_DEPTH || isForeign(window, value)) continue;
+    seen.add(value);
+    if (isGathering(window, value)) {
+      const calls = typeof (value as PageWindow).getChildren === "function" ? "getChildren()" : "values()";
+      queue.push({ value: step(value, calls), root, path: [...path, calls] });
+      if (calls === "values()") continue;
+    }
+    for (const key of keysOf(window, value as object, path.length === 0)) {
+      if (path.length === 0 && root.skipped?.test(String(key))) continue;
+      const child = attempt(() => (value as Record<Segment, unknown>)[key]);
+      if (child !== undefined && child !== null) queue.push({ value: child, root, path: [...path, key] });
+    }
+  }
+  return places;
+}
+
+function kindOf(window: PageWindow, value: unknown): Kind | null {
+  if (typeof value === "number") return "number";
+  if (typeof value === "boolean") return "truth";
+  if (typeof value === "string") return value.length <= 40 ? "word" : null;
+  if (!isArray(window, value)) return null;
+  // Holes are nothing, and not skipped.
+  const items = Array.from(value as readonly unknown[]);
+  if (items.length === 0) return "list";
+  if (cellsOf(window, items) !== null) return "grid";
+  const first = items.find((item) => typeof item === "object" && item !== null);
+  return first !== undefined && numbersOf(window, first).length > 0 ? "list" : null;
+}
+
+function placeOf(
+  window: PageWindow,
+  root: Root,
+  path: readonly Segment[],
+  kind: Kind,
+  value: unknown,
+): Place {
+  const at = (page: PageWindow): unknown => {
+    let now = attempt(() => root.read(page));
+    for (const segment of path) {
+      if (now === undefined || now === null) return undefined;
+      now = step(now, segment);
+    }
+    return now;
+  };
+  const items = kind === "list" ? (value as readonly unknown[]) : [];
+  const fields = items.length === 0 ? [] : numbersOf(window, items.find((item) => item !== null) as object);
+  const last = [...path].reverse().find((segment) => typeof segment === "string" && !segment.endsWith("()"));
+  return {
+    text: root.text + path.map(written).join(""),
+    name: String(last ?? root.name),
+    kind,
+    fields,
+    isShown: false,
+    read: (page) => {
+      const now = at(page);
+      if (kind === "list") return rowsOf(page, now, fields);
+      if (kind === "grid")
+        return (isArray(page, now) && cellsOf(page, Array.from(now as readonly unknown[]))) || undefined;
+      return typeof now === "object" || typeof now === "function" ? undefined : (now as Value);
+    },
+  };
+}
+
+/** Sets, maps and groups: what is in them is a list. */
+function isGathering(window: PageWindow, value: unknown): boolean {
+  return (
+    value instanceof window.Set ||
+    value instanceof window.Map ||
+    typeof (value as PageWindow)?.getChildren === "function"
+  );
+}
+
+/** What `segment` leads to from `value`; one that ends in parentheses is asked. */
+function step(value: unknown, segment: Segment): unknown {
+  const holder = value as Record<Segment, unknown>;
+  if (typeof segment === "number" || !segment.endsWith("()")) return attempt(() => holder[segment]);
+  const given = attempt(() => (holder[segment.slice(0, -2)] as () => unknown).call(holder));
+  return Array.isArray(given) ? given : attempt(() => [...(given as Iterable<unknown>)]);
+}
+
+function written(segment: Segment): string {
+  if (typeof segment === "string" && segment.endsWith("()")) return `?.${segment}`;
+  if (typeof segment === "number") return `?.[${segment}]`;
+  return PLAIN_NAME.test(segment) ? `?.${segment}` : `?.[${JSON.stringify(segment)}]`;
+}
+
+/** A list's elements as rows of numbers, cut off. */
+function rowsOf(window: PageWindow, value: unknown, fields: readonly string[]): number[] | undefined {
+  if (!isArray(window, value)) return undefined;
+  const rows = (value as readonly unknown[]).filter((item) => item !== null && item !== undefined);
+  const read = rows
+    .slice(0, MOST_ELEMENTS)
+    .flatMap((item) => fields.map((field) => Number(attempt(() => fieldOf(item, field))) || 0));
+  return [rows.length, ...read];
+}
+
+function fieldOf(item: unknown, field: string): unknown {
+  let now = item as Record<string, unknown>;
+  for (const name of field.split(".")) now = now?.[name] as Record<string, unknown>;
+  return now;
+}
+
+/** How many columns of how many cells, then the cells: what is there is not 0. Null of what is no board and no row of numbers. */
+function cellsOf(window: PageWindow, items: readonly unknown[]): number[] | null {
+  if (items.length === 0 || items.length > MOST_CELLS) return null;
+  const isBoard =
+    items.length > 1 &&
+    items.some((item) => isArray(window, item)) &&
+    items.every((item) => item == null || isArray(window, item));
+  if (!isBoard) {
+    const isRow =
+      items.length > 1 && items.every((item) => typeof item === "number" || typeof item === "boolean");
+    return isRow ? [items.length, 1, ...items.map(Number)] : null;
+  }
+  const columns = items as readonly (readonly unknown[] | undefined)[];
+  const most = Math.max(...columns.map((column) => column?.length ?? 0));
+  if (most === 0 || most * items.length > MOST_CELLS) return null;
+  const cells = columns.flatMap((column) => Array.from({ length: most }, (_, i) => cellOf(column?.[i])));
+  return [items.length, most, ...cells];
+}
+
+/** As adapters that are written here read a cell. */
+function cellOf(cell: unknown): number {
+  if (typeof cell === "number" || typeof cell === "boolean") return Number(cell);
+  if (typeof cell === "object" && cell !== null) return Number((cell as { value?: unknown }).value ?? 1) || 1;
+  return cell ? 1 : 0;
+}
+
+/** Paths to an object's numbers: its own, and those of a place or a speed within it. */
+function numbersOf(window: PageWindow, item: object): string[] {
+  const found: string[] = [];
+  for (const key of keysOf(window, item, false)) {
+    const value = attempt(() => (item as Record<Segment, unknown>)[key]);
+    if (!PLAIN_NAME.test(String(key))) continue;
+    if (typeof value === "number" || typeof value === "boolean") found.push(String(key));
+    else if (
+      typeof value === "object" &&
+      value !== null &&
+      !isForeign(window, value) &&
+      !isArray(window, value)
+    )
+      for (const inner of ["x", "y"])
+        if (typeof attempt(() => (value as Record<string, unknown>)[inner]) === "number")
+          found.push(`${key}.${inner}`);
+  }
+  // What says where a thing is comes first.
+  const rank = (field: string): number => {
+    const at = ["x", "y"].indexOf(field);
+    if (at >= 0) return at;
+    return /(^|\.)(x|y|pos|vx|vy|w|h|width|height|radius|r|type|kind|speed|row|col)$|Pos$/i.test(field)
+      ? 2
+      : 3;
+  };
+  return found.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_FIELDS);
+}
+
+/** Own names, and those that a class of the game's answers. */
+function keysOf(window: PageWindow, value: object, isRoot: boolean): Segment[] {
+  if (isArray(window, value)) {
+    // What stays at its index: a list whose elements come and go is read as a list.
+    const { length } = value as unknown[];
+    return length <= MOST_ELEMENTS ? [...Array(length).keys()] : [];
+  }
+  const keys = new Set<string>();
+  for (const key of attempt(() => Object.keys(value)) ?? []) keys.add(key);
+  if (typeof value !== "function") {
+    let prototype = attempt(() => Object.getPrototypeOf(value)) as object | null | undefined;
+    for (let depth = 0; depth < 2 && prototype && !isBuiltIn(window, prototype); depth++) {
+      for (const [key, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
+        if (get !== undefined) keys.add(key);
+      prototype = Object.getPrototypeOf(prototype) as object | null;
+    }
+  }
+  const named = [...keys].filter(
+    (key) => !key.startsWith("__") && !LIBRARIES.test(key) && !FURNITURE.test(key),
+  );
+  // A library's namespace is functions for the most part, and none of the game's.
+  if (isRoot && named.length > MOST_KEYS) return [];
+  // An engine's objects keep much to themselves.
+  const own = named.length > 30 ? named.filter((key) => !key.startsWith("_")) : named;
+  return own.slice(0, MOST_KEYS);
+}
+
+function isBuiltIn(window: PageWindow, prototype: object): boolean {
+  const maker = prototype.constructor;
+  return (
+    prototype === window.Object.prototype ||
+    prototype === window.Function.prototype ||
+    typeof maker !== "function" ||
+    /\[native code\]/.test(attempt(() => window.Function.prototype.toString.call(maker)) ?? "")
+  );
+}
+
+/** The browser's own objects and large binary ones. */
+function isForeign(window: PageWindow, value: unknown): boolean {
+  if (value === window || value === null) return true;
+  if (window.ArrayBuffer.isView(value)) return true;
+  const kinds = ["Node", "Promise", "WeakMap", "CanvasRenderingContext2D"];
+  if (kinds.some((kind) => value instanceof window[kind])) return true;
+  // Games' own classes may be event targets.
+  return value instanceof window.EventTarget && isBuiltIn(window, Object.getPrototypeOf(value) as object);
+}
+
+function isArray(_window: PageWindow, value: unknown): boolean {
+  return Array.isArray(value);
+}
+
+/** What `read` gives; undefined where the page's own code throws. */
+export function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

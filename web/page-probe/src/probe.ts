@@ -1,0 +1,331 @@
+/** Opens a page, plays it at random under its clock, and says what it found: for `attract probe`. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
+import { engineOf, environmentOf, textState } from "./contracts.ts";
+import { engineHooks } from "./engines.ts";
+import { findInputs, type Heeded, type Move } from "./inputs.ts";
+import { findPlaces, type Place, type Root } from "./places.ts";
+import { chance, randomly } from "./playing.ts";
+import { type Reading, readingOf, worthFollowing } from "./readings.ts";
+import { findRestart } from "./restarts.ts";
+import {
+  answersOf,
+  globalsOf,
+  pristineNames,
+  scriptsOf,
+  shownIn,
+  shownInGroups,
+  variablesOf,
+} from "./roots.ts";
+import { BY_ITSELF, type Starter, start, startersOf } from "./starters.ts";
+import { isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
+
+const PLAYS = 4;
+/** At 60 frames a second. */
+const PLAY_TICKS = 2_700;
+const PLAY_MS = 6_000;
+const SHORT_TICKS = 240;
+/** Frames between looks at what there is. */
+const LOOKS = [0, 15, 30, 150];
+const LATER_LOOKS = [...LOOKS, 600, 900];
+const IDLE_TICKS = 30;
+/** After this long nothing further is tried. */
+const BUDGET_MS = 90_000;
+
+export interface ProbeReport {
+  title: string;
+  engine: string | null;
+  /** What the page offers agents by itself; empty: nothing that is known. */
+  contracts: string[];
+  starter: Starter;
+  moves: string[];
+  taps: boolean;
+  /** How many numbers, truths, lists and grids the page has within reach. */
+  numPlaces: number;
+  seen: string[];
+  score: string | null;
+  end: string | null;
+  restart: string | null;
+  /** What the page does that no clock holds, and what it threw. */
+  unheld: string[];
+  errors: string[];
+  /** Whether the adapter says all that training needs. */
+  isWhole: boolean;
+  adapter: string;
+}
+
+/** Raises Error when the page does not load. */
+export async function probe(page: PageToProbe, tell: (phase: string) => void): Promise<ProbeReport> {
+  return await new Probe(page, tell).run();
+}
+
+class Probe {
+  readonly #page: PageToProbe;
+  readonly #tell: (phase: string) => void;
+  readonly #deadline = performance.now() + BUDGET_MS;
+  readonly #pristine = pristineNames();
+  #scripts: readonly string[] = [];
+  /** Of variables that are nobody's property. */
+  #variables: Root[] = [];
+  #hasText = false;
+
+  constructor(page: PageToProbe, tell: (phase: string) => void) {
+    this.#page = page;
+    this.#tell = tell;
+  }
+
+  async run(): Promise<ProbeReport> {
+    this.#tell("loading the page");
+    const first = await Trial.open(this.#page);
+    const { window } = first;
+    this.#scripts = await scriptsOf(window);
+    this.#variables = variablesOf(window, this.#scripts);
+    const globals = globalsOf(window, this.#pristine);
+    const title = String(window.document.title || "the page").trim();
+    const engine = engineOf(window, this.#scripts);
+    this.#hasText = textState(window) !== null;
+    const advance = typeof window.advanceTime === "function";
+    const environment = environmentOf(window, globals);
+    const contracts = [
+      ...(this.#hasText ? ["render_game_to_text()"] : []),
+      ...(advance ? ["advanceTime(ms)"] : []),
+      ...answersOf(window, globals).map(({ text }) => text.slice(2)),
+      ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
+    ];
+    const early = this.#places(window);
+    const starters = startersOf(window, this.#page.size);
+    const { errors, unheld } = first.seen;
+    first.close();
+    const common = {
+      title,
+      engine,
+      contracts,
+      unheld: [...unheld],
+      errors: errors.map((error) => String((error as Error)?.message ?? error)),
+      numPlaces: early.length,
+    };
+    if (environment !== null) return this.#environmentReport(common, environment);
+    const advances = advance && (await this.#standsStill(early, starters));
+    if (advances) this.#page.advances = true;
+
+    this.#tell("looking for keys that it heeds");
+    const heeded = await findInputs(
+      this.#page,
+      starters,
+      (starter) => this.#placesAfter(starter),
+      () => performance.now() > this.#deadline - BUDGET_MS / 3,
+    );
+    this.#tell("playing at random");
+    const places = await this.#placesAfter(heeded.starter, heeded.moves);
+    const plays = await this.#plays(heeded, places);
+    const changed = new Set([...heeded.changed].map(({ text }) => text));
+    const reading = this.#reading(plays, changed);
+    this.#tell("looking for a way to begin anew");
+    const restart = await findRestart({
+      page: this.#page,
+      heeded,
+      reading,
+      roots: [...globals, ...this.#variables],
+      hooks: engineHooks(window, globals),
+      placesOf: (page) => this.#places(page),
+      isTimeUp: () => performance.now() > this.#deadline,
+    });
+    const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
+    const findings: Findings = {
+      ...this.#page,
+      title,
+      heeded: { ...heeded, starter },
+      reading,
+      restart: restart?.text ?? null,
+      playing: await this.#playing(starter, reading),
+      early: earlyOf(reading, early),
+      variables: this.#variables.map(({ name }) => name),
+      advances,
+    };
+    const { score, end, seen } = reading;
+    return {
+      ...common,
+      starter,
+      moves: heeded.moves.map(({ label }) => label),
+      taps: heeded.taps,
+      numPlaces: places.length,
+      seen: seen.map(({ place }) => place.text),
+      score: score?.place.text ?? null,
+      end: end?.text ?? null,
+      restart: restart?.text ?? null,
+      isWhole: heeded.moves.length > 0 && seen.length > 0 && end !== null && score !== null,
+      adapter: adapterText(findings),
+    };
+  }
+
+  #environmentReport(
+    common: Pick<ProbeReport, "title" | "engine" | "contracts" | "unheld" | "errors" | "numPlaces">,
+    environment: NonNullable<ReturnType<typeof environmentOf>>,
+  ): ProbeReport {
+    const { text, numActions, observation, end } = environment;
+    return {
+      ...common,
+      starter: BY_ITSELF,
+      moves: Array.from({ length: numActions }, (_, i) => String(i)),
+      taps: false,
+      seen: [`${text}.step(action).${observation}`],
+      score: `${text}.step(action).reward`,
+      end: `${text}.step(action).${end}`,
+      restart: `${text}.reset()`,
+      isWhole: environment.length > 0,
+      adapter: environmentText({ ...this.#page, title: common.title }, environment),
+    };
+  }
+
+  /** Everything in reach: what the page says it is first, then what it keeps, then what it shows. */
+  #places(window: PageWindow): Place[] {
+    const found = globalsOf(window, this.#pristine);
+    const hooks = engineHooks(window, found);
+    const globals = found.filter(({ name }) => name !== hooks?.global);
+    const text = this.#hasText ? textState(window) : null;
+    const roots = [
+      ...(text === null ? [] : [text]),
+      ...answersOf(window, globals),
+      ...(hooks?.roots ?? []),
+      ...globals,
+      ...this.#variables,
+    ];
+    return [...findPlaces(window, roots), ...shownIn(window), ...shownInGroups(window), pictureOf()];
+  }
+
+  /** What is in reach at several times after the start: some of it comes and goes. */
+  async #placesAfter(starter: Starter, moves: readonly Move[] = []): Promise<readonly Place[]> {
+    const trial = await Trial.open(this.#page);
+    try {
+      const random = chance(1);
+      const known = new Map<string, Place>();
+      start(trial, starter);
+      for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
+        trial.play(randomly(moves, random), ticks, []);
+        for (const place of this.#places(trial.window)) {
+          const before = known.get(place.text);
+          // A list tells of its fields only while there is something in it.
+          const isEmpty = before?.kind === "list" && before.fields.length === 0;
+          if (before === undefined || isEmpty) known.set(place.text, place);
+        }
+      }
+      return [...known.values()];
+    } finally {
+      trial.close();
+    }
+  }
+
+  /** Whether nothing moves by the page's own frames, and something does when it is told to advance. */
+  async #standsStill(places: readonly Place[], starters: readonly Starter[]): Promise<boolean> {
+    const moves = async (page: PageToProbe): Promise<boolean> => {
+      for (const starter of starters) {
+        const trial = await Trial.open(page);
+        start(trial, starter);
+        const { rows } = trial.play(() => NOTHING, IDLE_TICKS, places, IDLE_TICKS / 6);
+        trial.close();
+        if (rows.some((row) => row.some((value, at) => !isSame(value, rows[0][at])))) return true;
+      }
+      return false;
+    };
+    return !(await moves(this.#page)) && (await moves({ ...this.#page, advances: true }));
+  }
+
+  async #plays({ starter, moves }: Heeded, places: readonly Place[]): Promise<Samples[]> {
+    const plays: Samples[] = [];
+    let kept = places;
+    for (let i = 0; i <= PLAYS && (i <= 1 || performance.now() < this.#deadline); i++) {
+      const trial = await Trial.open(this.#page, 1000 + i);
+      start(trial, starter);
+      const samples = trial.play(
+        randomly(moves, chance(i + 1)),
+        i === 0 ? SHORT_TICKS : PLAY_TICKS,
+        kept,
+        1,
+        PLAY_MS,
+      );
+      trial.close();
+      // The first says what is worth to be followed for long.
+      if (i === 0) kept = worthFollowing(samples);
+      else plays.push(samples);
+    }
+    return plays;
+  }
+
+  /** By the page's own words alone, where it has them; else by everything. */
+  #reading(plays: readonly Samples[], changed: ReadonlySet<string>): Reading {
+    const { size } = this.#page;
+    const whole = readingOf(plays, changed, size);
+    if (!this.#hasText) return whole;
+    const own = readingOf(
+      plays.map((play) => among(play, ({ text }) => text.startsWith("state(w)"))),
+      changed,
+      size,
+    );
+    return {
+      ...whole,
+      seen: own.seen.length > 0 ? own.seen : whole.seen,
+      score: own.score ?? whole.score,
+      end: own.end ?? whole.end,
+    };
+  }
+
+  /** What holds once the game has begun: the end does not, and before it did or nothing was there. */
+  async #playing(starter: Starter, { end }: Reading): Promise<string | null> {
+    if (starter.kind === "none" || end === null) return null;
+    const trial = await Trial.open(this.#page);
+    const before = end.isOver(end.place.read(trial.window));
+    const known = end.place.read(trial.window) !== undefined;
+    start(trial, starter);
+    const after = end.isOver(end.place.read(trial.window));
+    trial.close();
+    if (after || (known && !before)) return null;
+    return known ? `!(${end.text})` : `${end.place.text} !== undefined && !(${end.text})`;
+  }
+}
+
+function among({ places, rows }: Samples, is: (place: Place) => boolean): Samples {
+  const kept = places.map((place, at) => (is(place) ? at : -1)).filter((at) => at >= 0);
+  return { places: kept.map((at) => places[at]), rows: rows.map((row) => kept.map((at) => row[at])) };
+}
+
+/** Places that the adapter reads, and that are there once the page has loaded. */
+function earlyOf({ seen, score, end }: Reading, early: readonly Place[]): string[] {
+  const known = new Set(early.filter(({ isShown }) => !isShown).map(({ text }) => text));
+  const used = [end?.place.text, score?.place.text, ...seen.map(({ place }) => place.text)];
+  return [...new Set(used.filter((text): text is string => text !== undefined && known.has(text)))].slice(
+    0,
+    2,
+  );
+}
+
+/** What the largest canvas shows, as one number: of no use to an agent, but it tells that a key counts. */
+function pictureOf(): Place {
+  const small = new OffscreenCanvas(48, 36);
+  const context = small.getContext("2d", { willReadFrequently: true }) as OffscreenCanvasRenderingContext2D;
+  return {
+    text: "picture",
+    name: "picture",
+    kind: "number",
+    fields: [],
+    isShown: true,
+    read: (window) => {
+      const canvases = [...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[];
+      const largest = canvases.sort((a, b) => b.width * b.height - a.width * a.height)[0];
+      if (largest === undefined || largest.width * largest.height === 0)
+        return sumOf(window.document.body.innerHTML);
+      context.clearRect(0, 0, 48, 36);
+      context.drawImage(largest, 0, 0, 48, 36);
+      let sum = 0;
+      const { data } = context.getImageData(0, 0, 48, 36);
+      for (let i = 0; i < data.length; i++) sum = (Math.imul(sum, 31) + data[i]) | 0;
+      return sum;
+    },
+  };
+}
+
+function sumOf(text: string): number {
+  let sum = 0;
+  for (let i = 0; i < text.length; i++) sum = (Math.imul(sum, 31) + text.charCodeAt(i)) | 0;
+  return sum;
+}

@@ -1,0 +1,356 @@
+/** What the places of a played page are to an agent: what it sees, its score, its end. */
+
+import { type Kind, MOST_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
+import { isSame, type Samples } from "./trial.ts";
+
+const MOST_SEEN = 24;
+const MOST_FOLLOWED = 600;
+const MOST_LISTS = 4;
+const MOST_GRIDS = 2;
+const SEEN_FIELDS = 5;
+const SCORE_NAMES: readonly [RegExp, number][] = [
+  [/score/i, 10],
+  [/points?$|^pts$/i, 9],
+  [/coins?$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i, 7],
+  [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
+];
+/** Neither what it sees nor what it gains. */
+const RECORDS = /best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
+const NO_SCORE =
+  /best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
+const OVER_NAMES =
+  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
+const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
+const STATE_NAMES = /state|mode|phase|screen|scene|status|stage/i;
+const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
+const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
+/** What runs out: shown, or counted down. */
+const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^timer$/i;
+const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
+const CLOCK_NAMES = /time|stamp|frame|tick|fps|delta|^dt$|elapsed|counter|^now$|seed|^id$|^then$|version/i;
+const LARGEST = 1e7;
+
+/** The series of one place over one play. */
+type Series = readonly Value[];
+
+export interface Chosen {
+  readonly place: Place;
+  /** Why, as a sentence's predicate. */
+  readonly why: string;
+}
+
+export interface End extends Chosen {
+  /** An expression of `w` that is true once it is over. */
+  readonly text: string;
+  isOver(value: Value): boolean;
+}
+
+export interface Seen {
+  readonly place: Place;
+  /** What its numbers are divided by, one for each field of a list. */
+  readonly scales: readonly number[];
+  /** Of a list: which of its fields, and how many elements. Of a grid: how many cells. */
+  readonly fields: readonly string[];
+  readonly count: number;
+}
+
+export interface Reading {
+  readonly score: Chosen | null;
+  readonly end: End | null;
+  readonly seen: readonly Seen[];
+  /** Further candidates for each, the likeliest first. */
+  readonly otherScores: readonly string[];
+  readonly otherEnds: readonly string[];
+}
+
+/** Places that changed in a play, and those whose names say that they matter. */
+export function worthFollowing({ places, rows }: Samples): readonly Place[] {
+  if (places.length <= MOST_FOLLOWED) return places;
+  const named = [
+    ...SCORE_NAMES.map(([pattern]) => pattern),
+    OVER_NAMES,
+    PLAYING_NAMES,
+    STATE_NAMES,
+    LIVES_NAMES,
+  ];
+  const byLength = (a: Place, b: Place): number => a.text.length - b.text.length;
+  const isNamed = (place: Place): boolean =>
+    place.isShown || named.some((pattern) => pattern.test(place.name));
+  const isChanged = (_: Place, at: number): boolean => rows.some((row) => !isSame(row[at], rows[0][at]));
+  const changed = places.filter(isChanged).sort(byLength);
+  const others = places.filter((place) => isNamed(place) && !changed.includes(place)).sort(byLength);
+  return [...others.slice(0, MOST_FOLLOWED / 3), ...changed].slice(0, MOST_FOLLOWED);
+}
+
+/**
+ * @param plays of the same places, at random.
+ * @param changed places that a player's moves change.
+ */
+export function readingOf(
+  plays: readonly Samples[],
+  changed: ReadonlySet<string>,
+  size: readonly [width: number, height: number],
+): Reading {
+  const { places } = plays[0];
+  const seriesOf = (at: number): Series[] => plays.map(({ rows }) => rows.map((row) => row[at]));
+  const scores: (Chosen & { rank: number })[] = [];
+  const ends: (End & { rank: number })[] = [];
+  places.forEach((place, at) => {
+    // What stands in a list today is another thing tomorrow.
+    if (isElement(place)) return;
+    const series = seriesOf(at);
+    const score = scoreOf(place, series);
+    if (score !== null) scores.push(score);
+    ends.push(...endsOf(place, series));
+  });
+  scores.sort((a, b) => b.rank - a.rank);
+  ends.sort((a, b) => b.rank - a.rank);
+  const [score = null] = scores;
+  const [end = null] = ends;
+  return {
+    score,
+    end,
+    seen: seenOf(places, seriesOf, changed, size, score?.place ?? null),
+    otherScores: scores.slice(1, 4).map(({ place }) => place.text),
+    otherEnds: ends.slice(1, 4).map(({ text }) => text),
+  };
+}
+
+function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: number }) | null {
+  if (
+    place.kind !== "number" ||
+    place.text === "picture" ||
+    RECORDS.test(place.name) ||
+    NO_SCORE.test(place.name)
+  )
+    return null;
+  const named = SCORE_NAMES.find(([pattern]) => pattern.test(place.name))?.[1] ?? 0;
+  const numbers = series.map((one) => one.filter((value): value is number => typeof value === "number"));
+  const steps = numbers.flatMap((one) => one.slice(1).map((value, i) => value - one[i]));
+  const ups = steps.filter((step) => step > 0).length;
+  // Down to where it began is a new game.
+  const downs = numbers.flatMap((one) =>
+    one.slice(1).filter((value, i) => value < one[i] && value > one[0]),
+  ).length;
+  const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
+  if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
+  const rank =
+    named + (ups > 0 ? 4 : 0) - (downs > 0 ? 2 : 0) - (place.isShown ? 0.5 : 0) - place.text.length / 100;
+  const why =
+    ups > 0 ? `it grew ${ups} times in random play` : "its name says so; it did not grow in random play";
+  return { place, why, rank };
+}
+
+function endsOf(place: Place, series: readonly Series[]): (End & { rank: number })[] {
+  const { name, text, kind } = place;
+  const brevity = -text.length / 100;
+  if (kind === "truth") {
+    const become = (value: boolean): number =>
+      series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
+    const ended = become(true);
+    const stopped = become(false);
+    if (OVER_NAMES.test(name) || place.isShown)
+      return ended === 0 && place.isShown
+        ? []
+        : [
+            {
+              place,
+              text: `Boolean(${text})`,
+              why: told(ended),
+              rank: (place.isShown ? 5 : 8) + (ended > 0 ? 6 : 0) + brevity,
+              isOver: Boolean,
+            },
+          ];
+    if (PLAYING_NAMES.test(name) && (stopped > 0 || /playing|running|alive/i.test(name)))
+      return [
+        {
+          place,
+          text: `!${text}`,
+          why: told(stopped),
+          rank: 5 + (stopped > 0 ? 6 : 0) + brevity,
+          isOver: (value) => !value,
+        },
+      ];
+    return [];
+  }
+  if (kind === "word" && STATE_NAMES.test(name)) {
+    const [first] = series[0];
+    const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
+    const over = [...later].find((value) => OVER_WORDS.test(String(value)));
+    if (over !== undefined)
+      return [
+        {
+          place,
+          text: `${text} === ${JSON.stringify(over)}`,
+          why: told(1),
+          rank: 14 + brevity,
+          isOver: (value) => value === over,
+        },
+      ];
+    if (later.size === 0) return [];
+    return [
+      {
+        place,
+        text: `${text} !== ${JSON.stringify(first)}`,
+        why: told(1),
+        rank: 6 + brevity,
+        isOver: (value) => value !== first,
+      },
+    ];
+  }
+  if (
+    kind === "number" &&
+    (LIVES_NAMES.test(name) || (place.isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name)) &&
+    series.some((one) => Number(one[0]) > 0)
+  ) {
+    const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
+    const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
+    if (!fell || (ended === 0 && !LIVES_NAMES.test(name))) return [];
+    return [
+      {
+        place,
+        text: `${text} <= 0`,
+        why: ended > 0 ? told(ended) : "it fell in random play",
+        rank: 6 + (ended > 0 ? 4 : 0) + brevity,
+        isOver: (value) => Number(value) <= 0,
+      },
+    ];
+  }
+  return [];
+}
+
+function isElement({ text }: Place): boolean {
+  return /\?\.\[\d/.test(text);
+}
+
+function told(count: number): string {
+  return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
+}
+
+/** Whether it becomes so and stays so for some frames. */
+function lasts(series: Series, is: (value: Value) => boolean): boolean {
+  let run = 0;
+  for (const value of series) {
+    run = is(value) ? run + 1 : 0;
+    if (run >= 5) return true;
+  }
+  return run > 0;
+}
+
+function seenOf(
+  places: readonly Place[],
+  seriesOf: (at: number) => Series[],
+  changed: ReadonlySet<string>,
+  size: readonly [width: number, height: number],
+  score: Place | null,
+): Seen[] {
+  const known = new Set<string>();
+  const candidates: { seen: Seen; rank: number }[] = [];
+  const hasKept = places.some(
+    ({ isShown, kind }, at) => !isShown && kind !== "truth" && changes(seriesOf(at)) > 2,
+  );
+  places.forEach((place, at) => {
+    if (
+      place.text === "picture" ||
+      place === score ||
+      NOTED.test(place.text) ||
+      RECORDS.test(place.name) ||
+      place.kind === "word" ||
+      (place.isShown && hasKept)
+    )
+      return;
+    const series = seriesOf(at);
+    if (changes(series) === 0 || (CLOCK_NAMES.test(place.name) && place.kind === "number")) return;
+    const print = series.map((one) => one.map(String).join()).join(";");
+    if (known.has(print)) return;
+    known.add(print);
+    if (
+      place.kind === "number" &&
+      ((isClock(series) && !changed.has(place.text)) || largest(series.flat()) > LARGEST)
+    )
+      return;
+    const seen = describe(place, series, size);
+    if (seen === null) return;
+    const rank = (changed.has(place.text) ? 10 : 0) + kindRank(place.kind) - place.text.length / 20;
+    candidates.push({ seen, rank });
+  });
+  candidates.sort((a, b) => b.rank - a.rank);
+  const of = (kinds: readonly Kind[], most: number): Seen[] =>
+    candidates
+      .filter(({ seen }) => kinds.includes(seen.place.kind))
+      .slice(0, most)
+      .map(({ seen }) => seen);
+  const lists = of(["list"], MOST_LISTS);
+  const grids = of(["grid"], MOST_GRIDS);
+  // A list's elements are in the list.
+  const isWithin = ({ place }: Seen): boolean =>
+    [...lists, ...grids].some((whole) => place.text.startsWith(`${whole.place.text}?.[`));
+  const others = of(["number", "truth"], Number.POSITIVE_INFINITY).filter((one) => !isWithin(one));
+  return [...others.slice(0, MOST_SEEN), ...lists, ...grids];
+}
+
+function kindRank(kind: Kind): number {
+  return { number: 2, truth: 1, list: 3, grid: 3, word: 0 }[kind];
+}
+
+function describe(place: Place, series: readonly Series[], size: readonly [number, number]): Seen | null {
+  const all = series.flat().filter((value) => value !== undefined);
+  if (place.kind === "truth") return { place, scales: [1], fields: [], count: 1 };
+  if (place.kind === "number")
+    return { place, scales: [scaleOf(place.name, largest(all), size)], fields: [], count: 1 };
+  const rows = all as (readonly number[])[];
+  if (place.kind === "grid") {
+    if (rows.length === 0) return null;
+    const [columns, cells] = [0, 1].map((at) => Math.max(...rows.map((row) => row[at])));
+    const scale = nice(largest(rows.flatMap((row) => row.slice(2))));
+    return { place, scales: [scale], fields: [String(columns), String(cells)], count: columns * cells };
+  }
+  const width = place.fields.length;
+  const count = Math.min(MOST_ELEMENTS, Math.max(0, ...rows.map((row) => row[0])));
+  if (count === 0 || width === 0) return null;
+  const fields: string[] = [];
+  const scales: number[] = [];
+  place.fields.forEach((field, at) => {
+    const values = rows.flatMap((row) => row.slice(1).filter((_, i) => i % width === at));
+    if (fields.length === SEEN_FIELDS || new Set(values).size < 2 || largest(values) > LARGEST) return;
+    fields.push(field);
+    scales.push(scaleOf(field.split(".").at(-1) as string, largest(values), size));
+  });
+  return fields.length === 0 ? null : { place, scales, fields, count };
+}
+
+/** Places are divided by the window's size, all else by a round number that it hardly passes. */
+function scaleOf(name: string, most: number, [width, height]: readonly [number, number]): number {
+  if (/^x$|posx|xpos/i.test(name) && most > width / 4 && most <= 4 * width) return width;
+  if (/^y$|posy|ypos/i.test(name) && most > height / 4 && most <= 4 * height) return height;
+  return nice(most);
+}
+
+function nice(most: number): number {
+  if (!(most > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const step = [1, 2, 5, 10].find((one) => one * power >= most) as number;
+  return Number((step * power).toPrecision(3));
+}
+
+function largest(values: readonly Value[]): number {
+  let most = 0;
+  for (const value of values) if (typeof value === "number" && Math.abs(value) > most) most = Math.abs(value);
+  return most;
+}
+
+function changes(series: readonly Series[]): number {
+  // What stays in one game may differ in the next.
+  return new Set(series.flat().map(String)).size - 1;
+}
+
+/** Whether it grows by about the same in nearly every frame, whatever is pressed. */
+function isClock(series: readonly Series[]): boolean {
+  return series.every((one) => {
+    const steps = one.slice(1).map((value, i) => Number(value) - Number(one[i]));
+    const sorted = [...steps].sort((a, b) => a - b);
+    const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    const alike = steps.filter((step) => step > middle / 2 && step < middle * 2).length;
+    return middle > 0 && alike > 0.95 * steps.length;
+  });
+}

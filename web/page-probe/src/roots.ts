@@ -1,0 +1,205 @@
+/** What a page lets others see: its globals, the variables of its classic scripts, what it answers, what it shows. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { attempt, type Place, type Root } from "./places.ts";
+
+/** What a script declares at any depth: which of it is a variable of the page's own is asked of the page. */
+const DECLARED = /\b(?:let|const|class)\s+([A-Za-z_$][\w$]*)|\b(?:let|const)\s*\{([^}=]*)\}/g;
+/** Further names of one declaration: `let a = 1, b = 2`. */
+const FURTHER = /,\s*([A-Za-z_$][\w$]*)\s*(?:=|,|;|\n)/g;
+const MOST_NAMES = 400;
+const MOST_ALIKE = 64;
+/** Functions without arguments that give the state of the game. */
+const GETTER =
+  /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
+const OVER_WORDS =
+  /over|lose|lost|fail|dead|result|restart|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
+
+/** The page's own globals that are not a browser's. */
+export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
+  const names = (Object.getOwnPropertyNames(window) as string[]).filter(
+    (name) => !pristine.has(name) && !/^\d+$/.test(name) && !name.startsWith("__attract"),
+  );
+  return names.map((name) => ({ text: `w.${name}`, name, read: (page) => page[name] }));
+}
+
+/** Names of a browser's window without a page. */
+export function pristineNames(): ReadonlySet<string> {
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  const names = new Set(Object.getOwnPropertyNames(frame.contentWindow as object));
+  frame.remove();
+  return names;
+}
+
+/** The texts of the page's own classic scripts, those of other origins left out. */
+export async function scriptsOf(window: PageWindow): Promise<string[]> {
+  const texts: string[] = [];
+  for (const script of [...window.document.scripts] as HTMLScriptElement[]) {
+    if (script.src === "") texts.push(script.text);
+    else if (new URL(script.src).origin === location.origin && !script.src.includes("/.attract/"))
+      texts.push(
+        await fetch(script.src).then(
+          (answer) => (answer.ok ? answer.text() : ""),
+          () => "",
+        ),
+      );
+  }
+  return texts;
+}
+
+/** `let` and `const` of classic scripts belong to no object: a function made within the page can name them. */
+export function variablesOf(window: PageWindow, scripts: readonly string[]): Root[] {
+  const names = new Set<string>();
+  for (const text of scripts) {
+    for (const [, name, several] of text.matchAll(DECLARED))
+      for (const one of name === undefined ? several.split(",") : [name])
+        names.add(one.split(":").at(-1)?.trim() ?? "");
+    for (const [, name] of text.matchAll(FURTHER)) names.add(name);
+  }
+  const known = [...names]
+    .filter((name) => name !== "" && !Object.hasOwn(window, name))
+    // It may have no value yet.
+    .filter((name) => attempt(() => [window.eval(name)]) !== undefined)
+    .slice(0, MOST_NAMES);
+  return known.map((name) => {
+    const look = window.eval(`() => ${name}`) as () => unknown;
+    const looks = new WeakMap<object, () => unknown>([[window, look]]);
+    return {
+      text: `w.look().${name}`,
+      name,
+      read: (page) => {
+        // Of each page its own.
+        const own = looks.get(page) ?? (page.eval(`() => ${name}`) as () => unknown);
+        looks.set(page, own);
+        return own();
+      },
+    };
+  });
+}
+
+/** Functions that give the game's state, and what they say they give. */
+export function answersOf(window: PageWindow, globals: readonly Root[]): Root[] {
+  const roots: Root[] = [];
+  for (const { name, text } of globals) {
+    if (!GETTER.test(name) || typeof window[name] !== "function" || window[name].length > 0) continue;
+    if (attempt(() => window[name]()) !== undefined)
+      roots.push({ text: `${text}()`, name, read: (page) => page[name]() });
+  }
+  return roots;
+}
+
+/** Numbers that elements show, and whether those that tell of an end are to be seen. */
+export function shownIn(window: PageWindow): Place[] {
+  const places: Place[] = [];
+  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+    const selector = selectorOf(window, element);
+    if (selector === null) continue;
+    const find = (page: PageWindow): HTMLElement | null => page.document.querySelector(selector);
+    const name = element.id || String(element.className) || selector;
+    const written = `w.document.querySelector(${JSON.stringify(selector)})`;
+    const text = element.textContent?.trim() ?? "";
+    const isLeaf =
+      element.children.length === 0 || (element.childNodes[0]?.nodeType === 3 && text.length < 40);
+    if (isLeaf && text.length <= 40 && /\d/.test(text))
+      places.push({
+        text: `numberIn(${written})`,
+        name,
+        kind: "number",
+        fields: [],
+        isShown: true,
+        read: (page) => numberIn(find(page)),
+      });
+    if (OVER_WORDS.test(`${element.id} ${element.className}`))
+      places.push({
+        text: `(${written}?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false)`,
+        name,
+        kind: "truth",
+        fields: [],
+        isShown: true,
+        read: (page) =>
+          find(page)?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false,
+      });
+  }
+  return places;
+}
+
+/** Elements that are alike, such as the cells of a board. */
+export interface Group {
+  readonly selector: string;
+  readonly count: number;
+}
+
+/** The largest groups of elements that are alike and to be seen. */
+export function groupsOf(window: PageWindow): Group[] {
+  const groups = new Map<string, Group>();
+  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+    const [name] = element.classList;
+    const { parentElement } = element;
+    if (parentElement === null || (name === undefined && element.tagName !== "BUTTON")) continue;
+    const own = name === undefined ? element.tagName.toLowerCase() : `.${window.CSS.escape(name) as string}`;
+    const alike = [...window.document.querySelectorAll(own)] as HTMLElement[];
+    if (alike.length < 2 || alike.length > MOST_ALIKE || groups.has(own)) continue;
+    const isShown = alike.every((one) => one.checkVisibility() && one.offsetWidth * one.offsetHeight >= 64);
+    if (isShown) groups.set(own, { selector: own, count: alike.length });
+  }
+  const found = [...groups.values()];
+  // By a class rather than by a tag that others have as well.
+  const byClass = found.filter(({ selector }) => selector.startsWith("."));
+  return (byClass.length > 0 ? byClass : found).sort((a, b) => b.count - a.count).slice(0, 3);
+}
+
+/** Of a grid: its columns, the cells of each, and the cells. */
+function row(cells: number[]): number[] {
+  return [cells.length, 1, ...cells];
+}
+
+/** What such elements show: how many classes each has, and the number in each. */
+export function shownInGroups(window: PageWindow): Place[] {
+  return groupsOf(window).flatMap(({ selector }) => {
+    const all = `[...w.document.querySelectorAll(${JSON.stringify(selector)})]`;
+    const elements = (page: PageWindow): HTMLElement[] => [...page.document.querySelectorAll(selector)];
+    const base = { name: selector, kind: "grid", fields: [], isShown: true } as const;
+    return [
+      {
+        ...base,
+        text: `${all}.map((one) => one.classList.length)`,
+        read: (page: PageWindow) => row(elements(page).map((one) => one.classList.length)),
+      },
+      {
+        ...base,
+        text: `${all}.map((one) => Number(one.textContent) || 0)`,
+        read: (page: PageWindow) => row(elements(page).map((one) => Number(one.textContent) || 0)),
+      },
+    ];
+  });
+}
+
+/** The first number that an element shows; 0 where there is none. */
+function numberIn(element: Element | null): number {
+  return Number(element?.textContent?.replace(/(\d),(?=\d{3})/g, "$1").match(/-?\d+(\.\d+)?/)?.[0] ?? 0);
+}
+
+/** `numberIn` as adapters that are written here have it. */
+export const NUMBER_IN = `/** The first number that an element shows; 0 where there is none. */
+function numberIn(element: Element | null): number {
+  return Number(element?.textContent?.replace(/(\\d),(?=\\d{3})/g, "$1").match(/-?\\d+(\\.\\d+)?/)?.[0] ?? 0);
+}
+`;
+
+/** A selector that gives this element and will again; null where none does. */
+export function selectorOf(window: PageWindow, element: Element): string | null {
+  const { document } = window;
+  const escaped = (name: string): string => window.CSS.escape(name) as string;
+  const classes = [...element.classList].filter((name) => !/^(hidden|active|visible|show)$/.test(name));
+  const selectors = [
+    ...(element.id === "" ? [] : [`#${escaped(element.id)}`]),
+    ...classes.map((name) => `.${escaped(name)}`),
+    ...classes.map((name) => `${element.tagName.toLowerCase()}.${escaped(name)}`),
+  ];
+  const parent = element.parentElement;
+  if (parent !== null && parent.id !== "")
+    selectors.push(`#${escaped(parent.id)} > ${element.tagName.toLowerCase()}`);
+  selectors.push(element.tagName.toLowerCase());
+  return selectors.find((selector) => document.querySelectorAll(selector).length === 1) ?? null;
+}

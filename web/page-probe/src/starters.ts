@@ -1,0 +1,74 @@
+/** How a game is begun from its menu: by itself, by a key, by a click. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { selectorOf } from "./roots.ts";
+import { type Input, NOTHING, type Trial } from "./trial.ts";
+
+/** Frames that a press lasts, and those until the next. */
+const PRESS = 4;
+/** Once, or until intros and menus are over: some games end soon when nobody plays. */
+const WAITS = [10, 40];
+const LAST_PRESS = 24;
+const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
+const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
+const MOST_BUTTONS = 3;
+
+export type Starter = { readonly ticks: number } & (
+  | { readonly kind: "none" }
+  | { readonly kind: "key"; readonly code: string }
+  | { readonly kind: "click"; readonly x: number; readonly y: number }
+  | { readonly kind: "element"; readonly selector: string; readonly text: string }
+);
+
+export const BY_ITSELF: Starter = { kind: "none", ticks: 0 };
+
+/** Begins the game. */
+export function start(trial: Trial, starter: Starter): void {
+  const script = (tick: number, window: PageWindow): Input =>
+    tick % (2 * PRESS) < PRESS && tick < LAST_PRESS ? inputOf(starter, window) : NOTHING;
+  trial.play(script, starter.ticks, []);
+}
+
+function inputOf(starter: Starter, window: PageWindow): Input {
+  if (starter.kind === "key") return { keys: [starter.code] };
+  if (starter.kind === "click") return { keys: [], pointer: [starter.x, starter.y, true] };
+  if (starter.kind === "none") return NOTHING;
+  const element = window.document.querySelector(starter.selector) as HTMLElement | null;
+  if (!element?.checkVisibility()) return NOTHING;
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return { keys: [], pointer: [x + width / 2, y + height / 2, true] };
+}
+
+/** What the page might be begun by: keys, its middle, and what looks like a button. */
+export function startersOf(window: PageWindow, size: readonly [number, number]): Starter[] {
+  const [x, y] = middleOf(window, size);
+  return [
+    BY_ITSELF,
+    ...WAITS.flatMap((ticks): Starter[] => [
+      ...buttonsOf(window).map((button) => ({ ...button, ticks })),
+      { kind: "key", code: "Space", ticks },
+      { kind: "key", code: "Enter", ticks },
+      { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
+    ]),
+  ];
+}
+
+function middleOf(window: PageWindow, [width, height]: readonly [number, number]): [number, number] {
+  const canvas = window.document.querySelector("canvas")?.getBoundingClientRect();
+  return canvas?.width
+    ? [canvas.x + canvas.width / 2, canvas.y + canvas.height / 2]
+    : [width / 2, height / 2];
+}
+
+function buttonsOf(window: PageWindow): { kind: "element"; selector: string; text: string }[] {
+  const found: { kind: "element"; selector: string; text: string }[] = [];
+  for (const element of [...window.document.querySelectorAll(BUTTONS)] as HTMLElement[]) {
+    const text = (element.textContent?.trim() || element.id || element.className).slice(0, 40);
+    const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
+    const selector = selectorOf(window, element);
+    if (isAway || selector === null || !element.checkVisibility()) continue;
+    if (START_WORDS.test(`${text} ${element.id} ${element.className}`))
+      found.push({ kind: "element", selector, text });
+  }
+  return found.slice(0, MOST_BUTTONS);
+}

@@ -1,0 +1,133 @@
+/** One fresh page, played by a script: what its places held meanwhile. */
+
+import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { PageFrame } from "../../worker/src/page/page-frame.ts";
+import type { Place, Value } from "./places.ts";
+
+/** So many frames pass while a page loads: what it asks for in them is waited for. */
+const LOAD_TICKS = 30;
+const SEED = 12345;
+
+/** What is pressed in a tick. */
+export interface Input {
+  readonly keys: readonly string[];
+  /** Where the pointer is; pressed or only moved. */
+  readonly pointer?: readonly [x: number, y: number, isDown: boolean];
+}
+
+export const NOTHING: Input = { keys: [] };
+
+/** What is pressed in each tick, from 0. */
+export type Script = (tick: number, window: PageWindow) => Input;
+
+export interface PageToProbe {
+  /** Below the origin's root. */
+  page: string;
+  size: readonly [width: number, height: number];
+  /** Whether the page is told to advance in each frame. Default: no, it goes by its own. */
+  advances?: boolean;
+}
+
+/** What places held at some ticks. */
+export interface Samples {
+  readonly places: readonly Place[];
+  readonly rows: Value[][];
+}
+
+export interface TrialOptions {
+  seed?: number;
+  /** Between two samples. */
+  every?: number;
+}
+
+/** One page and its clock. */
+export class Trial {
+  readonly window: PageWindow;
+  readonly #frame: PageFrame;
+
+  readonly #advances: boolean;
+
+  private constructor(frame: PageFrame, advances: boolean) {
+    this.#frame = frame;
+    this.#advances = advances;
+    this.window = frame.window;
+  }
+
+  /** A fresh page that has loaded. Raises Error when it does not. */
+  static async open({ page, size, advances = false }: PageToProbe, seed = SEED): Promise<Trial> {
+    let looks = 0;
+    const adapter = {
+      page,
+      size,
+      reset: "reload",
+      css: true,
+      taps: false,
+      keys: [],
+      pointers: {},
+      labels: [],
+      ready: () => looks++ >= LOAD_TICKS,
+      observe: () => [],
+      over: () => false,
+    } as PageAdapter;
+    const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
+    const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null" });
+    frame.begin(seed);
+    return new Trial(frame, advances);
+  }
+
+  /** Errors of the page's own so far, and what no clock holds. */
+  get seen(): { errors: unknown[]; unheld: string[] } {
+    return { errors: [...this.#frame.clock.errors], unheld: this.#frame.unheld };
+  }
+
+  /** Plays `ticks` frames, or as many as `milliseconds` allow; `places` are read before the first and after each `every`th. */
+  play(
+    script: Script,
+    ticks: number,
+    places: readonly Place[],
+    every = 1,
+    milliseconds = Number.POSITIVE_INFINITY,
+  ): Samples {
+    const rows: Value[][] = [this.#read(places)];
+    const began = performance.now();
+    for (let tick = 0; tick < ticks && performance.now() - began < milliseconds; tick++) {
+      const { keys, pointer } = script(tick, this.window);
+      this.#frame.hold(keys);
+      if (pointer === undefined) this.#frame.lift();
+      else this.#frame.point(...pointer);
+      if (this.#advances) this.window.advanceTime(1000 / 60);
+      this.#frame.tick();
+      if ((tick + 1) % every === 0) rows.push(this.#read(places));
+    }
+    return { places, rows };
+  }
+
+  close(): void {
+    this.#frame.remove();
+  }
+
+  #read(places: readonly Place[]): Value[] {
+    return places.map((place) => {
+      try {
+        return place.read(this.window);
+      } catch {
+        return undefined;
+      }
+    });
+  }
+}
+
+/** Which of the places differ between two plays at any time. */
+export function differing(first: Samples, second: Samples): Set<Place> {
+  const found = new Set<Place>();
+  first.places.forEach((place, at) => {
+    if (first.rows.some((row, i) => !isSame(row[at], second.rows[i]?.[at]))) found.add(place);
+  });
+  return found;
+}
+
+export function isSame(one: Value, other: Value): boolean {
+  if (typeof one === "object" && typeof other === "object")
+    return one.length === other.length && one.every((value, i) => Object.is(value, other[i]));
+  return Object.is(one, other);
+}
