@@ -23,6 +23,14 @@ OWN: Final = "/.attract/"
 """Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
 CLOCK: Final = "page-clock.js"
+PORTAL: Final = "portal.js"
+PORTAL_SCRIPT: Final = re.compile(
+    rb"""(<script\b[^>]*?\bsrc\s*=\s*["']?)((?:https?:)?//[^\s"'>]*"""
+    rb"""(?:poki-sdk|crazygames-sdk|youtube\.com/game_api|gamedistribution\.com/main)[^\s"'>]*)""",
+    re.IGNORECASE,
+)
+"""A game portal's SDK, which is not to be had: one is given in its place that the clock makes."""
+PORTAL_TEXT: Final = "attractInstallPortal?.(document.currentScript.src);"
 PROBE: Final = "page-probe.js"
 PROBE_PAGE: Final = f"{OWN}probe.html"
 PROBE_TEXT: Final = f'<!doctype html><title>A page is probed</title><script src="{OWN}{PROBE}"></script>'
@@ -89,6 +97,8 @@ class PageGameMiddleware:
         if path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
             file = self._web_dir / "page" / path.removeprefix(OWN)
             return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
+        if path == f"{OWN}{PORTAL}":
+            return Response(PORTAL_TEXT, media_type="text/javascript", headers=FILE_HEADERS)
         if path == PROBE_PAGE:
             return Response(
                 PROBE_TEXT, media_type="text/html", headers={"content-security-policy": PROBE_POLICY}
@@ -140,5 +150,6 @@ def _fetched_response(file: FetchedFile) -> Response:
 
 
 def with_clock(page: bytes) -> bytes:
-    """The page with the virtual clock as its first script."""
+    """The page with the virtual clock as its first script, and our own in the place of portals' SDKs."""
+    page = PORTAL_SCRIPT.sub(rb"\1" + f"{OWN}{PORTAL}".encode() + rb"?\2", page)
     return with_first_script(page, CLOCK_TAG)

@@ -144,3 +144,27 @@ def test_it_is_no_way_to_the_server_and_only_for_this_machine(world: World) -> N
 )
 def test_all_other_names_are_the_servers_own(world: World, host: str) -> None:
     assert world.get("/.attract/page-thread.html", host=host).status_code == 299
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "//game-cdn.poki.com/scripts/v2/poki-sdk.js",
+        "https://sdk.crazygames.com/crazygames-sdk-v3.js",
+        "https://www.youtube.com/game_api/v1",
+        "https://html5.api.gamedistribution.com/main.min.js",
+    ],
+)
+def test_a_portals_script_is_replaced_by_ours(address: str) -> None:
+    page = (
+        f'<head><script async src="{address}"></script><script src="https://x.example/a.js"></script></head>'
+    )
+    clocked = with_clock(page.encode()).decode()
+    assert f'<script async src="/.attract/portal.js?{address}"></script>' in clocked
+    assert '<script src="https://x.example/a.js"></script>' in clocked
+
+
+def test_the_script_in_its_place_asks_the_clock(world: World) -> None:
+    answer = world.get("/.attract/portal.js?https://sdk.crazygames.com/crazygames-sdk-v3.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "attractInstallPortal?.(document.currentScript.src)" in answer.text

@@ -1,6 +1,7 @@
 /** What a page waits for from outside: virtual time stands still until all of it is there. */
 
 import { define, defineGetter } from "./overriding.ts";
+import type { Portals } from "./portals.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -16,8 +17,14 @@ const WITHOUT_BODY = [101, 204, 205, 304];
 /**
  * @param time by which what is not given is told of.
  * @param said told what the page asks others for, as the predicate of a sentence.
+ * @param portals whose scripts are given in their place.
  */
-export function installLoading(window: Page, time: VirtualTime, said: Set<string>): Loading {
+export function installLoading(
+  window: Page,
+  time: VirtualTime,
+  said: Set<string>,
+  portals: Portals,
+): Loading {
   const loading: Loading = { count: 0 };
   /** Nobody but the game's own server is asked for anything: whether `url` is somebody else's. */
   const isRefused = (url: unknown): boolean => {
@@ -57,7 +64,7 @@ export function installLoading(window: Page, time: VirtualTime, said: Set<string
     return send.apply(this, args);
   });
   for (const prototype of [window.HTMLImageElement.prototype, window.HTMLScriptElement.prototype])
-    watchSource(window, prototype, gate, isRefused, time);
+    watchSource(window, prototype, gate, isRefused, time, portals);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
     [window.FontFace.prototype, "load"],
@@ -93,6 +100,7 @@ function watchSource(
   gate: (promise: Promise<void>) => unknown,
   isRefused: (url: unknown) => boolean,
   time: VirtualTime,
+  portals: Portals,
 ): void {
   const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
   const watched = (element: EventTarget): void => {
@@ -104,8 +112,14 @@ function watchSource(
   Object.defineProperty(prototype, "src", {
     ...source,
     set(this: EventTarget, value: unknown) {
+      const tell = (name: string): unknown =>
+        time.add(() => this.dispatchEvent(new window.Event(name)), 0, [], false, false);
+      if (portals.install(value)) {
+        tell("load");
+        return;
+      }
       if (isRefused(value)) {
-        time.add(() => this.dispatchEvent(new window.Event("error")), 0, [], false, false);
+        tell("error");
         return;
       }
       // An empty address loads nothing, and would never tell.

@@ -8,6 +8,7 @@ import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
 import { installObservers, type Observers } from "./observers.ts";
+import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
 import { installSurroundings, type Surroundings } from "./surroundings.ts";
 import { VirtualTime } from "./time.ts";
@@ -40,6 +41,7 @@ export class VirtualClock {
   readonly #animations: Animations;
   readonly #observers: Observers;
   readonly #loading: Loading;
+  readonly #portals: Portals;
   readonly #drawing: Drawing;
   readonly #surroundings: Surroundings;
   readonly #input: Input;
@@ -60,7 +62,8 @@ export class VirtualClock {
     this.#animations = followAnimations(window, this.#time);
     this.#input = new Input(window, this.#time, installFocus(window));
     this.#observers = installObservers(window, this.#time);
-    this.#loading = installLoading(window, this.#time, this.unheld);
+    this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
+    this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     this.#drawing = installDrawing(window, options.draws, options.webGl);
     this.#surroundings = installSurroundings(window, options.size);
     installChance(window, this.#chance);
@@ -146,8 +149,9 @@ export class VirtualClock {
     this.#input.release();
   }
 
-  /** Storage and cookies are empty. */
+  /** As if nothing had been played before: storage and cookies are empty, and no score was sent. */
   clearStorage(): void {
+    this.#portals.forget();
     this.#surroundings.clearStorage();
   }
 }

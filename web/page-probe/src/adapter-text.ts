@@ -1,6 +1,6 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
-import { type Environment, TEXT_STATE } from "./contracts.ts";
+import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
@@ -120,10 +120,11 @@ export default definePageGame({
 `;
 }
 
-function head({ title }: Findings): string {
+function head({ title, reading: { seen, score, end } }: Findings): string {
+  const texts = [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
   return `/** A first adapter of ${title.replaceAll("*/", "")}, written by \`attract probe\`: read it, and mend what it could not know. */
 
-import { box, definePageGame, discrete } from "attract/page";
+import { box, definePageGame, discrete${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
 
 `;
 }

@@ -5,6 +5,8 @@ import { attempt, type Root } from "./places.ts";
 
 /** `render_game_to_text()`: the state as JSON. */
 export const TEXT_STATE = "state(w)";
+/** What a portal was told. */
+export const PORTAL = "portal(w)";
 
 /** An environment as Gymnasium has them: `reset()` and `step(action)`. */
 export interface Environment {
@@ -31,6 +33,12 @@ export function textState(window: PageWindow): Root | null {
   };
   const value = attempt(() => read(window));
   return typeof value === "object" && value !== null ? { text: TEXT_STATE, name: "state", read } : null;
+}
+
+/** What the game tells its portal; null of a page that asked for no portal's SDK. */
+export function portalRoot(window: PageWindow): Root | null {
+  if (window.attractPortal?.name == null) return null;
+  return { text: PORTAL, name: "portal", read: (page) => page.attractPortal };
 }
 
 /** An environment among the globals; null where there is none. */

@@ -2,7 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
-import { engineOf, environmentOf, textState } from "./contracts.ts";
+import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
@@ -90,6 +90,7 @@ class Probe {
     const contracts = [
       ...(this.#hasText ? ["render_game_to_text()"] : []),
       ...(advance ? ["advanceTime(ms)"] : []),
+      ...(portalRoot(window) === null ? [] : [`the portal ${window.attractPortal.name}`]),
       ...answersOf(window, globals).map(({ text }) => text.slice(2)),
       ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
     ];
@@ -184,9 +185,11 @@ class Probe {
     const hooks = engineHooks(window, found);
     const globals = found.filter(({ name }) => name !== hooks?.global);
     const text = this.#hasText ? textState(window) : null;
+    const portal = portalRoot(window);
     const roots = [
       ...(text === null ? [] : [text]),
       ...answersOf(window, globals),
+      ...(portal === null ? [] : [portal]),
       ...(hooks?.roots ?? []),
       ...globals,
       ...this.#variables,

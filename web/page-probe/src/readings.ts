@@ -15,7 +15,8 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
 ];
 /** Neither what it sees nor what it gains. */
-const RECORDS = /best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
+const RECORDS =
+  /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
   /best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 const OVER_NAMES =

@@ -18,7 +18,7 @@ const OVER_WORDS =
 /** The page's own globals that are not a browser's. */
 export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
   const names = (Object.getOwnPropertyNames(window) as string[]).filter(
-    (name) => !pristine.has(name) && !/^\d+$/.test(name) && !name.startsWith("__attract"),
+    (name) => !pristine.has(name) && !/^\d+$/.test(name) && !name.startsWith("attract"),
   );
   return names.map((name) => ({ text: `w.${name}`, name, read: (page) => page[name] }));
 }

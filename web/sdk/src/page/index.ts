@@ -20,3 +20,4 @@ export {
   type Player,
   type PlayerOptions,
 } from "./play.ts";
+export { type PortalSignals, portal } from "./portal.ts";
