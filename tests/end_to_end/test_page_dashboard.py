@@ -1,41 +1,195 @@
-"""A game that lives in a page, in the dashboard: trained in the tab, watched, and played by hand."""
+"""Games that live in a page, in the dashboard: trained in the tab, watched and played, as they look."""
 
+import base64
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.async_api import expect
+from playwright.async_api import FrameLocator, Page, expect
 
-from dashboard_page import chromium, open_page, photograph, serve, wait_for_more, wait_until
+from dashboard_page import (
+    VIEWPORTS,
+    check_accessible,
+    chromium,
+    open_page,
+    photograph,
+    serve,
+    wait_for_more,
+)
+
+expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
-CANVAS = '[data-testid="{}"] canvas'
+WATCH = '[data-testid="watch"]'
+BEZEL = (11, 13, 20)
+"""Of the dashboard's screen, where no page is."""
+SKY = (11, 16, 32)
+SAND = (239, 230, 210)
+HOLE = (107, 74, 43)
+MOLE = (43, 33, 24)
+COLOURS = """async ([png, places]) => {
+  const bytes = Uint8Array.from(atob(png), (letter) => letter.charCodeAt(0));
+  const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+  const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0);
+  return places.map(([x, y]) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3));
+}"""
+"""Of a picture of the page at some places."""
+SHORT_GAME = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Flash-v1", page: "flash.html", size: [300, 200], observation: box({ shape: [1] }),
+  action: discrete(["wait"]), keys: { wait: [] },
+  observe: (w) => [w.look()], score: (w) => w.look(), over: (w) => w.look() > 3,
+});
+"""
+"""Without a restart: each of its episodes has a page of its own, and is over before the next is there."""
+SHORT_PAGE = """<!doctype html><h1>0</h1><script>
+let ticks = 0;
+function frame() { document.querySelector("h1").textContent = ++ticks; requestAnimationFrame(frame); }
+requestAnimationFrame(frame);
+window.look = () => ticks;
+</script>"""
+SHOWN = 'iframe[style*="scale"]'
+"""The page that plays, in its thread's document; others are kept ready beside it, unseen."""
+BOX = """(element) => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [x, y, width, height];
+}"""
+BOXES = f"""(screen) => [screen, screen.querySelector("iframe")].map({BOX})"""
+MIDDLES = """(elements) => elements.map((element) => {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+})"""
+Place = tuple[float, float]
 
 
-async def test_it_is_trained_in_the_tab_watched_and_played(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Shown:
+    """Where the page that plays lies within the dashboard's screen, in CSS pixels."""
+
+    left: float
+    top: float
+    scale: float
+
+    def at(self, x: float, y: float) -> Place:
+        """A place of the page's window."""
+        return self.left + self.scale * x, self.top + self.scale * y
+
+
+async def start_training(page: Page, title: str) -> None:
+    await page.get_by_role("button", name=re.compile(f"^{title}")).click()
+    form = page.get_by_role("form", name=f"Train {title}")
+    await form.get_by_label("Workers", exact=True).fill("1")
+    await form.get_by_role("button", name="Start training").click()
+    await page.wait_for_url(re.compile(r"#/runs/"))
+
+
+def thread_of(page: Page, screen: str) -> FrameLocator:
+    return page.frame_locator(f"{screen} iframe")
+
+
+async def shown_in(page: Page, screen: str, size: tuple[int, int]) -> Shown:
+    """Waits until the page that plays lies in the middle of the screen, as large as fits."""
+    within = thread_of(page, screen).locator(SHOWN)
+    for _ in range(100):
+        # Both at once: what is above them may grow meanwhile.
+        outer, frame = await page.locator(screen).evaluate(BOXES)
+        assert frame == outer
+        scale = min(outer[2] / size[0], outer[3] / size[1])
+        shown = Shown((outer[2] - scale * size[0]) / 2, (outer[3] - scale * size[1]) / 2, scale)
+        expected = (*shown.at(0, 0), scale * size[0], scale * size[1])
+        found = await within.evaluate(BOX)
+        if all(abs(a - b) < 1 for a, b in zip(found, expected, strict=True)):
+            return shown
+    raise AssertionError(f"the page lies at {found}, expected {expected}")
+
+
+async def colours_at(page: Page, screen: str, places: list[Place]) -> list[tuple[int, ...]]:
+    """Of the screen as it is seen, at places within it."""
+    png = base64.b64encode(await page.locator(screen).screenshot()).decode()
+    return [tuple(colour) for colour in await page.evaluate(COLOURS, [png, places])]
+
+
+async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):
-            await page.get_by_role("button", name=re.compile("^Meteors")).click()
-            form = page.get_by_role("form", name="Train Meteors")
-            await form.get_by_label("Workers", exact=True).fill("1")
-            await form.get_by_role("button", name="Start training").click()
-            await page.wait_for_url(re.compile(r"#/runs/"))
-            version = await wait_for_more(page, '[data-testid="watch"]', "data-version", 0)
-            await wait_for_more(page, '[data-testid="watch"]', "data-version", version + 1)
-            # The sky of the page, dark blue, in the middle of what the dashboard shows.
-            blue = """() => {
-              const canvas = document.querySelector('[data-testid="watch"] canvas');
-              const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-              copy.drawImage(canvas, 0, 0);
-              const { data } = copy.getImageData(canvas.width / 2, canvas.height / 8, 1, 1);
-              return data[0] === 11 && data[1] === 16 && data[2] === 32;
-            }"""
-            await wait_until(page, blue)
-            shown = CANVAS.format("watch")
-            first = await page.locator(shown).evaluate("(canvas) => canvas.toDataURL()")
-            await wait_until(
-                page, f"(first) => document.querySelector('{shown}').toDataURL() !== first", first
-            )
+            await start_training(page, "Meteors")
+            version = await wait_for_more(page, WATCH, "data-version", 0)
+            await wait_for_more(page, WATCH, "data-version", version + 1)
+            shown = await shown_in(page, WATCH, (480, 400))
+            assert await colours_at(page, WATCH, [shown.at(240, 50)]) == [SKY]
+            first = await page.get_by_test_id("watch").screenshot()
+            for _ in range(100):
+                if await page.get_by_test_id("watch").screenshot() != first:
+                    break
+            else:
+                raise AssertionError("the picture does not move")
             await photograph(page, PICTURES / "page-game.png")
             await page.get_by_role("button", name="Play yourself").click()
             await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
+
+
+async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Path) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    size = (400, 440)
+    with serve(tmp_path / "runs") as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await page.get_by_role("button", name=re.compile("^Moles")).click()
+            card = '.game-card[aria-pressed="true"]'
+            await expect(page.locator(card)).to_contain_text("own restart")
+            await shown_in(page, f"{card} .screen", size)
+            await check_accessible(page, "a page game is chosen")
+            await photograph(page, PICTURES / "page-game-chosen.png", full_page=False)
+            await start_training(page, "Moles")
+
+            await wait_for_more(page, WATCH, "data-version", 0)
+            game = thread_of(page, WATCH).frame_locator(SHOWN)
+            await expect(game.locator("#left")).not_to_have_text("30")
+            middles = await game.locator(".hole").evaluate_all(MIDDLES)
+            assert len(middles) == 9
+            for device, (width, height) in VIEWPORTS.items():
+                await page.set_viewport_size({"width": width, "height": height})
+                shown = await shown_in(page, WATCH, size)
+                # Nothing beside the page, its own ground, its holes; moles come and go in their middles.
+                ground = [shown.at(-4, 220), shown.at(4, 220)]
+                rims = [shown.at(x - 38, y) for x, y in middles]
+                assert await colours_at(page, WATCH, [*ground, *rims]) == [BEZEL, SAND, *[HOLE] * 9]
+                seen: set[tuple[int, ...]] = set()
+                for _ in range(100):
+                    seen |= set(await colours_at(page, WATCH, [shown.at(x, y) for x, y in middles]))
+                    if {HOLE, MOLE} <= seen:
+                        break
+                assert {HOLE, MOLE} <= seen, f"no mole comes and goes on a {device}: {seen}"
+                await photograph(page, PICTURES / f"page-game-elements-{device}.png", full_page=False)
+
+            # The keys that the adapter names for a person go to the page, and the dashboard keeps the focus.
+            await page.get_by_role("button", name="Play yourself").click()
+            play = page.get_by_test_id("play")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            score = thread_of(page, '[data-testid="play"]').frame_locator(SHOWN).locator("#score")
+            await expect(score).to_have_text("0")
+            await play.focus()
+            await page.keyboard.down("Digit5")
+            await expect(play).to_have_attribute("data-phase", "playing")
+            await expect(score).not_to_have_text("0")
+            await page.keyboard.up("Digit5")
+            assert await page.evaluate("document.activeElement.dataset.testid") == "play"
+            await photograph(page, PICTURES / "page-game-played.png", full_page=False)
+
+
+async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(tmp_path: Path) -> None:
+    (tmp_path / "flash.page.ts").write_text(SHORT_GAME)
+    (tmp_path / "flash.html").write_text(SHORT_PAGE)
+    with serve(tmp_path / "runs", "--project-dir", str(tmp_path)) as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await page.get_by_role("button", name=re.compile("^Flash")).click()
+            card = '.game-card[aria-pressed="true"]'
+            await expect(page.locator(card)).to_contain_text("fresh page")
+            shown = thread_of(page, card).locator(SHOWN)
+            for _ in range(5):
+                await shown.evaluate("(page) => page.setAttribute('data-old', '')")
+                await expect(thread_of(page, card).locator(f"{SHOWN}:not([data-old])")).to_be_attached()
+            await expect(page.locator(f"{card} .over")).to_have_count(0)

@@ -20,6 +20,8 @@ export default definePageGame({
   ticksPerStep: 12,
   observation: box({ low: 0, high: 1, shape: [9] }),
   action: discrete(["wait", ...HOLES]),
+  // What a person plays by: with `act` nothing holds them.
+  keys: { wait: [], ...Object.fromEntries(HOLES.map((hole, i) => [hole, [`Digit${i + 1}`]])) },
   // Pressed in one half of the step, and let go in the other: a click.
   act(w, action, page) {
     const [x, y] = places(w)[(action as number) - 1] ?? [5, 5];

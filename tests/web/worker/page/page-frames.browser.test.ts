@@ -9,8 +9,8 @@ afterEach(() => {
   for (const frames of opened.splice(0)) frames.close();
 });
 
-function framesOf(definition = hop(), isFresh = false): PageFrames {
-  const frames = new PageFrames(definition, { base: location.href, most: 2, isFresh });
+function framesOf(definition = hop(), isFresh = false, isSeen = false): PageFrames {
+  const frames = new PageFrames(definition, { base: location.href, most: 2, isFresh, isSeen });
   opened.push(frames);
   return frames;
 }
@@ -54,6 +54,49 @@ test("with a fresh page for each episode none is played in twice", async () => {
   expect(numFrames()).toBeLessThanOrEqual(before);
   await frames.spare();
   instance.game.dispose?.();
+});
+
+/** Where pages of 60 x 40 lie that can be seen: left, top, width. */
+function seenPlaces(): number[][] {
+  const pages = [...document.querySelectorAll<HTMLElement>("iframe[data-attract-clock]")];
+  const seen = pages.filter((page) => getComputedStyle(page).opacity === "1");
+  return seen.map((page) => page.getBoundingClientRect()).map(({ x, y, width }) => [x, y, width]);
+}
+
+test("where somebody looks the one that plays is seen, as large as fits, and no other", async () => {
+  const frames = framesOf(hop(), true, true);
+  frames.fit(300, 100);
+  await frames.spare();
+  expect(seenPlaces()).toEqual([]);
+  const instance = createInstance(frames.definition);
+  instance.start(0);
+  await frames.spare();
+  expect([numFrames(), seenPlaces()]).toEqual([2, [[75, 0, 150]]]);
+  frames.fit(120, 100);
+  expect(seenPlaces()).toEqual([[0, 10, 120]]);
+  instance.start(1);
+  await frames.spare();
+  expect([numFrames(), seenPlaces()]).toEqual([2, [[0, 10, 120]]]);
+});
+
+test("one that is not played in any more is not seen either", async () => {
+  const frames = framesOf(hop(), false, true);
+  frames.fit(60, 40);
+  await frames.spare();
+  const frame = frames.take();
+  expect(seenPlaces()).toEqual([[0, 0, 60]]);
+  frames.giveBack(frame, true);
+  expect(seenPlaces()).toEqual([]);
+  frames.take();
+  expect(seenPlaces()).toEqual([[0, 0, 60]]);
+});
+
+test("where nobody looks they lie in the corner, whatever room there is", async () => {
+  const frames = framesOf();
+  await frames.spare();
+  frames.take();
+  frames.fit(300, 100);
+  expect(seenPlaces()[0]).toEqual([0, 0, 60]);
 });
 
 test("a page that cannot be played in rejects, with its last error", async () => {

@@ -156,13 +156,3 @@ test("several agents play in one page, each by its own keys, rewarded and ended 
   expect(instance.endReason).toBe("terminated");
   expect(instance.episodeReturns[1]).toBe(2 * 23);
 });
-
-test("it draws the page's canvas, in the middle and as large as fits", async () => {
-  const instance = await begun(hop(), { draws: true });
-  instance.step(0);
-  const canvas = new OffscreenCanvas(80, 80);
-  const context = canvas.getContext("2d") as OffscreenCanvasRenderingContext2D;
-  instance.game.draw?.(context as never, 80, 80);
-  const red = (x: number, y: number): number => context.getImageData(x, y, 1, 1).data[0];
-  expect([red(40, 40), red(2, 25), red(40, 10), red(40, 70)]).toEqual([255, 255, 0, 0]);
-});

@@ -1,4 +1,4 @@
-/** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here. */
+/** A game on one of the page's canvases: the game itself plays in a sandbox, only its pictures come here; or its frame is seen there. */
 
 import type { GameReference, RunView } from "@attract/schema";
 import { fetchModule } from "@attract/worker/game/game-module";
@@ -15,12 +15,16 @@ const LOAD_MS = 30_000;
 
 let frames: SandboxFrames | null = null;
 
+/** How a game that lives in a page begins its episodes; null: it lives in none. */
+export type Reset = Extract<StageToPage, { type: "opened" }>["reset"];
+
 export interface StageOptions {
   reference: GameReference;
+  /** What it is drawn on, or what the frame of a game that lives in a page lies on. */
   canvas: HTMLCanvasElement;
   player: StagePlayer;
   parameters?: RunView["parameters"];
-  onOpened?(description: Extract<StageToPage, { type: "opened" }>["description"]): void;
+  onOpened?(opened: Extract<StageToPage, { type: "opened" }>): void;
   onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;
   /** The game, or what runs it, failed; unless it only could not draw itself, the stage has ended. */
   onError(error: Error): void;
@@ -42,9 +46,10 @@ export class Stage {
 
   constructor(options: StageOptions) {
     this.#options = options;
-    const { reference, player, parameters = {} } = options;
+    const { reference, canvas, player, parameters = {} } = options;
     frames ??= new SandboxFrames(serverUrl("."));
-    this.#thread = new SandboxThread("stage", reference, fetchModule(serverUrl(".").href, reference), frames);
+    const module = fetchModule(serverUrl(".").href, reference);
+    this.#thread = new SandboxThread("stage", reference, module, frames.over(canvas));
     this.#thread.onmessage = ({ data }: MessageEvent<StageToPage>) => this.#heard(data);
     this.#thread.onerror = ({ message }) => this.#fail(message);
     const seed = Math.floor(Math.random() * 2 ** 32);
@@ -108,7 +113,7 @@ export class Stage {
     switch (message?.type) {
       case "opened":
         this.#isLoaded = true;
-        this.#options.onOpened?.(message.description);
+        this.#options.onOpened?.(message);
         break;
       case "picture":
         this.#askedAt = null;

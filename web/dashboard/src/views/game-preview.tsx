@@ -3,7 +3,7 @@
 import type { GameReference } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
-import { Stage } from "../game/stage.ts";
+import { type Reset, Stage } from "../game/stage.ts";
 
 /** The place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
 export function StillPreview() {
@@ -16,7 +16,13 @@ export function StillPreview() {
   );
 }
 
-export function GamePreview({ reference }: { reference: GameReference }) {
+interface GamePreviewProps {
+  reference: GameReference;
+  /** Told once how a game that lives in a page begins its episodes; the same function at each call. */
+  onReset: (reset: Reset) => void;
+}
+
+export function GamePreview({ reference, onReset }: GamePreviewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);
 
@@ -26,7 +32,13 @@ export function GamePreview({ reference }: { reference: GameReference }) {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const seen = new IntersectionObserver(([entry]) => {
       if (entry.isIntersecting) {
-        stage ??= new Stage({ reference, canvas: element, player: "chance", onError: setError });
+        stage ??= new Stage({
+          reference,
+          canvas: element,
+          player: "chance",
+          onOpened: ({ reset }) => onReset(reset),
+          onError: setError,
+        });
         if (!still) stage.start();
       } else stage?.stop();
     });
@@ -35,7 +47,7 @@ export function GamePreview({ reference }: { reference: GameReference }) {
       seen.disconnect();
       stage?.close();
     };
-  }, [reference]);
+  }, [reference, onReset]);
 
   return (
     <div className="screen" aria-hidden="true">

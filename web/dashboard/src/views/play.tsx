@@ -64,7 +64,7 @@ export function Play({ reference, parameters }: PlayProps) {
       player: "keys",
       parameters: drawn.current,
       onOpened: (opened) => {
-        setDescription(opened);
+        setDescription(opened.description);
         setPhase({ name: "ready" });
       },
       onEpisodeEnd: ({ episodeReturn, played }) => {

@@ -2,8 +2,10 @@
 
 import type { GameEntry } from "@attract/schema";
 import { Button, Loader } from "@mantine/core";
+import { useState } from "react";
 import { api } from "../api/client.ts";
 import { ErrorNotice } from "../components/notice.tsx";
+import type { Reset } from "../game/stage.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
 import { shortError } from "../state/report-text.ts";
@@ -90,7 +92,15 @@ async function firstChanges(game: GameEntry | null, from: string | null): Promis
   return valueAt(own, WORKERS) === workers ? {} : { [WORKERS]: String(workers) };
 }
 
+/** A game's own word: it may be anything. */
+const RESETS: ReadonlyMap<unknown, readonly [text: string, title: string]> = new Map([
+  ["own", ["own restart", "The game's own restart begins its episodes."]],
+  ["reload", ["fresh page", "Each episode has a fresh page."]],
+]);
+
 function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) {
+  const [reset, setReset] = useState<Reset>(null);
+  const [resetText, resetTitle] = RESETS.get(reset) ?? [];
   return (
     <button
       type="button"
@@ -105,10 +115,15 @@ function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) 
         (entry.reference.has_page && !isChosen ? (
           <StillPreview />
         ) : (
-          <GamePreview reference={entry.reference} />
+          <GamePreview reference={entry.reference} onReset={setReset} />
         ))}
       <span className="name">
         {entry.title}
+        {isChosen && resetText !== undefined && (
+          <span className="label" title={resetTitle}>
+            {resetText}
+          </span>
+        )}
         {!entry.bundled && <span className="label">yours</span>}
       </span>
       {!entry.bundled && <span className="path soft mono">{entry.name}</span>}

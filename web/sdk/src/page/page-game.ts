@@ -29,7 +29,7 @@ export interface PageGameOptions<W = PageWindow>
   size?: readonly [width: number, height: number];
   /** How many frames of 1/60 s an action is held. Default: 4. */
   ticksPerStep?: number;
-  /** What an action holds down during its step, by its label; of several agents one object each. */
+  /** What an action holds down during its step, by its label; of several agents one object each. With `act`: a person's only. */
   keys?: KeysByLabel | readonly KeysByLabel[];
   /** Where an action has the pointer during its step, by its label. */
   pointers?: Record<string, PointerPlace>;

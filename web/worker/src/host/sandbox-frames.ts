@@ -12,6 +12,11 @@ const LOAD_MS = 20_000;
 const STYLE =
   "position:fixed;inset:auto 0 0 auto;width:1px;height:1px;border:0;opacity:0;pointer-events:none";
 
+/** In the place of the element before it, which it fills, and out of reach: keys and pointers are the page's. */
+const SEEN =
+  // Its document says nothing of colours: what it leaves free is see-through only beside a scheme that is the same.
+  "position:absolute;inset:0;width:100%;height:100%;border:0;pointer-events:none;color-scheme:light";
+
 /** A name between two dots has at most 63 letters: so many of the hash say which game's origin it is. */
 const PAGE_KEY = 32;
 
@@ -45,9 +50,28 @@ export class SandboxFrames implements SandboxOpener {
   }
 
   open(id: number, role: ThreadRole, ports: [MessagePort, MessagePort], page: GameReference | null): void {
+    this.#open(id, role, ports, page, null);
+  }
+
+  /** As this, but games that live in a page are seen, each in the place of `screen`, beside which it lies. */
+  over(screen: Element): SandboxOpener {
+    return {
+      open: (id, role, ports, page) => this.#open(id, role, ports, page, page === null ? null : screen),
+      close: (id) => this.close(id),
+    };
+  }
+
+  /** @param screen in whose place it is seen; null: nobody looks. */
+  #open(
+    id: number,
+    role: ThreadRole,
+    ports: [MessagePort, MessagePort],
+    page: GameReference | null,
+    screen: Element | null,
+  ): void {
     const frame = document.createElement("iframe");
     frame.setAttribute("sandbox", page === null ? "allow-scripts" : "allow-scripts allow-same-origin");
-    frame.setAttribute("style", STYLE);
+    frame.setAttribute("style", screen === null ? STYLE : SEEN);
     frame.setAttribute("aria-hidden", "true");
     frame.tabIndex = -1;
     frame.title = "A game at work";
@@ -61,7 +85,8 @@ export class SandboxFrames implements SandboxOpener {
     frame.src = url.href;
     const timer = setTimeout(() => this.#fail(id, `${url.href} did not load`), LOAD_MS);
     this.#opened.set(id, { frame, role, ports, timer });
-    document.body.append(frame);
+    if (screen === null) document.body.append(frame);
+    else screen.after(frame);
   }
 
   /** Ends the thread, whatever it does. */

@@ -19,6 +19,8 @@ const FIRST_TICKS = 200;
  * ends of animations, which it tells then, heap up until nothing else is done.
  */
 const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
+/** Where somebody looks: not to be seen yet, or any more. */
+const HIDDEN = `${IN_SIGHT};opacity:0`;
 
 interface ClockedFrame extends HTMLIFrameElement {
   attractPrepare?: (window: PageWindow, clock: VirtualClock) => void;
@@ -53,17 +55,20 @@ export class PageFrame implements PageHands {
    * A frame that is ready for its first episode. Raises Error when the page does not load, or is not ready in time.
    *
    * @param address of the page.
+   * @param isSeen whether somebody looks at this document: `show` is called once it is to be seen.
    */
   static async load(
     adapter: PageAdapter,
     address: string,
     options: Partial<ClockOptions>,
+    isSeen = false,
   ): Promise<PageFrame> {
     const element: ClockedFrame = document.createElement("iframe");
     const [width, height] = adapter.size;
     element.width = String(width);
     element.height = String(height);
-    element.style.cssText = IN_SIGHT;
+    // By the object: the document's policy refuses attributes of style.
+    element.style.cssText = isSeen ? HIDDEN : IN_SIGHT;
     element.tabIndex = -1;
     // While it loads it draws: textures are made then.
     element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
@@ -150,6 +155,27 @@ export class PageFrame implements PageHands {
         ? ["waits for the time in a loop, which takes 20,000 looks for each millisecond"]
         : [];
     return [...this.clock.unheld, ...waits];
+  }
+
+  /** Is seen from now on, in the middle of `width` x `height` CSS pixels of this document and as large as fits. */
+  show(width: number, height: number): void {
+    const [w, h] = this.#adapter.size;
+    const scale = Math.min(width / w, height / h);
+    // Whole pixels: elsewhere what it lies on shows at its edges.
+    const [scaledWidth, scaledHeight] = [Math.round(w * scale), Math.round(h * scale)];
+    Object.assign(this.#element.style, {
+      left: `${Math.round((width - scaledWidth) / 2)}px`,
+      top: `${Math.round((height - scaledHeight) / 2)}px`,
+      transformOrigin: "0 0",
+      transform: `scale(${scaledWidth / w}, ${scaledHeight / h})`,
+      // What a page lies on that says nothing of it.
+      background: "#fff",
+      opacity: "1",
+    });
+  }
+
+  hide(): void {
+    this.#element.style.cssText = HIDDEN;
   }
 
   remove(): void {

@@ -22,6 +22,8 @@ export interface PageFramesOptions {
   isFresh?: boolean;
   /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
   draws?: boolean;
+  /** Whether the one that plays is shown in this document, as large as `fit` says. Default: no. */
+  isSeen?: boolean;
 }
 
 /** Owned by one thread and one use of its game: the frames of training are not those of an evaluation. */
@@ -31,6 +33,9 @@ export class PageFrames implements SpareGames {
   readonly #adapter: PageAdapter;
   readonly #address: string;
   readonly #draws: boolean;
+  readonly #isSeen: boolean;
+  /** See `fit`. */
+  #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
   readonly #seen = { errors: new Set<string>(), unheld: new Set<string>(), isDrawingRead: false };
   /** All there are, played in or not. */
@@ -41,7 +46,7 @@ export class PageFrames implements SpareGames {
   /** @param definition of a game that lives in a page. */
   constructor(
     definition: GameDefinition,
-    { base = location.origin, most, isFresh = false, draws = false }: PageFramesOptions,
+    { base = location.origin, most, isFresh = false, draws = false, isSeen = false }: PageFramesOptions,
   ) {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
@@ -50,6 +55,7 @@ export class PageFrames implements SpareGames {
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     this.#draws = draws;
+    this.#isSeen = isSeen;
     const numTicks = ticksPerStep(
       definition.tickSeconds,
       definition.secondsPerStep ?? definition.tickSeconds,
@@ -76,13 +82,25 @@ export class PageFrames implements SpareGames {
     if (frame === undefined) throw new Error("no page is ready: await spare() first");
     // While the other plays: whoever needs it next does not wait.
     if (this.#ready.length < SPARE) this.#loading ??= this.#load();
+    if (this.#isSeen) frame.show(...this.#room);
     return frame;
+  }
+
+  /** So many CSS pixels of this document are there for what is seen. */
+  fit(width: number, height: number): void {
+    if (!this.#isSeen || (width === this.#room[0] && height === this.#room[1])) return;
+    this.#room = [width, height];
+    for (const frame of this.#frames) if (!this.#ready.includes(frame)) frame.show(width, height);
   }
 
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
-    if (isWhole && this.#adapter.reset === "own" && !this.#isClosed) this.#ready.push(frame);
-    else this.#remove(frame);
+    if (!isWhole || this.#adapter.reset !== "own" || this.#isClosed) {
+      this.#remove(frame);
+      return;
+    }
+    if (this.#isSeen) frame.hide();
+    this.#ready.push(frame);
   }
 
   /** Removes all: nothing can be played in any of them any more. */
@@ -106,11 +124,9 @@ export class PageFrames implements SpareGames {
 
   async #load(): Promise<void> {
     try {
-      const frame = await PageFrame.load(this.#adapter, this.#address, {
-        draws: this.#draws,
-        // A browser without a graphics processor gives none, and most engines then draw in 2D.
-        webGl: this.#draws ? "real" : "null",
-      });
+      // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
+      const options = { draws: this.#draws, webGl: this.#draws ? "real" : "null" } as const;
+      const frame = await PageFrame.load(this.#adapter, this.#address, options, this.#isSeen);
       this.#frames.add(frame);
       if (this.#isClosed) this.#remove(frame);
       else this.#ready.push(frame);

@@ -1,6 +1,5 @@
 /** A game that lives in a page, as the contract has games: `start` and `update` over a frame and its adapter. */
 
-import type { Context2D } from "attract/context-2d";
 /// <reference lib="dom" />
 import type { Action, Game, PerAgent, StartContext, StartFields, UpdateResult } from "attract/contract";
 import { thrownByGame } from "attract/errors";
@@ -88,24 +87,6 @@ export class PageGame implements Game {
     }
     this.#isWhole = true;
     return result;
-  }
-
-  /** The page's largest canvas, as it is. */
-  draw(context: Context2D, width: number, height: number): void {
-    const canvases: HTMLCanvasElement[] = [
-      ...(this.#frame?.window.document.querySelectorAll("canvas") ?? []),
-    ];
-    const largest = canvases.sort((a, b) => b.width * b.height - a.width * a.height)[0];
-    if (largest === undefined || largest.width * largest.height === 0) {
-      context.fillStyle = "#888";
-      context.font = "16px system-ui, sans-serif";
-      context.fillText("This page draws no canvas: it is played, and cannot be shown here.", 16, 32);
-      return;
-    }
-    const scale = Math.min(width / largest.width, height / largest.height);
-    const [w, h] = [largest.width * scale, largest.height * scale];
-    const painter = context as unknown as CanvasRenderingContext2D;
-    painter.drawImage(largest, (width - w) / 2, (height - h) / 2, w, h);
   }
 
   dispose(): void {

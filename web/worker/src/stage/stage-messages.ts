@@ -23,8 +23,9 @@ export type PageToStage =
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
 
 export type StageToPage =
-  | { type: "opened"; description: GameDescription }
-  /** Answers each `frame`; null: nothing has changed. */
+  /** `reset`: how a game that lives in a page begins its episodes; null: it lives in none. */
+  | { type: "opened"; description: GameDescription; reset: "own" | "reload" | null }
+  /** Answers each `frame`; null: nothing has changed, or the game is seen in its page. */
   | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
   /** `played`: what a person did, as it can be played again; null where nobody did anything. */
   | {

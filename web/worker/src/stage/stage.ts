@@ -1,4 +1,4 @@
-/** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures. */
+/** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures, or is seen itself. */
 
 import type { GameDescription } from "@attract/schema";
 import type { GameDefinition } from "attract/contract";
@@ -29,6 +29,8 @@ class Stage {
   readonly #post: (message: StageToPage, transfer?: Transferable[]) => void;
   readonly #description: GameDescription;
   readonly #player: Player;
+  /** Of a game that lives in a page: it is seen as it is, in this thread's own document. */
+  readonly #pages: PageFrames | null;
   readonly #screen = new StageScreen();
   readonly #keys = new KeyRelay();
   readonly #stepTicks: number;
@@ -43,11 +45,12 @@ class Stage {
   #isStale = true;
 
   constructor(
-    definition: GameDefinition,
+    { definition, pages }: Shown,
     open: Open,
     post: (message: StageToPage, t?: Transferable[]) => void,
   ) {
     this.#post = post;
+    this.#pages = pages;
     this.#description = describe(definition);
     const { tickSeconds, secondsPerStep = tickSeconds } = definition;
     this.#stepTicks = ticksPerStep(tickSeconds, secondsPerStep);
@@ -78,7 +81,7 @@ class Stage {
         this.#onFrame = null;
       },
     });
-    post({ type: "opened", description: this.#description });
+    post({ type: "opened", description: this.#description, reset: definition.page?.reset ?? null });
   }
 
   heard(message: PageToStage): void {
@@ -137,9 +140,11 @@ class Stage {
   }
 
   #frame({ now, width, height, pixelRatio }: Frame): void {
-    if (this.#screen.resize(width, height, pixelRatio)) this.#isStale = true;
+    // The screen of a game that is seen itself stays without a size, on which nothing is drawn.
+    if (this.#pages !== null) this.#pages.fit(width, height);
+    else if (this.#screen.resize(width, height, pixelRatio)) this.#isStale = true;
     const onFrame = this.#onFrame;
-    if (onFrame !== null) {
+    if (onFrame !== null && !this.#waitsForPage()) {
       this.#onFrame = null;
       onFrame(now);
     } else if (this.#isStale) this.#drawStill();
@@ -148,6 +153,14 @@ class Stage {
     const score = instance.episodeReturns[0];
     const steps = Math.ceil(instance.episodeTicks / this.#stepTicks);
     this.#post({ type: "picture", bitmap, score, steps }, bitmap === null ? [] : [bitmap]);
+  }
+
+  /** The next episode may need a page that is not there yet. */
+  #waitsForPage(): boolean {
+    if (!this.#player.instance.episodeOver) return false;
+    const spare = this.#pages?.spare() ?? null;
+    spare?.catch((error: unknown) => this.#failed(error, true));
+    return spare !== null;
   }
 
   /** A game that does not move, such as before its start. */
@@ -210,7 +223,7 @@ export function serveStage(port: MessagePort, module: GameModule): void {
     if (message.type === "open") {
       stage = loadGame(module)
         .then((definition) => shown(definition))
-        .then((definition) => new Stage(definition, message, post))
+        .then((game) => new Stage(game, message, post))
         .catch((error: unknown) => {
           post({ type: "failed", text: textOf(error), isOver: true });
           return null;
@@ -219,12 +232,17 @@ export function serveStage(port: MessagePort, module: GameModule): void {
   };
 }
 
+interface Shown {
+  definition: GameDefinition;
+  pages: PageFrames | null;
+}
+
 /** A game that lives in a page needs one that draws before it can be made. */
-async function shown(definition: GameDefinition): Promise<GameDefinition> {
-  if (definition.page === undefined) return definition;
-  const frames = new PageFrames(definition, { most: 1, draws: true });
-  await frames.spare();
-  return frames.definition;
+async function shown(definition: GameDefinition): Promise<Shown> {
+  if (definition.page === undefined) return { definition, pages: null };
+  const pages = new PageFrames(definition, { most: 1, draws: true, isSeen: true });
+  await pages.spare();
+  return { definition: pages.definition, pages };
 }
 
 function textOf(error: unknown): string {
