@@ -8,7 +8,8 @@
  *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   page-games/<name>/                     every bundled game that lives in a page, and game.page.js, its adapter
- *   page/page-clock.js, page-probe.js      the virtual clock of games that live in a page; what `attract probe` runs beside one
+ *   page/                                  page-clock.js, the virtual clock of games that live in a page; page-probe.js and
+ *                                          page-trials.js, what `attract probe` and `attract bench` run beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
  *   bin/esbuild                            the bundler for games of one's own, no Node needed
  *   node-stepper/node-stepper.mjs          the games in Node worker threads, for central inference without browsers
@@ -237,8 +238,11 @@ async function buildPageScripts(folder) {
     logLevel: "warning",
   });
   await esbuild.build({
-    entryPoints: [path.join(WEB, "page-probe", "src", "index.ts")],
-    outfile: path.join(folder, "page-probe.js"),
+    entryPoints: [
+      { in: path.join(WEB, "page-probe", "src", "index.ts"), out: "page-probe" },
+      { in: path.join(WEB, "bench", "page-trials.ts"), out: "page-trials" },
+    ],
+    outdir: folder,
     bundle: true,
     format: "iife",
     target: "es2022",

@@ -19,7 +19,7 @@ from attract.games.page_files import PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
 from attract.server.in_process import serving_app
-from attract.server.page_games import PROBE_PAGE, PageGameMiddleware
+from attract.server.page_games import PROBE_PAGE, PageGameMiddleware, nothing_else
 from attract.settings.run import ServerSettings
 
 SIZE: Final = (800, 600)
@@ -113,7 +113,7 @@ async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, in
 @asynccontextmanager
 async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
     chromium = require_chromium()
-    app = PageGameMiddleware(_nothing, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
+    app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
     async with serving_app(app) as port, async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=chromium.path, headless=True, args=launch_switches()
@@ -135,13 +135,6 @@ class _One:
 
     def page_files(self, key: str) -> PageFiles | None:
         return self._files if key == KEY else None
-
-
-async def _nothing(scope: Any, receive: Any, send: Any) -> None:
-    """What other names than the page's are answered with."""
-    if scope["type"] == "http":
-        await send({"type": "http.response.start", "status": 404, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
 
 
 def found_lines(found: dict[str, Any]) -> list[str]:

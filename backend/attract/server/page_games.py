@@ -129,6 +129,12 @@ class PageGameMiddleware:
         return Response(text, media_type="text/html", headers=headers)
 
 
+async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
+    """What stands behind the origins where nothing else is served."""
+    if scope["type"] == "http":
+        await PlainTextResponse("nothing is here", 404)(scope, receive, send)
+
+
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
 """The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
 PAGE_HEADERS: Final = FILE_HEADERS | {"content-security-policy": GAME_POLICY, "origin-agent-cluster": "?1"}

@@ -65,6 +65,7 @@ const FOUND: Findings = {
     otherEnds: [],
   },
   restart: "w.newGame()",
+  seed: "w.k.randSeed(seed)",
   playing: null,
   early: ["w.look().state"],
   variables: ["ship", "stones", "score", "state", "unused"],
@@ -89,6 +90,9 @@ test("what was found becomes an adapter that the SDK takes, and that reads the p
   expect(page?.observe(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
   expect([page?.score?.(PAGE), page?.over(PAGE), page?.ready?.(PAGE)]).toEqual([7, true, true]);
   expect(page?.reset).toBe("own");
+  const seeds: number[] = [];
+  page?.seed?.({ k: { randSeed: (seed: number) => seeds.push(seed) } }, 5);
+  expect(seeds).toEqual([5]);
 });
 
 test("without a restart the menu is pressed through in a fresh page", async () => {

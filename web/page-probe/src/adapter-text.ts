@@ -17,6 +17,8 @@ export interface Findings extends PageToProbe {
   readonly reading: Reading;
   /** The function by which the page begins anew; null: episodes take fresh pages. */
   readonly restart: string | null;
+  /** A call that seeds the engine's own chance; null: it has none. */
+  readonly seed: string | null;
   /** An expression of `w` that holds once the game has begun; null: it is waited for. */
   readonly playing: string | null;
   /** Expressions of `w` that are there once the page has loaded. */
@@ -65,6 +67,7 @@ export function adapterText(found: Findings): string {
           `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.look = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
         ]),
     readyOf(found),
+    ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
     ...(found.restart === null ? [] : [`restart: (w) => ${found.restart}`]),
     ...starterOf(heeded.starter, found),
     observed.length === 0

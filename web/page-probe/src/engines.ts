@@ -8,8 +8,8 @@ const SYSTEMS =
   /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
 
 export interface EngineHooks {
-  /** The global by which the engine is reached: nothing else of it is looked into. */
-  readonly global: string;
+  /** The global by which the engine is reached: nothing else of it is looked into. Null: the window. */
+  readonly global: string | null;
   readonly roots: readonly Root[];
   /** How the scene that is played begins anew, by its name. */
   begin(scene: string): string;
@@ -19,6 +19,9 @@ export interface EngineHooks {
 
 /** What an engine's global offers; null: there is none. */
 export function engineHooks(window: PageWindow, globals: readonly Root[]): EngineHooks | null {
+  // KAPLAY may leave all it has to the window itself.
+  const all = attempt(() => kaplay(window, null));
+  if (all) return all;
   for (const { name } of globals) {
     const found = attempt(() => kaplay(window, name) ?? phaser(window, name));
     if (found) return found;
@@ -26,24 +29,37 @@ export function engineHooks(window: PageWindow, globals: readonly Root[]): Engin
   return null;
 }
 
-function kaplay(window: PageWindow, name: string): EngineHooks | null {
-  const k = window[name];
-  for (const method of ["get", "go", "getSceneName"]) if (typeof k?.[method] !== "function") return null;
+/** @param name of the global that `kaplay()` gave; null: its functions are globals themselves. */
+function kaplay(window: PageWindow, name: string | null): EngineHooks | null {
+  const of = (page: PageWindow): PageWindow => (name === null ? page : page[name]);
+  const k = of(window);
+  for (const method of ["get", "go", "getSceneName", "randSeed"])
+    if (typeof k?.[method] !== "function") return null;
+  const written = name === null ? "w" : `w.${name}`;
   const tags = new Set<string>();
   for (const object of k.get("*") as { tags?: Iterable<string> }[])
     for (const tag of object.tags ?? []) if (tag !== "*") tags.add(tag);
   return {
     global: name,
     roots: [
-      { text: `w.${name}.getSceneName()`, name: "scene", read: (page) => page[name].getSceneName() },
+      { text: `${written}.getSceneName()`, name: "scene", read: (page) => of(page).getSceneName() },
+      // Also what has no tag of its own, such as the one that is played.
+      {
+        text: `${written}.get("*").filter((one) => one.vel && one.pos)`,
+        name: "moving",
+        read: (page) =>
+          of(page)
+            .get("*")
+            .filter((one: PageWindow) => one.vel && one.pos),
+      },
       ...[...tags].map((tag) => ({
-        text: `w.${name}.get(${JSON.stringify(tag)})`,
+        text: `${written}.get(${JSON.stringify(tag)})`,
         name: tag,
-        read: (page: PageWindow) => page[name].get(tag),
+        read: (page: PageWindow) => of(page).get(tag),
       })),
     ],
-    begin: (scene) => `w.${name}.go(${JSON.stringify(scene)})`,
-    seed: typeof k.randSeed === "function" ? `w.${name}.randSeed(seed)` : null,
+    begin: (scene) => `${written}.go(${JSON.stringify(scene)})`,
+    seed: `${written}.randSeed(seed)`,
   };
 }
 

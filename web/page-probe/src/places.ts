@@ -40,7 +40,7 @@ const MOST_FIELDS = 8;
 export const MOST_ELEMENTS = 8;
 /** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
 const LIBRARIES =
-  /^(Phaser|PIXI|THREE|Matter|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
+  /^(_k|Phaser|PIXI|THREE|Matter|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
 /** What a game is heard and drawn by, and not what it is. */
 const FURNITURE =
   /^(audio\w*|sounds?|music|sfx|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject)$/i;
@@ -63,7 +63,8 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
   const seen = new Set<unknown>();
   const queue: Found[] = [];
   for (const root of roots) {
-    const value = FURNITURE.test(root.name) ? undefined : attempt(() => root.read(window));
+    const value =
+      FURNITURE.test(root.name) || LIBRARIES.test(root.name) ? undefined : attempt(() => root.read(window));
     if (value !== undefined) queue.push({ value, root, path: [] });
   }
   for (let at = 0; at < queue.length && at < MOST_OBJECTS && places.length < MOST_PLACES; at++) {

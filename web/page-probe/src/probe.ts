@@ -139,6 +139,7 @@ class Probe {
       heeded: { ...heeded, starter },
       reading,
       restart: restart?.text ?? null,
+      seed: engineHooks(window, globals)?.seed ?? null,
       playing: await this.#playing(starter, reading),
       early: earlyOf(reading, early),
       variables: this.#variables.map(({ name }) => name),

@@ -143,11 +143,12 @@ async function afterwards(
     if (attempt(() => [window.Function("w", text)(window)]) === undefined) return null;
     trial.play(() => NOTHING, 2, []);
     if (trial.seen.errors.length > errors.length) return null;
+    // At once: a move at the wrong moment may end it soon.
+    if (end?.isOver(end.place.read(window))) return null;
     const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
     const samples = trial.play(script, AFTER, placesOf(window), 3);
-    const isOver = end?.isOver(end.place.read(window)) ?? false;
     const isBack = score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
-    return !isOver && isBack ? samples : null;
+    return isBack ? samples : null;
   } finally {
     trial.close();
   }

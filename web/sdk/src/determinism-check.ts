@@ -124,17 +124,22 @@ export function* playing(
   return { rows, actions };
 }
 
-/** What the actions of a play bring this time; shorter when an episode ended elsewhere. With a pause before each start. */
+/**
+ * What the actions of a play bring this time; shorter when an episode ended elsewhere, or the time was up. With a pause before
+ * each start.
+ */
 export function* replaying(
   definition: GameDefinition,
   instance: Instance,
   original: Play,
+  deadline?: Deadline,
 ): Generator<undefined, Row[]> {
   const rows: Row[] = [];
   yield;
   instance.start(0);
   rows.push(rowOf(definition, instance));
   for (const action of original.actions) {
+    if (deadline?.isOver) break;
     instance.step(action as Action);
     rows.push(rowOf(definition, instance));
     if (instance.episodeOver) {

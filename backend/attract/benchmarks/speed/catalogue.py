@@ -7,6 +7,7 @@ from attract.benchmarks.speed.fan_out import FAN_OUT
 from attract.benchmarks.speed.instances import INSTANCE_SCALING
 from attract.benchmarks.speed.learning import LEARNER
 from attract.benchmarks.speed.matmul import MATMUL
+from attract.benchmarks.speed.page_games import PAGE_GAMES
 from attract.benchmarks.speed.publish import PUBLISH
 from attract.benchmarks.speed.segments import SEGMENT_LEARNER
 from attract.benchmarks.speed.solve import SOLVE
@@ -29,4 +30,5 @@ MEASURES: tuple[Measure, ...] = (
     *VERSUS,
     SOLVE,
     WORKER_SCALING,
+    *PAGE_GAMES,
 )

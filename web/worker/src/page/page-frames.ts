@@ -22,6 +22,8 @@ export interface PageFramesOptions {
   isFresh?: boolean;
   /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
   draws?: boolean;
+  /** Default: the browser's own where it is drawn, else a device that draws nothing. */
+  webGl?: "null" | "real";
   /** Whether the one that plays is shown in this document, as large as `fit` says. Default: no. */
   isSeen?: boolean;
 }
@@ -33,6 +35,7 @@ export class PageFrames implements SpareGames {
   readonly #adapter: PageAdapter;
   readonly #address: string;
   readonly #draws: boolean;
+  readonly #webGl: "null" | "real";
   readonly #isSeen: boolean;
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
@@ -46,7 +49,14 @@ export class PageFrames implements SpareGames {
   /** @param definition of a game that lives in a page. */
   constructor(
     definition: GameDefinition,
-    { base = location.origin, most, isFresh = false, draws = false, isSeen = false }: PageFramesOptions,
+    {
+      base = location.origin,
+      most,
+      isFresh = false,
+      draws = false,
+      webGl,
+      isSeen = false,
+    }: PageFramesOptions,
   ) {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
@@ -55,6 +65,7 @@ export class PageFrames implements SpareGames {
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     this.#draws = draws;
+    this.#webGl = webGl ?? (draws ? "real" : "null");
     this.#isSeen = isSeen;
     const numTicks = ticksPerStep(
       definition.tickSeconds,
@@ -125,7 +136,7 @@ export class PageFrames implements SpareGames {
   async #load(): Promise<void> {
     try {
       // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
-      const options = { draws: this.#draws, webGl: this.#draws ? "real" : "null" } as const;
+      const options = { draws: this.#draws, webGl: this.#webGl };
       const frame = await PageFrame.load(this.#adapter, this.#address, options, this.#isSeen);
       this.#frames.add(frame);
       if (this.#isClosed) this.#remove(frame);
