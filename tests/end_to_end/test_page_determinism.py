@@ -1,4 +1,4 @@
-"""Whether games that live in a page play the same way twice: state after state, in fresh pages, beside others, drawn or not."""
+"""Whether games that live in a page play the same way twice: alone, in a crowd, drawn, on another machine."""
 
 from collections.abc import Sequence
 from pathlib import Path
