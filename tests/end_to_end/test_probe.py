@@ -1,5 +1,8 @@
 """`attract probe` and `attract train PAGE`: pages that nobody wrote an adapter for."""
 
+import functools
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -78,9 +81,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     assert ("advanceTime" in text) == (kind == "contract")
     if kind != "environment":
         assert {"left", "right"} <= set(found["moves"])
-    checked = run_attract("check", "game.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert checked.code == 0, checked.stdout
-    words = ("train", ".", "--headless", "--total-steps", "40000", "--no-check", "--json")
+    words = ("train", ".", "--headless", "--total-steps", "8000", "--json")
     trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     assert trained.code == 0, trained.stderr
     assert "is played as game.page.ts says" in trained.stderr
@@ -111,3 +112,24 @@ def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     said = " ".join(told.stderr.split())
     assert "what an agent sees, the score, the end" in said
     assert (tmp_path / "game.page.ts").is_file()
+
+
+def test_a_server_of_this_machine_is_trained_by_its_address(tmp_path: Path) -> None:
+    """As a bundler's development server: files by path, and nothing of them in the adapter's folder."""
+    site, project = tmp_path / "site", tmp_path / "project"
+    for folder in (site, project):
+        folder.mkdir()
+    (site / "index.html").write_text(
+        '<title>Stones</title><script type="module" src="/main.js?t=1"></script>'
+    )
+    (site / "main.js").write_text(f"{STATE}{LOOP}\nwindow.game = game;")
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://localhost:{server.server_address[1]}/"
+        words = ("train", address, "--headless", "--total-steps", "8000", "--json")
+        told = run_attract(*words, runs_dir=tmp_path / "runs", folder=project)
+        server.shutdown()
+    assert told.code == 0, told.stderr
+    assert f'page: "{address}"' in (project / "game.page.ts").read_text()
+    assert told.json["agent_steps"] >= 8000
