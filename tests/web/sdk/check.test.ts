@@ -144,6 +144,11 @@ describe("each fault is found, and only it", () => {
       /warning constant-reward: the reward was 0 in all of 2000 steps/,
     ],
     [
+      "a name that nobody reads",
+      walk({ update: () => ({ observation: [0, 0], reward: 1, done: true, infos: { apples: 1 } }) }),
+      /warning unread-result: update\(\) returns "infos", which nobody reads/,
+    ],
+    [
       "a NaN reward",
       walk({ update: () => ({ observation: [0, 0], reward: Number.NaN }) }),
       /error contract: update\(\) returned reward = NaN.* \(tick 1 of episode 0\); action [01] \("(left|right)"\), observation \[/,

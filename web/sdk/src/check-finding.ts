@@ -23,6 +23,7 @@ export const CHECKS = [
   "ignored-actions",
   "action-without-effect",
   "parameter",
+  "unread-result",
   "draw-throws",
   "draw-coordinates",
   "draw-blank",

@@ -1,11 +1,13 @@
 /** Random play over whole episodes: whether they end, stay within their boxes, and tell and reward anything. */
 
 import type { Deadline, Report } from "./check-finding.ts";
-import type { GameDefinition } from "./contract.ts";
+import type { Game, GameDefinition, UpdateResult } from "./contract.ts";
 import { drawActions } from "./cost.ts";
 import type { GameDescription } from "./description.ts";
+import { show } from "./errors.ts";
 import type { EndReason, Instance } from "./instance.ts";
 import { methodSource } from "./method-source.ts";
+import { nearestName } from "./nearest-name.ts";
 import { type ObservationEntry, observationEntries } from "./observation.ts";
 import { observationName, observationParts } from "./observed.ts";
 import { RandomPlayer } from "./random-play.ts";
@@ -18,6 +20,16 @@ const ENDLESS_STEPS = 5_000;
 /** An entry of more numbers is a picture or a board: numbers of it may well never change. */
 const LARGEST_VECTOR = 64;
 const MOST_NAMED = 6;
+const RESULT_NAMES = [
+  "observation",
+  "reward",
+  "terminated",
+  "truncated",
+  "done",
+  "rewardTerms",
+  "info",
+  "active",
+] as const satisfies readonly (keyof UpdateResult)[];
 
 export interface PlaySummary {
   steps: number;
@@ -45,6 +57,7 @@ export function* playingAtRandom(
 ): Generator<undefined, PlaySummary> {
   const player = new RandomPlayer(description.action, 1);
   const watch = new ObservationWatch(definition, instance, report);
+  const unread = watchResults(instance.game);
   const rewards = { lowest: Number.POSITIVE_INFINITY, highest: Number.NEGATIVE_INFINITY };
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
   let returns = 0;
@@ -88,6 +101,7 @@ export function* playingAtRandom(
       fix: "return terminated: true where the game is over, or give defineGame a maxSeconds",
     });
   }
+  unread.report(report);
   if (played.steps >= TELLING_STEPS) {
     watch.reportConstants(played);
     reportRewards(rewards, played, instance, report);
@@ -101,6 +115,36 @@ export function drained<T>(play: Generator<undefined, T>): T {
     const next = play.next();
     if (next.done) return next.value;
   }
+}
+
+/** Hears what the game's first update returns: what stands under a name that nobody reads is lost. */
+function watchResults(game: Game): { report(report: Report): void } {
+  let names: string[] = [];
+  const { update } = game;
+  const heard: Game["update"] = (...given) => {
+    // First: what it throws is its own, and so is the method that is told of.
+    Reflect.set(game, "update", update);
+    const result = update.apply(game, given);
+    names = Object.keys(result ?? {});
+    return result;
+  };
+  // A frozen game is not heard.
+  Reflect.set(game, "update", heard);
+  return {
+    report(report) {
+      for (const name of names) {
+        if ((RESULT_NAMES as readonly string[]).includes(name)) continue;
+        const nearest = nearestName(name, RESULT_NAMES);
+        report({
+          id: "unread-result",
+          severity: "warning",
+          text: `update() returns ${show(name)}, which nobody reads`,
+          fix: `${nearest === null ? "" : `did you mean ${nearest}? `}it may return ${RESULT_NAMES.join(", ")}; numbers for metrics belong into info`,
+          method: methodSource(game, "update", name),
+        });
+      }
+    },
+  };
 }
 
 function reportRewards(
