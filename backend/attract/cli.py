@@ -343,7 +343,7 @@ def evaluate(
 
 
 @app.command
-def new(folder: Path, /, *, template: Literal["pure", "physics"] = "pure") -> int:
+def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure") -> int:
     """Write a new game into FOLDER: the game, a page that plays it, and types for both.
 
     Parameters
@@ -351,13 +351,14 @@ def new(folder: Path, /, *, template: Literal["pure", "physics"] = "pure") -> in
     folder
         A new folder; the game's package has its name.
     template
-        pure: cells and a few actions. physics: forces, speeds and continuous actions.
+        pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
+        lives in its page, and the adapter that trains it there.
     """
     from attract.commands.new import create_project, next_steps
 
     for path in create_project(folder.resolve(), template):
         print(f"wrote {folder / path}")
-    print(f"\nNext:\n\n{next_steps(folder)}", end="")
+    print(f"\nNext:\n\n{next_steps(folder, template)}", end="")
     return 0
 
 

@@ -8,23 +8,37 @@ import pytest
 
 from attract.commands.new import Template, create_project
 from attract_command import run_attract
-from dashboard_page import chromium
+from dashboard_page import chromium, open_page, wait_until
 from served_page import served_folder
 
 ROOT = Path(__file__).parents[2]
 MODULES = ROOT / "node_modules"
 SAID = "document.querySelector('#status').textContent !== ''"
-TEMPLATES: tuple[Template, ...] = ("pure", "physics")
+GAMES: dict[Template, tuple[str, str, str]] = {
+    "pure": ("src/game.ts", "random.int(", "random.integer("),
+    "physics": ("src/game.ts", "reward:", "rewards:"),
+    "page": ("game.page.ts", "w.game.score", "w.game.points"),
+}
+"""Of each template: what is trained; what stands in it, and what only types find wrong in its place."""
+ENOUGH_REBOUNDS = 3
+"""Random play of the page game has 0.4 in an episode, and hardly ever 4."""
+LOADED_AGENTS = """performance.getEntriesByType("resource")
+    .filter(({ name }) => /[/]agent-[^/]*[.]js$/.test(name)).length"""
 
 
 def installed(folder: Path, template: Template) -> Path:
-    """A new project with what `npm install` would bring: the same packages, as they lie in the repository."""
+    """A new project with what it imports."""
     create_project(folder, template)
+    install(folder)
+    return folder
+
+
+def install(folder: Path) -> None:
+    """What `npm install` would bring: the same packages, as they lie in the repository."""
     (folder / "node_modules").mkdir()
     for name in ("typescript", "vite", ".bin"):
         (folder / "node_modules" / name).symlink_to(MODULES / name)
     (folder / "node_modules" / "attract").symlink_to(folder / "vendor" / "attract")
-    return folder
 
 
 def build(folder: Path) -> None:
@@ -33,17 +47,20 @@ def build(folder: Path) -> None:
     assert built.returncode == 0, built.stdout + built.stderr
 
 
-@pytest.mark.parametrize("template", TEMPLATES)
+@pytest.mark.parametrize("template", GAMES)
 def test_a_new_game_is_typed_and_nothing_is_found_in_it(template: Template, tmp_path: Path) -> None:
     folder = installed(tmp_path / "game", template)
     typed = subprocess.run([MODULES / ".bin" / "tsc"], cwd=folder, capture_output=True, text=True)
     assert typed.returncode == 0, typed.stdout
     # That would prove nothing if types were missing.
-    game = folder / "src" / "game.ts"
-    game.write_text(game.read_text().replace("random.int", "random.integer").replace("reward:", "rewards:"))
+    name, right, wrong = GAMES[template]
+    text = (folder / name).read_text()
+    assert right in text
+    (folder / name).write_text(text.replace(right, wrong))
     assert subprocess.run([MODULES / ".bin" / "tsc"], cwd=folder, capture_output=True).returncode != 0
-    fresh = installed(tmp_path / "fresh", template)
-    checked = run_attract("check", str(fresh / "src" / "game.ts"), runs_dir=tmp_path / "runs")
+    # Nothing is installed beside it.
+    create_project(tmp_path / "fresh", template)
+    checked = run_attract("check", str(tmp_path / "fresh" / name), runs_dir=tmp_path / "runs")
     assert checked.code == 0 and "nothing found" in checked.stdout, checked.stdout + checked.stderr
 
 
@@ -100,3 +117,27 @@ async def test_the_page_says_that_there_is_no_agent_yet(tmp_path: Path) -> None:
                 "document.querySelector('#status').textContent.includes('No agent yet')"
             )
             assert await page.inner_text("#who") == "Let the agent play"
+
+
+async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_plays_in_the_build(
+    tmp_path: Path,
+) -> None:
+    folder, runs = tmp_path / "rebound", tmp_path / "runs"
+    create_project(folder, "page")
+    # Before anything is installed, and from within the project, as its README has it.
+    words = ("train", "game.page.ts", "--headless", "--seed", "1", "--run-id", "r", "--json")
+    trained = run_attract(*words, "--total-steps", "50000", runs_dir=runs, folder=folder)
+    assert trained.code == 0, trained.stderr
+    assert trained.json["episode_return_mean"] > ENOUGH_REBOUNDS
+    exported = run_attract("export", "r", "--out", "public/policy", runs_dir=runs, folder=folder)
+    assert exported.code == 0, exported.stderr
+    install(folder)
+    build(folder)
+    with served_folder(folder / "dist") as address:
+        async with chromium() as browser:
+            async with open_page(browser, address) as (page, _):
+                assert await page.evaluate(LOADED_AGENTS) == 0
+            async with open_page(browser, f"{address}?agent") as (page, _):
+                assert await page.evaluate("game.state") == "menu"
+                await wait_until(page, "(enough) => game.score > enough", ENOUGH_REBOUNDS)
+                assert await page.evaluate(LOADED_AGENTS) == 1

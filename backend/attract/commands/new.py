@@ -9,7 +9,13 @@ from typing import Literal
 from attract.errors import ConfigurationError
 
 WEB = Path(__file__).parents[1] / "web"
-Template = Literal["pure", "physics"]
+Template = Literal["pure", "physics", "page"]
+PARTS: dict[Template, tuple[str, ...]] = {
+    "pure": ("common", "player", "pure"),
+    "physics": ("common", "player", "physics"),
+    "page": ("common", "page"),
+}
+"""The folders that make a project: `player` is the page of a game that has none of its own."""
 NAME = "my-game"
 """What a template calls itself."""
 NAMED_FILES = ("package.json", "README.md", "index.html")
@@ -39,8 +45,8 @@ def create_project(folder: Path, template: Template) -> list[Path]:
             f"there is no {WEB / 'templates'}", setting="attract new", fix="npm run build"
         )
     folder.mkdir(parents=True, exist_ok=True)
-    for source in (WEB / "templates" / "common", WEB / "templates" / template):
-        shutil.copytree(source, folder, dirs_exist_ok=True)
+    for part in PARTS[template]:
+        shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)
     # Under its own name it would count for the repository that the template lies in.
     (folder / "gitignore").rename(folder / ".gitignore")
     for name in NAMED_FILES:
@@ -55,9 +61,16 @@ def create_project(folder: Path, template: Template) -> list[Path]:
     return files
 
 
-def next_steps(folder: Path) -> str:
+def next_steps(folder: Path, template: Template) -> str:
     """What to type first in a new project."""
     name = json.dumps(str(folder)) if " " in str(folder) else str(folder)
+    if template == "page":
+        return (
+            f"cd {name}\n"
+            "attract train game.page.ts --total-steps 100000\n"
+            "attract export latest --out public/policy\n"
+            "npm install && npm run dev  # and open http://localhost:5173/?agent\n"
+        )
     return (
         f"cd {name}\n"
         "attract train src/game.ts --total-steps 200000\n"

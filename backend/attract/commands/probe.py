@@ -81,7 +81,13 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
     if known:
         _say(console, f"{given} is played as {_shown(known[0])} says")
         return known[0]
-    path = _adapter_path(place, None, force=False)
+    path = place.folder / ADAPTER
+    if path.exists():
+        raise ConfigurationError(
+            f"{_shown(path)} is for another page than {given}",
+            setting="game",
+            fix=f"write `page: {json.dumps(place.page)}` there, or move it away: another is written then",
+        )
     _say(console, f"nothing says yet how an agent plays {given}: looking into it")
     found = await found_in(place, server, SIZE)
     for line in found_lines(found):

@@ -1,13 +1,16 @@
 """`attract new`: what it writes, and what it refuses; that it trains is `tests/end_to_end`'s to show."""
 
 import json
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from attract.commands import new
 from attract.commands.new import create_project, next_steps
 from attract.errors import ConfigurationError
+from attract.games.page_places import page_place
 
 
 def test_a_project_has_the_folders_name_and_all_that_it_imports(tmp_path: Path) -> None:
@@ -22,6 +25,22 @@ def test_a_project_has_the_folders_name_and_all_that_it_imports(tmp_path: Path) 
     for entry in manifest["exports"].values():
         for path in entry.values():
             assert (folder / "vendor" / "attract" / path).is_file(), path
+
+
+def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None:
+    folder = tmp_path / "star-catcher"
+    files = {str(path) for path in create_project(folder, "page")}
+    assert files == {
+        ".gitignore", "README.md", "game.page.ts", "index.html", "package.json", "src/agent.ts",
+        "src/game.js", "src/style.css", "tsconfig.json", "vite.config.js",
+    }  # fmt: skip
+    assert "my-game" not in (folder / "README.md").read_text() + (folder / "index.html").read_text()
+    # What the page loads, a browser can read as it is: that is how it is trained.
+    index = (folder / "index.html").read_text()
+    for named in re.findall(r'(?:src|href)="/([^"]+)"', index):
+        assert (folder / named).is_file() and not named.endswith(".ts")
+    # `attract train .` plays by this adapter.
+    assert page_place(str(folder), tmp_path / "runs").adapters() == [folder / "game.page.ts"]
 
 
 @pytest.mark.parametrize("name", ["My Game", "game!", "-game", "Spiel"])
@@ -56,4 +75,12 @@ def test_without_a_build_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_path_with_a_space_is_quoted() -> None:
-    assert next_steps(Path("a b/game")).startswith('cd "a b/game"\n')
+    assert next_steps(Path("a b/game"), "pure").startswith('cd "a b/game"\n')
+
+
+@pytest.mark.parametrize("template", get_args(new.Template))
+def test_the_next_steps_train_what_was_written(template: new.Template, tmp_path: Path) -> None:
+    files = {str(path) for path in create_project(tmp_path / "game", template)}
+    (trained,) = re.findall(r"attract train (\S+)", next_steps(tmp_path / "game", template))
+    assert trained in files
+    assert f"attract train {trained} " in (tmp_path / "game" / "README.md").read_text()

@@ -60,3 +60,14 @@ async def test_a_page_with_an_adapter_is_not_probed_and_one_with_two_is_asked_fo
     (tmp_path / "two.page.ts").write_text('definePageGame({ page: "index.html" })')
     with pytest.raises(ConfigurationError, match="has 2 adapters"):
         await adapter_of(str(tmp_path), server)
+
+
+async def test_an_adapter_of_another_page_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "index.html").write_text("<html></html>")
+    adapter = tmp_path / "game.page.ts"
+    adapter.write_text('definePageGame({ page: "index.html" })')
+    with pytest.raises(ConfigurationError, match=r"game\.page\.ts is for another page than") as refused:
+        await adapter_of(str(tmp_path / "dist"), ServerSettings(runs_dir=tmp_path / "runs"))
+    assert refused.value.fix is not None and 'page: "dist/index.html"' in refused.value.fix
+    assert "dist" not in adapter.read_text()
