@@ -61,7 +61,7 @@ PAGES = {
     </script>""",
 }
 FOUND = {
-    "variables": ("w.look().game?.score", 'w.look().game?.mode === "gameover"'),
+    "variables": ("w.lookInside().game?.score", 'w.lookInside().game?.mode === "gameover"'),
     "contract": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
     "text": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.output import CommandConsole
+from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import PACKAGE_DIR
 from attract.games.page_files import PageFiles
@@ -168,7 +169,7 @@ def found_lines(found: dict[str, Any]) -> list[str]:
     ]
     lines += [f"  note:     it {what}" for what in found["unheld"]]
     lines += [f"  threw:    {text}" for text in found["errors"][:3]]
-    return lines
+    return [printable(line) for line in lines]
 
 
 def missing(found: dict[str, Any]) -> list[str]:

@@ -31,7 +31,7 @@ function place(text: string, kind: Place["kind"] = "number", fields: string[] = 
 const FOUND: Findings = {
   page: "dist/index.html",
   size: [640, 480],
-  title: "My Flappy! */",
+  title: "My\nFlappy! */",
   heeded: {
     starter: { kind: "none", ticks: 0 },
     moves: [
@@ -44,17 +44,17 @@ const FOUND: Findings = {
     changed: new Set(),
   },
   reading: {
-    score: { place: place("w.look().score"), why: "it grew 3 times in random play" },
+    score: { place: place("w.lookInside().score"), why: "it grew 3 times in random play" },
     end: {
-      place: place("w.look().state", "word"),
-      text: 'w.look().state === "over"',
+      place: place("w.lookInside().state", "word"),
+      text: 'w.lookInside().state === "over"',
       why: "it came in random play",
       isOver: (value) => value === "over",
     },
     seen: [
-      { place: place("w.look().ship?.x"), scales: [640], fields: [], count: 1 },
+      { place: place("w.lookInside().ship?.x"), scales: [640], fields: [], count: 1 },
       {
-        place: place("w.look().stones", "list", ["x", "at.y"]),
+        place: place("w.lookInside().stones", "list", ["x", "at.y"]),
         scales: [640, 480],
         fields: ["x", "at.y"],
         count: 2,
@@ -67,13 +67,13 @@ const FOUND: Findings = {
   restart: "w.newGame()",
   seed: "w.k.randSeed(seed)",
   playing: null,
-  early: ["w.look().state"],
+  early: ["w.lookInside().state"],
   variables: ["ship", "stones", "score", "state", "unused"],
   advances: false,
 };
 
 const PAGE = {
-  look: () => ({ ship: { x: 320 }, stones: [{ x: 64, at: { y: 48 } }], score: 7, state: "over" }),
+  lookInside: () => ({ ship: { x: 320 }, stones: [{ x: 64, at: { y: 48 } }], score: 7, state: "over" }),
   board: [[0, { value: 2 }], [null]],
 };
 
@@ -168,6 +168,14 @@ test("an environment is stepped, and its observation flattened", async () => {
   expect(page?.observe(window)).toEqual([1, 2, 3]);
   page?.act?.(window, 1, hands);
   expect([page?.observe(window), page?.reward?.(window), page?.over(window)]).toEqual([[1, 0, 0], 4, true]);
+});
+
+test("moves that bear the same words have labels of their own", async () => {
+  const click = (x: number) => ({ label: "Buy", input: { keys: [], pointer: [x, 5, true] as const } });
+  const heeded = { ...FOUND.heeded, moves: [click(1), click(2), { ...click(3), label: "nothing" }] };
+  const { action, page } = await defined(adapterText({ ...FOUND, heeded }));
+  expect(action).toMatchObject({ labels: ["nothing", "Buy", "Buy 2", "nothing 2"] });
+  expect(page?.pointers["Buy 2"]).toEqual([2, 5]);
 });
 
 test("a title becomes an id", () => {

@@ -52,8 +52,8 @@ test("globals, variables of scripts, classes' answers and what a class holds are
   `);
   expect(found).toMatchObject({
     "w.lives": 3,
-    "w.look().score": 5,
-    "w.look().level": 2,
+    "w.lookInside().score": 5,
+    "w.lookInside().level": 2,
     "w.Runner?.instance?.speed": 7,
     "w.deep?.a?.b?.c?.on": true,
     "w.deep?.a?.b?.c?.mode": "play",

@@ -7,7 +7,6 @@ import { NUMBER_IN } from "./roots.ts";
 import type { Starter } from "./starters.ts";
 import type { PageToProbe } from "./trial.ts";
 
-const TICKS_PER_STEP = 4;
 /** The largest number that an agent is given. */
 const LARGEST = 5;
 
@@ -33,9 +32,9 @@ export interface Findings extends PageToProbe {
 export function adapterText(found: Findings): string {
   const { heeded, reading, page, size } = found;
   const { seen } = reading;
-  const observed = [...hoisted(seen), ...(seen.length === 0 ? [] : [])];
+  const observed = hoisted(seen);
   const length = seen.reduce((sum, one) => sum + lengthOf(one), 0);
-  const moves: readonly Move[] = heeded.moves;
+  const moves = withOwnLabels(heeded.moves);
   const labels = ["nothing", ...moves.map(({ label }) => label)];
   const keys = [["nothing", []], ...moves.map(({ label, input }) => [label, input.keys])] as [
     string,
@@ -47,7 +46,6 @@ export function adapterText(found: Findings): string {
     `id: ${JSON.stringify(idOf(found.title))}`,
     `page: ${JSON.stringify(page)}`,
     `size: [${size.join(", ")}]`,
-    ...(TICKS_PER_STEP === 4 ? [] : [`ticksPerStep: ${TICKS_PER_STEP}`]),
     "maxSeconds: 120",
     `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
@@ -64,7 +62,7 @@ export function adapterText(found: Findings): string {
     ...(variables.length === 0
       ? []
       : [
-          `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.look = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
+          `// Variables of the page's scripts: a function made within the page can name them.\n  loaded(w) {\n    w.lookInside = w.eval("() => ({ ${variables.join(", ")} })");\n  }`,
         ]),
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
@@ -81,6 +79,22 @@ export function adapterText(found: Findings): string {
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
 }
 
+/** Elements may bear the same words: each move has a label of its own. */
+function withOwnLabels(moves: readonly Move[]): Move[] {
+  const taken = new Set(["nothing"]);
+  return moves.map(({ label, input }) => {
+    let own = label;
+    for (let i = 2; taken.has(own); i++) own = `${label} ${i}`;
+    taken.add(own);
+    return { label: own, input };
+  });
+}
+
+/** A page's title may hold anything. */
+function inComment(title: string): string {
+  return title.replaceAll("*/", "").replace(/\s+/g, " ").trim();
+}
+
 /** The adapter of a page that is an environment already. */
 export function environmentText(
   { page, size, title }: Pick<Findings, "page" | "size" | "title">,
@@ -88,7 +102,7 @@ export function environmentText(
 ): string {
   const { text, numActions, observation, reward, end, length } = env;
   const labels = Array.from({ length: numActions }, (_, i) => String(i));
-  return `/** ${title}: an environment with reset() and step(action), as \`attract probe\` found it. */
+  return `/** ${inComment(title)}: an environment with reset() and step(action), as \`attract probe\` found it. */
 
 import { box, definePageGame, discrete } from "attract/page";
 
@@ -125,7 +139,7 @@ export default definePageGame({
 
 function head({ title, reading: { seen, score, end } }: Findings): string {
   const texts = [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
-  return `/** A first adapter of ${title.replaceAll("*/", "")}, written by \`attract probe\`: read it, and mend what it could not know. */
+  return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
 
 import { box, definePageGame, discrete${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
 
@@ -286,7 +300,8 @@ function usesVariable({ reading, restart, playing, early }: Findings, name: stri
     ...early,
   ];
   return texts.some(
-    (text) => text?.match(new RegExp(`w\\.look\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`)) != null,
+    (text) =>
+      text?.match(new RegExp(`w\\.lookInside\\(\\)\\.${name.replaceAll("$", "\\$")}(?![\\w$])`)) != null,
   );
 }
 

@@ -137,8 +137,9 @@ async function afterwards(
     start(trial, starter);
     const { window } = trial;
     trial.play(randomly(heeded.moves, chance(5)), ticks, []);
-    const variables = roots.filter((root) => root.text.startsWith("w.look().")).map(({ name }) => name);
-    if (text.includes("w.look()")) window.look = window.eval(`() => ({ ${variables.join(", ")} })`);
+    const variables = roots.filter((root) => root.text.startsWith("w.lookInside().")).map(({ name }) => name);
+    if (text.includes("w.lookInside()"))
+      window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
     const { errors } = trial.seen;
     if (attempt(() => [window.Function("w", text)(window)]) === undefined) return null;
     trial.play(() => NOTHING, 2, []);

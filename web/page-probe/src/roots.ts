@@ -66,7 +66,7 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
     const look = window.eval(`() => ${name}`) as () => unknown;
     const looks = new WeakMap<object, () => unknown>([[window, look]]);
     return {
-      text: `w.look().${name}`,
+      text: `w.lookInside().${name}`,
       name,
       read: (page) => {
         // Of each page its own.
