@@ -129,6 +129,9 @@ async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_play
     trained = run_attract(*words, "--total-steps", "50000", runs_dir=runs, folder=folder)
     assert trained.code == 0, trained.stderr
     assert trained.json["episode_return_mean"] > ENOUGH_REBOUNDS
+    # From any other folder too: the run knows where its page lies.
+    played = run_attract("eval", "r", "--episodes", "4", "--json", runs_dir=runs)
+    assert played.code == 0, played.stderr
     exported = run_attract("export", "r", "--out", "public/policy", runs_dir=runs, folder=folder)
     assert exported.code == 0, exported.stderr
     install(folder)

@@ -8,8 +8,9 @@ from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.output import CommandConsole
+from attract.games.kept_game import project_of
 from attract.processes.exit_codes import DONE
-from attract.runs.directory import find_run
+from attract.runs.directory import RunDirectory, find_run
 from attract.server.in_process import running_gateway
 from attract.settings.run import ServerSettings
 
@@ -32,6 +33,9 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     Raises: ConfigurationError: when there is no such run, or it has no policy yet.
     """
     run_id = find_run(server.runs_dir, order.run_id)
+    project = project_of(RunDirectory.view(server.runs_dir, run_id))
+    if project is not None:
+        server = server.model_copy(update={"project_dir": project})
     require_chromium()
     console = CommandConsole(stderr=order.json_output)
 

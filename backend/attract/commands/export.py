@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from attract.errors import ConfigurationError
-from attract.games.kept_game import CODE
+from attract.games.kept_game import CODE, project_of
 from attract.games.library import GameLibrary
 from attract.games.page_script import with_first_script
 from attract.runs.directory import RunDirectory, find_run
@@ -80,7 +80,8 @@ async def export_run(
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     if own_page is not None and game is not None:
-        folder = GameLibrary(server.project_dir).adapter_folder(game)
+        project = project_of(RunDirectory.view(server.runs_dir, run_id)) or server.project_dir
+        folder = GameLibrary(project).adapter_folder(game)
         written += write_site(out.parent, _kept_game(server.runs_dir / run_id), folder, own_page)
     elif with_page:
         seats = RunSettings.from_mapping(view.settings).collection.seats

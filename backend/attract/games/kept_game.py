@@ -1,5 +1,7 @@
 """The game of a run as the run's folder keeps it: its module, and what the run was started with."""
 
+from pathlib import Path
+
 from attract.games.library import GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
@@ -33,3 +35,11 @@ def serve_kept_game(games: GameLibrary, directory: RunDirectory) -> GameModule |
     return games.keep(
         reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
     )
+
+
+def project_of(directory: RunDirectory) -> Path | None:
+    """The folder that the run's own module was trained from, where that is still there; a page game's page is
+    in it. None: the game is bundled, or its path is relative to what was served.
+    """
+    module = Path(str(directory.read_config()["game"]))
+    return module.parent if module.is_absolute() and module.is_file() else None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.games.kept_game import CODE, CODE_MAP, serve_kept_game, write_start
+from attract.games.kept_game import CODE, CODE_MAP, project_of, serve_kept_game, write_start
 from attract.games.library import GameLibrary
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
@@ -71,3 +71,13 @@ def test_a_link_out_of_the_runs_folder_is_not_followed(tmp_path: Path, directory
     (directory.path / CODE).symlink_to(tmp_path / "secret")
     with pytest.raises(ConfigurationError, match="a link that leads out"):
         serve_kept_game(library(tmp_path), directory)
+
+
+def test_a_run_knows_the_folder_that_its_game_was_trained_from(tmp_path: Path, directory: RunDirectory):
+    module = tmp_path / "mine" / "game.page.ts"
+    for game in ("cartpole", "game.page.ts", str(module)):
+        directory.write_config(game, {})
+        assert project_of(directory) is None
+    module.parent.mkdir()
+    module.write_text("export default 1;")
+    assert project_of(directory) == module.parent

@@ -87,7 +87,10 @@ export class PageFrame implements PageHands {
     try {
       await withinTime(loaded, `the page ${adapter.page} did not load within ${LOAD_MS / 1000} s`);
       if (clock === null)
-        throw new Error(`the page ${adapter.page} could not be had, or is no page of this game`);
+        throw new Error(
+          `the page ${adapter.page} could not be had: it is not there, no page of this game, or not below ` +
+            "the directory that is served (--project-dir)",
+        );
       const frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
       await frame.#becomeReady(options.draws ?? true);
