@@ -21,6 +21,7 @@ expect.set_options(timeout=60_000)
 
 PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "dashboard"
 WATCH = '[data-testid="watch"]'
+PLAY = '[data-testid="play"]'
 BEZEL = (11, 13, 20)
 """Of the dashboard's screen, where no page is."""
 SKY = (11, 16, 32)
@@ -178,6 +179,78 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
             await page.keyboard.up("Digit5")
             assert await page.evaluate("document.activeElement.dataset.testid") == "play"
             await photograph(page, PICTURES / "page-game-played.png", full_page=False)
+
+
+async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_back(tmp_path: Path) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with serve(tmp_path / "runs") as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await start_training(page, "Moles")
+            await wait_for_more(page, WATCH, "data-version", 0)
+            screen = page.get_by_test_id("watch")
+            choices = page.get_by_test_id("decisions").locator("li")
+            await expect(choices).to_have_count(10)
+            await expect(choices.nth(1)).to_contain_text(re.compile(r"hole 1\s*1\s*\d+ %"))
+            assert (
+                97 <= sum(map(int, re.findall(r"(\d+) %", " ".join(await choices.all_inner_texts())))) <= 103
+            )
+            await expect(choices.and_(page.locator('[data-taken="true"]'))).to_have_count(1)
+            for device, (width, height) in VIEWPORTS.items():
+                await page.set_viewport_size({"width": width, "height": height})
+                await photograph(page, PICTURES / f"page-game-decisions-{device}.png", full_page=False)
+            await page.set_viewport_size({"width": 1280, "height": 900})
+
+            # A key counts where the game has the focus, and is played from the next step on.
+            await page.keyboard.press("Digit5")
+            await expect(screen).to_have_attribute("data-controls", "policy")
+            await screen.focus()
+            await page.keyboard.down("Digit5")
+            await expect(screen).to_have_attribute("data-controls", "hand")
+            await expect(choices.nth(5)).to_have_attribute("data-taken", "true")
+            await expect(choices.nth(5)).not_to_contain_text("%")
+            await check_accessible(page, "a person has taken over")
+            await photograph(page, PICTURES / "page-game-taken-over.png", full_page=False)
+            await page.keyboard.up("Digit5")
+            await expect(choices.nth(0)).to_have_attribute("data-taken", "true")
+            await page.get_by_role("button", name="Hand back the controls to the policy").click()
+            await expect(screen).to_have_attribute("data-controls", "policy")
+            await expect(choices.nth(0)).to_contain_text("%")
+
+            # So does a press of the pointer, on the hole that it is nearest to, as long as it lasts.
+            shown = await shown_in(page, WATCH, (400, 440))
+            corner = await screen.bounding_box()
+            assert corner is not None
+            x, y = shown.at(300, 228)
+            await page.mouse.move(corner["x"] + x, corner["y"] + y)
+            await page.mouse.down()
+            await expect(screen).to_have_attribute("data-controls", "hand")
+            await expect(choices.nth(6)).to_have_attribute("data-taken", "true")
+            x, y = shown.at(110, 320)
+            await page.mouse.move(corner["x"] + x, corner["y"] + y)
+            await expect(choices.nth(7)).to_have_attribute("data-taken", "true")
+            await page.mouse.up()
+            await expect(choices.nth(0)).to_have_attribute("data-taken", "true")
+
+
+async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) -> None:
+    with serve(tmp_path / "runs") as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await start_training(page, "Moles")
+            await page.get_by_role("button", name="Play yourself").click()
+            play = page.get_by_test_id("play")
+            await expect(play).to_have_attribute("data-phase", "ready")
+            await page.get_by_role("button", name="Play", exact=True).click()
+            await expect(play).to_have_attribute("data-phase", "playing")
+            shown = await shown_in(page, PLAY, (400, 440))
+            score = thread_of(page, PLAY).frame_locator(SHOWN).locator("#score")
+            await expect(score).to_have_text("0")
+            corner = await play.bounding_box()
+            assert corner is not None
+            x, y = shown.at(200, 228)
+            await page.mouse.move(corner["x"] + x, corner["y"] + y)
+            await page.mouse.down()
+            await expect(score).not_to_have_text("0")
+            await page.mouse.up()
 
 
 async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def build_app(
         request_seconds=settings.request_seconds,
     )
     # Outermost: the games' origins are no names of this server's, and have nothing of it.
-    app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir)
+    app.add_middleware(PageGameMiddleware, games=games, web_dir=web_dir, names=guard.names)
     app.state.service = service
     app.state.guard = guard
     return app

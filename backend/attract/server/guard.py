@@ -31,12 +31,13 @@ KEY_HEADER: Final = "x-attract-key"
 """Carries the second secret of a session, which the page keeps by itself: cookies know no ports."""
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "frame-src 'self' http://*.localhost:*; "
+    "frame-src 'self' {games}; "
     "img-src 'self' data: blob:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
+GAMES_HERE: Final = "http://*.localhost:*"
+"""Where page games are framed from on the server's own machine."""
 HEADERS: Final = [
-    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -278,8 +279,7 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = [*HEADERS, OPENER_POLICY] if self._guard.names.is_trustworthy(scope) else HEADERS
-        answer = _with_headers(send, headers)
+        answer = _with_headers(send, _headers(self._guard.names, scope))
         route = self._route(scope)
         refusal = self._refusal(scope, route)
         if refusal is not None:
@@ -376,6 +376,12 @@ def _digest(token: str) -> bytes:
 def _length(headers: Headers, *, otherwise: int) -> int:
     text = headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else otherwise
+
+
+def _headers(names: ServerNames, scope: Scope) -> list[tuple[bytes, bytes]]:
+    policy = CONTENT_SECURITY_POLICY.format(games=names.frames_source(scope) or GAMES_HERE)
+    headers = [(b"content-security-policy", policy.encode()), *HEADERS]
+    return [*headers, OPENER_POLICY] if names.is_trustworthy(scope) else headers
 
 
 def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:

@@ -60,15 +60,33 @@ class ServerNames:
 
     def is_known_host(self, scope: Scope) -> bool:
         """True when the one `Host` header is one of this server's names; else it is DNS rebinding."""
-        given = Headers(scope=scope).getlist("host")
-        name = _host_name(given[0]) if len(given) == 1 else ""
-        if name in self._hosts:
-            return name != ""
-        if name in LOOPBACK:
-            return _is_local(scope)
-        server = scope.get("server")
-        # The address this very connection came in on; never a name, which others may resolve.
-        return _address(name) is not None and server is not None and name == server[0]
+        return self._goes_by(_given_name(scope), scope)
+
+    def games_address(self, scope: Scope) -> str | None:
+        """The IPv4 address of this server that the one `Host` header spells as IPv6; None where it does not.
+
+        `[::ffff:c0a8:105]` is 192.168.1.5. Browsers reach the same socket by it and take it for another
+        site, with cookies, storage and a process of its own: there page games are served to visitors.
+        """
+        name = _given_name(scope)
+        mapped = _mapped(name)
+        return None if mapped is None or not self._goes_by(str(mapped), scope) else str(mapped)
+
+    def frames_source(self, scope: Scope) -> str | None:
+        """Where a page of this server finds page games, as a source of a Content-Security-Policy.
+
+        None: where it always does, in names of the browser's own machine. A policy has no word for an IPv6
+        address: so it is any host at this port, which plain http over a network does not make worse.
+        """
+        if scope.get("scheme") in SECURE or not isinstance(_address(_given_name(scope)), IPv4Address):
+            return None
+        if _given_name(scope) in LOOPBACK:
+            return None
+        try:
+            port = urlsplit(f"//{Headers(scope=scope)['host']}").port
+        except ValueError:
+            return None
+        return f"http://*:{port or 80}"
 
     def is_trustworthy(self, scope: Scope) -> bool:
         """Whether browsers take the page's origin for one that nobody in between can have changed."""
@@ -84,6 +102,15 @@ class ServerNames:
         secure = scope.get("scheme") in SECURE
         own = f"{'https' if secure else 'http'}://{headers.get('host', '')}"
         return origin.lower() == own.lower() or origin.lower() in self._origins
+
+    def _goes_by(self, name: str, scope: Scope) -> bool:
+        if name in self._hosts:
+            return name != ""
+        if name in LOOPBACK:
+            return _is_local(scope)
+        server = scope.get("server")
+        # The address this very connection came in on; never a name, which others may resolve.
+        return _address(name) is not None and server is not None and name == server[0]
 
 
 def _is_local(scope: Scope) -> bool:
@@ -102,6 +129,20 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
     mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
     return mapped or found
+
+
+def _mapped(name: str) -> IPv4Address | None:
+    try:
+        found = ip_address(name)
+    except ValueError:
+        return None
+    return found.ipv4_mapped if isinstance(found, IPv6Address) else None
+
+
+def _given_name(scope: Scope) -> str:
+    """That of the one `Host` header; empty without one, and with several."""
+    given = Headers(scope=scope).getlist("host")
+    return _host_name(given[0]) if len(given) == 1 else ""
 
 
 def _host_name(host: str) -> str:

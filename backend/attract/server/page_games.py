@@ -1,17 +1,21 @@
 """The pages that games live in: served at origins of their own, which have nothing of this server's."""
 
+import json
 import mimetypes
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import quote
 
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from attract.games.page_files import FetchedFile, PageFiles
+from attract.games.page_files import FetchedFile, PageAddress, PageFiles
 from attract.games.page_script import with_first_script
+from attract.server.names import ServerNames
 from attract.server.sandbox import SCRIPT, script_hashes
 
 HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.IGNORECASE)
@@ -19,6 +23,10 @@ HOST: Final = re.compile(r"g\d{1,9}-([0-9a-f]{32})\.localhost(?::\d{1,5})?", re.
 
 The letters name the game: the root of the origin is that of its page.
 """
+VISITED: Final = re.compile(r"/([0-9a-f]{32})(/.*)")
+"""A path where visitors are served: their machines know no such names, so that the path has the letters."""
+VISITING_PAGE: Final = re.compile(r"http://[^/]+/([0-9a-f]{32})/")
+"""What such a page or script says of itself where it asks for another."""
 OWN: Final = "/.attract/"
 """Below it is what is ours; a game's own files have no such names."""
 THREAD_PAGE: Final = "page-thread.html"
@@ -37,15 +45,16 @@ PROBE_TEXT: Final = f'<!doctype html><title>A page is probed</title><script src=
 PROBE_POLICY: Final = "default-src 'self'; frame-ancestors 'none'"
 CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
-"""The pages that may hold a thread's frame."""
+"""The pages that may hold a thread's frame, on this machine."""
 GAME_POLICY: Final = "; ".join(
     (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' data: blob:",
         "form-action 'none'",
-        f"frame-ancestors 'self' {OWNERS}",
+        "frame-ancestors 'self' {owners}",
     )
 )
 """A game gets its own files and nothing from elsewhere: no advertisements, no analytics, no way out."""
+NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Of a page itself, which is read whole; what it loads may be of any size."""
 
@@ -58,66 +67,109 @@ class PageSources(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What a request asks of the games' origins."""
+
+    path: str
+    """From the root of the origin, or of the game where its letters come first."""
+    key: str | None
+    """Whose game; None: the path says nothing of it."""
+    owners: str
+    """See `OWNERS`."""
+    is_visitors: bool
+
+
 class PageGameMiddleware:
     """Answers what is asked of the games' origins, itself, and hands on everything else.
 
-    Whoever asks must be on this machine. There are no tokens, no sockets and nothing but files.
+    Whoever asks must be on this machine, or a visitor of `names` who knows the game. There are no tokens, no
+    sockets and nothing but files.
     """
 
-    def __init__(self, app: ASGIApp, *, games: PageSources, web_dir: Path) -> None:
+    def __init__(
+        self, app: ASGIApp, *, games: PageSources, web_dir: Path, names: ServerNames | None = None
+    ) -> None:
+        """`names`: of the server whose visitors play too; None: none do."""
         self._app = app
         self._games = games
         self._web_dir = web_dir
+        self._names = names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As every ASGI app."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        hosts = Headers(scope=scope).getlist("host")
-        match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-        if match is None:
+        asked = self._asked(scope) if scope["type"] in ("http", "websocket") else None
+        if asked is None:
             await self._app(scope, receive, send)
             return
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 4003, "reason": "no game has a socket here"})
             return
-        response = await anyio.to_thread.run_sync(self._answer, scope, match[1].lower())
+        response = await anyio.to_thread.run_sync(self._answer, scope, asked)
         await response(scope, receive, send)
 
-    def _answer(self, scope: Scope, key: str) -> Response:
-        client = scope.get("client")
+    def _asked(self, scope: Scope) -> _Asked | None:
+        hosts = Headers(scope=scope).getlist("host")
+        match = HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        path: str = scope["path"]
+        if match is not None:
+            return _Asked(path, match[1].lower(), OWNERS, is_visitors=False)
+        address = None if self._names is None else self._names.games_address(scope)
+        if address is None:
+            return None
+        owners = f"http://{address}:*"
+        visited = VISITED.fullmatch(path)
+        if visited is None:
+            return _Asked(path, None, owners, is_visitors=True)
+        return _Asked(visited[2], visited[1], owners, is_visitors=True)
+
+    def _answer(self, scope: Scope, asked: _Asked) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("only GET", 405)
-        if client is not None and client[0] not in ("127.0.0.1", "::1"):
+        if not self._is_open(scope, asked):
             return PlainTextResponse("page games are played on the server's own machine", 403)
-        path: str = scope["path"]
-        if path == f"{OWN}{THREAD_PAGE}":
-            return self._thread_page()
-        if path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
-            file = self._web_dir / "page" / path.removeprefix(OWN)
+        if asked.path in (f"{OWN}{CLOCK}", f"{OWN}{PROBE}"):
+            file = self._web_dir / "page" / asked.path.removeprefix(OWN)
             return FileResponse(file, media_type="text/javascript", headers={"cache-control": "no-cache"})
-        if path == f"{OWN}{PORTAL}":
+        if asked.path == f"{OWN}{PORTAL}":
             return Response(PORTAL_TEXT, media_type="text/javascript", headers=FILE_HEADERS)
-        if path == PROBE_PAGE:
+        if asked.path == PROBE_PAGE:
             return Response(
                 PROBE_TEXT, media_type="text/html", headers={"content-security-policy": PROBE_POLICY}
             )
-        files = self._games.page_files(key)
-        query = scope["query_string"].decode("latin-1")
-        file = None if files is None else files.find(f"{path}?{query}" if query else path)
+        if asked.key is None:
+            return _redirect(scope)
+        files = self._games.page_files(asked.key)
+        is_refused = asked.is_visitors and isinstance(files, PageAddress)
+        if asked.path == f"{OWN}{THREAD_PAGE}":
+            return self._thread_page(asked.owners, NOT_FOR_VISITORS if is_refused else None)
+        file = None if files is None or is_refused else files.find(_with_query(scope, asked.path))
         if file is None:
-            return PlainTextResponse(f"there is no file {path}", 404)
-        return _file_response(file) if isinstance(file, Path) else _fetched_response(file)
+            return PlainTextResponse(f"there is no file {asked.path}", 404)
+        headers = FILE_HEADERS | {
+            "content-security-policy": GAME_POLICY.format(owners=asked.owners),
+            "origin-agent-cluster": "?1",
+        }
+        return _file_response(file, headers) if isinstance(file, Path) else _fetched_response(file, headers)
 
-    def _thread_page(self) -> Response:
-        text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
+    def _is_open(self, scope: Scope, asked: _Asked) -> bool:
+        if asked.is_visitors:
+            return self._names is not None and self._names.is_open_to(scope)
+        client = scope.get("client")
+        return client is None or client[0] in ("127.0.0.1", "::1")
+
+    def _thread_page(self, owners: str, refusal: str | None) -> Response:
+        """The page that a thread runs in; with a `refusal` one that says nothing but that."""
+        if refusal is None:
+            text = (self._web_dir / "dashboard" / THREAD_PAGE).read_text(encoding="utf-8")
+        else:
+            text = f"<script>parent.postMessage({{ refused: {json.dumps(refusal)} }}, '*')</script>"
         policy = "; ".join(
             (
                 "default-src 'none'",
                 f"script-src {script_hashes(SCRIPT.findall(text))} blob: 'wasm-unsafe-eval'",
                 "frame-src 'self'",
-                f"frame-ancestors {OWNERS}",
+                f"frame-ancestors {owners}",
             )
         )
         # A port is no site: without this, two servers of one machine would share a process.
@@ -137,22 +189,37 @@ async def nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
 
 FILE_HEADERS: Final = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
 """The file may be built anew at any time: the browser asks again, and is told "unchanged"."""
-PAGE_HEADERS: Final = FILE_HEADERS | {"content-security-policy": GAME_POLICY, "origin-agent-cluster": "?1"}
 
 
-def _file_response(file: Path) -> Response:
+def _with_query(scope: Scope, path: str) -> str:
+    query = scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
+
+
+def _redirect(scope: Scope) -> Response:
+    """To the game of the page that asks: it may name files from the root, where others have theirs too."""
+    referer = VISITING_PAGE.match(Headers(scope=scope).get("referer", ""))
+    if referer is None:
+        return PlainTextResponse(f"there is no file {scope['path']}", 404)
+    location = _with_query(scope, f"/{referer[1]}{quote(scope['path'])}")
+    return Response(
+        status_code=307, headers={"location": location, "cache-control": "no-store", "vary": "referer"}
+    )
+
+
+def _file_response(file: Path, page_headers: dict[str, str]) -> Response:
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     if kind != "text/html" or file.stat().st_size > MAX_PAGE_BYTES:
         return FileResponse(file, media_type=kind, headers=FILE_HEADERS)
-    return Response(with_clock(file.read_bytes()), media_type=kind, headers=PAGE_HEADERS)
+    return Response(with_clock(file.read_bytes()), media_type=kind, headers=page_headers)
 
 
-def _fetched_response(file: FetchedFile) -> Response:
+def _fetched_response(file: FetchedFile, page_headers: dict[str, str]) -> Response:
     if file.location is not None:
         return Response(status_code=302, headers={"location": file.location, "cache-control": "no-cache"})
     if not file.media_type.startswith("text/html"):
         return Response(file.body, headers=FILE_HEADERS | {"content-type": file.media_type})
-    return Response(with_clock(file.body), headers=PAGE_HEADERS | {"content-type": file.media_type})
+    return Response(with_clock(file.body), headers=page_headers | {"content-type": file.media_type})
 
 
 def with_clock(page: bytes) -> bytes:

@@ -2,14 +2,19 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from attract.games.library import GameLibrary
+from attract.server.names import ServerNames
 from attract.server.page_games import PageGameMiddleware, with_clock
+from attract.settings.run import ServerSettings
 
 ADAPTER = b"export default definePageGame({})"
+VISITED = "http://[::ffff:c0a8:105]:8000"
+"""192.168.1.5, spelt as IPv6."""
 CLOCK = b'<script src="/.attract/page-clock.js"></script>'
 
 
@@ -24,7 +29,7 @@ def origin(sha256: str) -> str:
 
 
 class World:
-    def __init__(self, folder: Path, name: str = "games/hop.page.ts") -> None:
+    def __init__(self, folder: Path, name: str = "games/hop.page.ts", adapter: bytes = ADAPTER) -> None:
         self.games = folder / "games"
         (self.games / "site" / "img").mkdir(parents=True)
         (self.games / "site" / "index.html").write_text(
@@ -42,18 +47,40 @@ class World:
         (web / "dashboard").mkdir()
         (web / "dashboard" / "page-thread.html").write_text("<script>begin()</script>")
         library = GameLibrary(folder, web, runs_dir=self.games / "runs")
-        self.sha256 = library.keep(name, ADAPTER, None).reference.sha256
-        self._app = PageGameMiddleware(beyond, games=library, web_dir=web)
+        self.sha256 = library.keep(name, adapter, None).reference.sha256
+        self.library = library
+        self._names = ServerNames(ServerSettings(lan=True, runs_dir=folder / "runs"))
+        self._closed = ServerNames(ServerSettings(runs_dir=folder / "runs"))
+        self._web = web
 
     def get(
-        self, path: str, *, method: str = "GET", address: str = "127.0.0.1", host: str | None = None
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        address: str = "127.0.0.1",
+        host: str | None = None,
+        server: str = "127.0.0.1",
+        is_open: bool = True,
+        headers: dict[str, str] | None = None,
     ) -> httpx.Response:
+        names = self._names if is_open else self._closed
+        app = PageGameMiddleware(beyond, games=self.library, web_dir=self._web, names=names)
+
+        async def came_in(scope, receive, send) -> None:
+            await app({**scope, "server": (server, 8000)}, receive, send)
+
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self._app, client=(address, 5))
-            async with httpx.AsyncClient(transport=transport, base_url=host or origin(self.sha256)) as client:
+            transport = httpx.ASGITransport(came_in, client=(address, 5))
+            base = host or origin(self.sha256)
+            async with httpx.AsyncClient(transport=transport, base_url=base, headers=headers) as client:
                 return await client.request(method, path)
 
         return asyncio.run(ask())
+
+    def visit(self, path: str, **more: Any) -> httpx.Response:
+        """As a browser of the network asks, which reached this server as 192.168.1.5."""
+        return self.get(path, **({"address": "192.168.1.7", "host": VISITED, "server": "192.168.1.5"} | more))
 
 
 @pytest.fixture
@@ -168,3 +195,58 @@ def test_the_script_in_its_place_asks_the_clock(world: World) -> None:
     answer = world.get("/.attract/portal.js?https://sdk.crazygames.com/crazygames-sdk-v3.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "attractInstallPortal?.(document.currentScript.src)" in answer.text
+
+
+def test_a_visitor_is_served_where_the_servers_address_is_spelt_as_ipv6(world: World) -> None:
+    key = world.sha256[:32]
+    answer = world.visit(f"/{key}/site/index.html")
+    assert answer.content == b"<!doctype html><html><head>" + CLOCK + b"<title>x</title></head></html>"
+    policy = answer.headers["content-security-policy"]
+    assert policy.split("frame-ancestors ")[1] == "'self' http://192.168.1.5:*"
+    assert "http" not in policy.split("frame-ancestors")[0]
+    assert world.visit("/.attract/page-clock.js").text == "clock"
+    thread = world.visit(f"/{key}/.attract/page-thread.html")
+    assert "begin()" in thread.text
+    assert "frame-ancestors http://192.168.1.5:*" in thread.headers["content-security-policy"]
+
+
+def test_what_a_visitors_page_names_from_the_root_is_found_below_its_own(world: World) -> None:
+    key = world.sha256[:32]
+    asked_by = {"referer": f"{VISITED}/{key}/site/index.html"}
+    answer = world.visit("/site/img/ship.png?a=1", headers=asked_by)
+    assert (answer.status_code, answer.headers["location"]) == (307, f"/{key}/site/img/ship.png?a=1")
+    assert answer.headers["cache-control"] == "no-store"
+    assert world.visit(f"/{key}/site/img/ship.png").content == b"png"
+    assert world.visit("//elsewhere.example/x", headers=asked_by).headers["location"].startswith(f"/{key}/")
+    for unknown in ({}, {"referer": f"{VISITED}/site/index.html"}, {"referer": "http://[/"}):
+        assert world.visit("/site/img/ship.png", headers=unknown).status_code == 404
+
+
+def test_a_visitor_who_does_not_know_the_game_gets_nothing(world: World) -> None:
+    key = world.sha256[:32]
+    assert world.visit(f"/{'0' * 32}/site/index.html").status_code == 404
+    for path in (".env", "../outside.html", "link.html", "runs/token"):
+        assert world.visit(f"/{key}/{path}").status_code == 404
+    assert world.visit("/api/runs").status_code == 404
+    assert world.visit(f"/{key}/site/index.html", method="POST").status_code == 405
+
+
+def test_a_server_that_is_not_open_to_the_network_serves_nobody_there(world: World) -> None:
+    key = world.sha256[:32]
+    assert world.visit(f"/{key}/site/index.html", is_open=False).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "host", ["http://[::ffff:c0a8:106]:8000", "http://[::c0a8:105]:8000", "http://[fd00::1]:8000"]
+)
+def test_other_spellings_are_no_game_origins(host: str, world: World) -> None:
+    assert world.visit(f"/{world.sha256[:32]}/site/index.html", host=host).status_code == 299
+
+
+def test_a_page_of_another_server_is_not_for_visitors_and_says_so(tmp_path: Path) -> None:
+    world = World(tmp_path, adapter=b'definePageGame({ page: "http://localhost:5173/" })')
+    key = world.sha256[:32]
+    thread = world.visit(f"/{key}/.attract/page-thread.html")
+    assert "refused" in thread.text and "begin()" not in thread.text
+    assert "'sha256-" in thread.headers["content-security-policy"]
+    assert world.visit(f"/{key}/index.html").status_code == 404

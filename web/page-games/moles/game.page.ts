@@ -22,6 +22,9 @@ export default definePageGame({
   action: discrete(["wait", ...HOLES]),
   // What a person plays by: with `act` nothing holds them.
   keys: { wait: [], ...Object.fromEntries(HOLES.map((hole, i) => [hole, [`Digit${i + 1}`]])) },
+  pointers: Object.fromEntries(
+    HOLES.map((hole, i) => [hole, [100 + 100 * (i % 3), 128 + 100 * Math.floor(i / 3)]]),
+  ),
   // Pressed in one half of the step, and let go in the other: a click.
   act(w, action, page) {
     const [x, y] = places(w)[(action as number) - 1] ?? [5, 5];

@@ -161,6 +161,13 @@ test("a check needs no run: it is played in a worker of its own, and its answer 
   expect(checkWorkers[1].isTerminated).toBe(true);
 });
 
+test("of a page game whose threads would share a process, one worker plays", () => {
+  start();
+  FakeSocket.last.hears(assignment({ game: { ...GAME, has_page: true } }));
+  expect(workers.length).toBe(1);
+  expect(status().numWorkers).toBe(1);
+});
+
 describe("an assignment", () => {
   test("the socket's URL derives from the base, and the first message is the hello", () => {
     start(3);

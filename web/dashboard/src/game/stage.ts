@@ -4,7 +4,7 @@ import type { GameReference, RunView } from "@attract/schema";
 import { fetchModule } from "@attract/worker/game/game-module";
 import { SandboxThread } from "@attract/worker/game/game-thread";
 import { fetchEngine, SandboxFrames } from "@attract/worker/host/sandbox-frames";
-import type { PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
+import type { Decision, PageToStage, StagePlayer, StageToPage } from "@attract/worker/stage/stage-messages";
 import { serverUrl } from "../api/client.ts";
 
 /** More would cost a phone's battery for nothing anyone sees. */
@@ -25,6 +25,8 @@ export interface StageOptions {
   player: StagePlayer;
   parameters?: RunView["parameters"];
   onOpened?(opened: Extract<StageToPage, { type: "opened" }>): void;
+  /** Where a policy plays, or a person in its place: once a step. */
+  onDecided?(decision: Decision): void;
   onEpisodeEnd?(end: Extract<StageToPage, { type: "episode_end" }>): void;
   /** The game, or what runs it, failed; unless it only could not draw itself, the stage has ended. */
   onError(error: Error): void;
@@ -121,6 +123,9 @@ export class Stage {
         this.steps = Number(message.steps);
         if (message.bitmap instanceof ImageBitmap) show(this.#options.canvas, message.bitmap);
         break;
+      case "decided":
+        this.#options.onDecided?.(numbersOf(message.decision));
+        break;
       case "episode_end":
         this.#options.onEpisodeEnd?.(message);
         break;
@@ -139,6 +144,16 @@ export class Stage {
     this.close();
     this.#options.onError(new Error(text));
   }
+}
+
+/** Numbers and nothing else, whatever was sent. */
+function numbersOf(told: Partial<Decision> | undefined): Decision {
+  const action: unknown = told?.action;
+  const probabilities: unknown = told?.probabilities;
+  return {
+    action: Array.isArray(action) ? action.map(Number) : Number(action),
+    probabilities: probabilities instanceof Float64Array ? probabilities : new Float64Array(0),
+  };
 }
 
 function show(canvas: HTMLCanvasElement, bitmap: ImageBitmap): void {

@@ -1,12 +1,14 @@
 /** Play: the game under your own hands, by keyboard or by buttons on a touch screen. */
 
 import type { GameDescription, GameReference, RunView } from "@attract/schema";
+import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
 import { Button } from "@mantine/core";
 import { nameOfKey } from "attract/page/key-names";
 import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { describeError } from "../api/client.ts";
 import { type TouchKey, touchKeys } from "../game/actions.ts";
 import { Stage } from "../game/stage.ts";
+import { useHands } from "../hooks/use-hands.ts";
 import { formatNumber } from "../state/format.ts";
 import { Demonstrations, useRecorder } from "./demonstrations.tsx";
 import { Hud, useScore } from "./hud.tsx";
@@ -47,6 +49,7 @@ export function Play({ reference, parameters }: PlayProps) {
   const stage = useRef<Stage | null>(null);
   const { score, end } = useScore(stage);
   const [description, setDescription] = useState<Pick<GameDescription, "id" | "keys" | "action">>(UNKNOWN);
+  const [pointers, setPointers] = useState<PointerPlaces | null>(null);
   const recorder = useRecorder(description.id, reference);
   const keep = useRef(recorder.keep);
   keep.current = recorder.keep;
@@ -65,6 +68,7 @@ export function Play({ reference, parameters }: PlayProps) {
       parameters: drawn.current,
       onOpened: (opened) => {
         setDescription(opened.description);
+        setPointers(opened.pointers);
         setPhase({ name: "ready" });
       },
       onEpisodeEnd: ({ episodeReturn, played }) => {
@@ -93,33 +97,15 @@ export function Play({ reference, parameters }: PlayProps) {
 
   useEffect(() => stage.current?.tell({ type: "parameters", parameters }), [parameters]);
 
-  useEffect(() => {
-    const isOurs = (event: KeyboardEvent) => {
-      const target = event.target as Element | null;
-      const isHere =
-        target === document.body || frame.current?.closest(".cabinet")?.contains(target) === true;
-      return isHere && !event.ctrlKey && !event.metaKey && !event.altKey;
-    };
-    const down = (event: KeyboardEvent) => {
-      if (!isOurs(event)) return;
-      const isKey = event.code in description.keys;
-      const isStart = event.code === "Enter" || event.code === "Space";
-      if (!isKey && !(isStart && event.target === frame.current)) return;
-      event.preventDefault();
-      if (!event.repeat) stage.current?.tell({ type: "press", code: event.code });
-      if (mayBegin && !event.repeat) begin.current();
-    };
-    const up = (event: KeyboardEvent) => stage.current?.tell({ type: "release", code: event.code });
-    const drop = () => stage.current?.tell({ type: "release_all" });
-    window.addEventListener("keydown", down);
-    window.addEventListener("keyup", up);
-    window.addEventListener("blur", drop);
-    return () => {
-      window.removeEventListener("keydown", down);
-      window.removeEventListener("keyup", up);
-      window.removeEventListener("blur", drop);
-    };
-  }, [description, mayBegin]);
+  const handlers = useHands({
+    frame,
+    stage,
+    keys: description.keys,
+    pointers,
+    isPlaying: true,
+    isPress: (code) => code === "Enter" || code === "Space",
+    onPress: () => mayBegin && begin.current(),
+  });
 
   const names = Object.keys(description.keys).map(nameOfKey).join("  ");
   return (
@@ -133,6 +119,8 @@ export function Play({ reference, parameters }: PlayProps) {
         aria-label="The game; play with the keys"
         data-testid="play"
         data-phase={phase.name}
+        data-pointers={pointers !== null}
+        {...handlers}
       >
         <canvas ref={canvas} role="img" aria-label="The game, played by you" />
         {error === null && phase.name === "loading" && (
@@ -153,7 +141,7 @@ export function Play({ reference, parameters }: PlayProps) {
                 {phase.name === "over" ? `Score ${formatNumber(phase.episodeReturn)}` : "Your turn"}
               </strong>
               <Button onClick={() => begin.current()}>{phase.name === "over" ? "Play again" : "Play"}</Button>
-              <span className="small">{names === "" ? "This game names no keys." : `Keys: ${names}`}</span>
+              <span className="small">{handsText(names, pointers !== null)}</span>
             </div>
           )
         )}
@@ -187,6 +175,12 @@ export function Play({ reference, parameters }: PlayProps) {
   );
 }
 
+function handsText(names: string, canPoint: boolean): string {
+  const keys = names === "" ? "" : `Keys: ${names}`;
+  if (!canPoint) return keys || "This game names no keys.";
+  return keys === "" ? "Play with the pointer." : `${keys}, or the pointer`;
+}
+
 interface TouchKeysProps {
   buttons: readonly TouchKey[];
   stage: RefObject<Stage | null>;
@@ -194,7 +188,7 @@ interface TouchKeysProps {
 }
 
 /** One button per action; arrows lie as on a gamepad. Shown where there is a finger instead of a keyboard. */
-function TouchKeys({ buttons, stage, onPress }: TouchKeysProps) {
+export function TouchKeys({ buttons, stage, onPress }: TouchKeysProps) {
   const [down, setDown] = useState<string | null>(null);
   if (buttons.length === 0) return null;
   const isPad =

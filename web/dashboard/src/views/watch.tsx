@@ -1,18 +1,26 @@
 /** Watch: the newest policy plays on the page, and takes over newer versions between episodes. */
 
-import type { GameReference, RunView } from "@attract/schema";
+import type { GameDescription, GameReference, RunView } from "@attract/schema";
+import type { PointerPlaces } from "@attract/worker/stage/pointer-keys";
+import type { Decision } from "@attract/worker/stage/stage-messages";
 import { Button } from "@mantine/core";
 import type { EndReason } from "attract/instance";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { ApiError, describeError } from "../api/client.ts";
+import { touchKeys } from "../game/actions.ts";
 import { NewestPolicy } from "../game/newest-policy.ts";
 import { Stage } from "../game/stage.ts";
+import { useHands } from "../hooks/use-hands.ts";
+import { Decisions } from "./decisions.tsx";
 import { Hud, Item, useScore } from "./hud.tsx";
+import { TouchKeys } from "./play.tsx";
 
 const SPEEDS = [1, 2, 4];
 const RETRY_MS = 1500;
 /** How long the last picture of an episode stays. */
 const REST_MS = 900;
+/** Keys that move within the page, and do nothing in a game. */
+const NO_PRESS = /^(Tab|Escape|F\d+|(Shift|Control|Alt|Meta|Caps)\w*)$/;
 
 interface WatchProps {
   runId: string;
@@ -29,7 +37,13 @@ interface WatchProps {
 }
 
 export function Watch({ runId, reference, seats, version, parameters, waitingFor }: WatchProps) {
+  const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const listener = useRef<((decision: Decision) => void) | null>(null);
+  const [description, setDescription] = useState<GameDescription | null>(null);
+  const [pointers, setPointers] = useState<PointerPlaces | null>(null);
+  /** A person has taken over from the policy. */
+  const [isByHand, setByHand] = useState(false);
   const stage = useRef<Stage | null>(null);
   const newest = useRef(version);
   newest.current = version;
@@ -59,6 +73,11 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
       canvas: element,
       player: "policy",
       parameters: drawn.current,
+      onOpened: (opened) => {
+        setDescription(opened.description);
+        setPointers(opened.pointers);
+      },
+      onDecided: (decision) => listener.current?.(decision),
       onEpisodeEnd: ({ reason, episodeReturn }) => {
         setEnd(reason);
         endScore(episodeReturn);
@@ -99,6 +118,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
       );
     };
     setError(null);
+    setByHand(false);
     if (hasPolicy) begin();
     return () => {
       isGone = true;
@@ -125,25 +145,70 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
     setPaused(!isPaused);
   };
 
+  const takeOver = (takesOver: boolean) => {
+    if (takesOver === isByHand || shown < 0) return;
+    stage.current?.tell({ type: "hands", arePlaying: takesOver });
+    setByHand(takesOver);
+    if (takesOver) frame.current?.focus({ preventScroll: true });
+  };
+  const handlers = useHands({
+    frame,
+    stage,
+    keys: description?.keys ?? {},
+    pointers,
+    isPlaying: isByHand,
+    isPress: (code) => !NO_PRESS.test(code),
+    onPress: () => takeOver(true),
+  });
+  const buttons = useMemo(() => (description === null ? [] : touchKeys(description)), [description]);
+
   return (
     <>
-      <div className="screen" data-testid="watch" data-version={shown}>
-        <canvas ref={canvas} aria-label="The game, played by the newest policy" role="img" />
-        {error !== null && (
-          <div className="over" role="alert">
-            <strong>The game cannot be shown</strong>
-            <span className="small">{describeError(error).text}</span>
-            <Button size="xs" onClick={() => setAttempt(attempt + 1)}>
-              Try again
-            </Button>
-          </div>
+      <div className="watched">
+        <div
+          className="screen"
+          ref={frame}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: the screen takes the keys of whoever takes over
+          tabIndex={0}
+          role="application"
+          aria-label="The game; any key or press takes over from the policy"
+          data-testid="watch"
+          data-version={shown}
+          data-controls={isByHand ? "hand" : "policy"}
+          data-pointers={isByHand && pointers !== null}
+          {...handlers}
+        >
+          <canvas
+            ref={canvas}
+            aria-label={`The game, played by ${isByHand ? "you" : "the newest policy"}`}
+            role="img"
+          />
+          {error !== null && (
+            <div className="over" role="alert">
+              <strong>The game cannot be shown</strong>
+              <span className="small">{describeError(error).text}</span>
+              <Button size="xs" onClick={() => setAttempt(attempt + 1)}>
+                Try again
+              </Button>
+            </div>
+          )}
+          {error === null && shown < 0 && <Before hasPolicy={hasPolicy} waitingFor={waitingFor} />}
+          {end !== null && <span className="ended">{REASONS[end]}</span>}
+        </div>
+        {description !== null && (
+          <Decisions description={description} listener={listener} isByHand={isByHand} />
         )}
-        {error === null && shown < 0 && <Before hasPolicy={hasPolicy} waitingFor={waitingFor} />}
-        {end !== null && <span className="ended">{REASONS[end]}</span>}
       </div>
       <Hud score={score}>
         <Item name="Version" value={shown < 0 ? "–" : String(shown)} />
         <span className="push">
+          {isByHand && (
+            <HudButton
+              text="Hand back"
+              label="Hand back the controls to the policy"
+              onClick={() => takeOver(false)}
+            />
+          )}
           <HudButton
             text={isPaused ? "Go on" : "Pause"}
             label={isPaused ? "Go on with the game" : "Pause the game"}
@@ -152,6 +217,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
           <HudButton text={`${speed}×`} label={`Speed ${speed}×`} onClick={changeSpeed} />
         </span>
       </Hud>
+      {isByHand && <TouchKeys buttons={buttons} stage={stage} onPress={() => undefined} />}
     </>
   );
 }

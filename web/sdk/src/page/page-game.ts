@@ -31,7 +31,7 @@ export interface PageGameOptions<W = PageWindow>
   ticksPerStep?: number;
   /** What an action holds down during its step, by its label; of several agents one object each. With `act`: a person's only. */
   keys?: KeysByLabel | readonly KeysByLabel[];
-  /** Where an action has the pointer during its step, by its label. */
+  /** Where an action has the pointer during its step, by its label. With `act`: a person's only. */
   pointers?: Record<string, PointerPlace>;
   /** For actions that are neither keys nor places of a pointer: called before each tick. */
   act?(window: W, action: Action | ArrayLike<Action>, page: PageHands): void;

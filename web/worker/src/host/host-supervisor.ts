@@ -18,6 +18,7 @@ import type { GameThread } from "../game/game-thread.ts";
 import { GameChecker } from "./game-checker.ts";
 import { GameDescriber } from "./game-describer.ts";
 import { HostConnection, type HostEffect } from "./host-connection.ts";
+import { mostThreads } from "./page-origin.ts";
 import { RestartLimit, SLEEP_MS, Vitals } from "./vitals.ts";
 import type {
   HostIdentity,
@@ -222,13 +223,17 @@ export class HostSupervisor {
   /** Starts and ends workers until as many run as are wanted. */
   #settle(): void {
     const run = this.#run;
-    const wanted = run === null || !this.#isDescribed ? 0 : Math.min(run.num_workers, this.#maxWorkers);
+    const wanted = run === null || !this.#isDescribed ? 0 : this.#numWanted(run);
     for (const index of [...this.#running.keys()]) if (index >= wanted) this.#endWorker(index, true);
     for (let index = 0; index < wanted; index++) {
       if (!this.#running.has(index) && !this.#givenUp.has(index))
         this.#startWorker(run!, index, this.#hung.has(index));
     }
     this.#report();
+  }
+
+  #numWanted({ num_workers, game }: Run): number {
+    return Math.min(num_workers, this.#maxWorkers, mostThreads(new URL(this.#options.identity.base), game));
   }
 
   #startWorker(run: Run, index: number, careful: boolean): void {

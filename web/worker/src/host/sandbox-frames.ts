@@ -5,6 +5,7 @@ import type { GameReference } from "@attract/schema";
 import wasmUrl from "onnxruntime-web/ort-wasm-simd-threaded.wasm?url";
 import type { SandboxOpener, ThreadRole } from "../game/game-thread.ts";
 import scriptUrl from "../game/game-worker.ts?worker&url";
+import { pageThreadUrl } from "./page-origin.ts";
 
 /** A frame that has not answered for so long has not been loaded. */
 const LOAD_MS = 20_000;
@@ -16,11 +17,6 @@ const STYLE =
 const SEEN =
   // Its document says nothing of colours: what it leaves free is see-through only beside a scheme that is the same.
   "position:absolute;inset:0;width:100%;height:100%;border:0;pointer-events:none;color-scheme:light";
-
-/** A name between two dots has at most 63 letters: so many of the hash say which game's origin it is. */
-const PAGE_KEY = 32;
-
-const LOOPBACK = ["127.0.0.1", "localhost"];
 
 /** What the frame is told, once; with it come the thread's port and the port for news of it. */
 export interface FrameOrder {
@@ -75,10 +71,14 @@ export class SandboxFrames implements SandboxOpener {
     frame.setAttribute("aria-hidden", "true");
     frame.tabIndex = -1;
     frame.title = "A game at work";
-    const url = page === null ? new URL("sandbox.html", this.#base) : this.#pageThread(id, page);
+    // Where the browser knows it, what pages keep ends with this one: games of one origin find nothing of each other's.
+    if (page !== null) frame.setAttribute("credentialless", "");
+    const url =
+      page === null ? new URL("sandbox.html", this.#base) : pageThreadUrl(this.#base, id, page.sha256);
     if (url === null) {
       ports[1].postMessage(
-        `this game lives in a page, and plays where the server is: open ${this.#base.host} as localhost there`,
+        `this game lives in a page, which has no address of its own beside ${this.#base.origin}: open this page by the numbers ` +
+          "of the server's address (http://192.168.1.5:8000), or as localhost on its own machine",
       );
       return;
     }
@@ -104,23 +104,14 @@ export class SandboxFrames implements SandboxOpener {
     for (const id of [...this.#opened.keys()]) this.close(id);
   }
 
-  /**
-   * Where the thread of a game that lives in a page runs: an origin of its own, whose root is the game's, so that it has a process of its own
-   * and nothing of this server's; null where the browser finds none.
-   */
-  #pageThread(id: number, page: GameReference): URL | null {
-    if (!LOOPBACK.includes(this.#base.hostname)) return null;
-    const url = new URL(".attract/page-thread.html", this.#base.origin);
-    url.hostname = `g${id}-${page.sha256.slice(0, PAGE_KEY)}.localhost`;
-    return url;
-  }
-
   readonly #onMessage = (event: MessageEvent): void => {
-    if (event.data !== "ready") return;
+    const refused: unknown = event.data?.refused;
+    if (event.data !== "ready" && typeof refused !== "string") return;
     for (const [id, opened] of this.#opened) {
       if (opened.frame.contentWindow !== event.source) continue;
       clearTimeout(opened.timer);
-      void this.#start(id, opened);
+      if (typeof refused === "string") this.#fail(id, refused);
+      else void this.#start(id, opened);
     }
   };
 

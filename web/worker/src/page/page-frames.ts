@@ -14,7 +14,7 @@ const SPARE = 1;
 export const EVALUATION_FRAMES = 8;
 
 export interface PageFramesOptions {
-  /** Where its adapter's folder is served. Default: the root of this origin. */
+  /** Where its adapter's folder is served. Default: the folder above this document's, which is ours. */
   base?: string;
   /** How many copies there will be at once. */
   most: number;
@@ -50,7 +50,7 @@ export class PageFrames implements SpareGames {
   constructor(
     definition: GameDefinition,
     {
-      base = location.origin,
+      base = new URL("..", location.href).href,
       most,
       isFresh = false,
       draws = false,

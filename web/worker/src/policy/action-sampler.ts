@@ -35,6 +35,11 @@ export interface ActionSampler {
   give(actions: ArrayLike<number>, row: number, slot: number): void;
   /** No action is drawn: zeros, with log-probability 0. */
   rest(slot: number): void;
+  /**
+   * What the policy makes of each choice, or of each switch being on, after masks: [outputSize], float64. Empty for densities.
+   * For showing; allocates.
+   */
+  probabilities(outputs: readonly Float32Array[], row: number, masks: Uint8Array, slot: number): Float64Array;
   /** Slot `slot`'s action as its game takes it: clipped, and in the game's units. Holds until the slot's next action. */
   gameAction(slot: number): Action;
 }

@@ -56,6 +56,11 @@ export class BinarySampler implements ActionSampler {
     return this.#views[slot];
   }
 
+  probabilities([logits]: readonly Float32Array[], row: number): Float64Array {
+    const n = this.numComponents;
+    return Float64Array.from(logits.subarray(row * n, (row + 1) * n), (logit) => 1 / (1 + Math.exp(-logit)));
+  }
+
   #fill(logits: Float32Array, row: number, slot: number, isDrawn: boolean): void {
     const n = this.numComponents;
     let at = slot * n;

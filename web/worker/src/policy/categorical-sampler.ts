@@ -66,6 +66,28 @@ export class CategoricalSampler implements ActionSampler {
     return this.#views === null ? this.actions[slot] : this.#views[slot];
   }
 
+  // Not shared with #fill, whose loop is the one that each step of training pays for.
+  probabilities(
+    [logits]: readonly Float32Array[],
+    row: number,
+    masks: Uint8Array,
+    slot: number,
+  ): Float64Array {
+    const size = this.outputSize;
+    const given = logits.subarray(row * size, (row + 1) * size);
+    const allowed = masks.length === 0 ? this.#open : masks.subarray(slot * size, (slot + 1) * size);
+    const masked = Array.from(given, (logit, a) => (allowed[a] === 1 ? logit : Number.NEGATIVE_INFINITY));
+    const result: number[] = [];
+    for (const n of this.#nvec) {
+      const part = masked.slice(result.length, result.length + n);
+      const highest = Math.max(...part);
+      const weights = part.map((logit) => Math.exp(logit - highest));
+      const sum = weights.reduce((total, weight) => total + weight, 0);
+      result.push(...weights.map((weight) => weight / sum));
+    }
+    return Float64Array.from(result);
+  }
+
   #fill(logits: Float32Array, row: number, masks: Uint8Array, slot: number, isDrawn: boolean): void {
     const weights = this.#weights;
     const nvec = this.#nvec;

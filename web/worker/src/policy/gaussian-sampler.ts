@@ -63,6 +63,10 @@ export class GaussianSampler implements ActionSampler {
     this.#unitBox.scale(this.actions, this.#scaled, slot);
   }
 
+  probabilities(): Float64Array {
+    return new Float64Array(0);
+  }
+
   give(actions: ArrayLike<number>, row: number, slot: number): void {
     const n = this.numComponents;
     for (let c = 0; c < n; c++) this.actions[slot * n + c] = actions[row * n + c];

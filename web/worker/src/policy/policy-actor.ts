@@ -70,6 +70,12 @@ export class PolicyActor {
     return this.#numAgents === 1 ? actions[0] : actions;
   }
 
+  /** Of what `agent` could do at the last decision, as `ActionSampler.probabilities`; not to be asked while one is made. */
+  probabilities(agent: number): Float64Array {
+    const session = this.sessions[agent] ?? this.sessions[0];
+    return this.#sampler.probabilities(session.outputs, agent, this.#batch.masks, agent);
+  }
+
   #see(instance: Instance, agent: number): void {
     const batch = this.#batch;
     const view = instance.views[agent];

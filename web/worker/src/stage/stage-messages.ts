@@ -3,6 +3,7 @@
 import type { GameDescription, RunView } from "@attract/schema";
 import type { EndReason } from "attract/instance";
 import type { PlayedEpisode } from "./episode-recording.ts";
+import type { PointerPlaces } from "./pointer-keys.ts";
 
 /** Who plays: chance, a person's keys, or a policy, which is sent. */
 export type StagePlayer = "chance" | "keys" | "policy";
@@ -19,12 +20,30 @@ export type PageToStage =
   | { type: "parameters"; parameters: RunView["parameters"] }
   | { type: "press" | "release"; code: string }
   | { type: "release_all" }
+  /** Where a policy plays: whether a person's keys do now, in the midst of an episode. */
+  | { type: "hands"; arePlaying: boolean }
   /** Play with these from now on. @see NewestPolicy for `seats` */
   | { type: "policy"; version: number; models: Uint8Array[]; seats: readonly number[]; engine: Blob };
 
+/** Of one step. */
+export interface Decision {
+  /** In the game's units. */
+  readonly action: number | readonly number[];
+  /** See `ActionSampler.probabilities`; empty also where a person chose. */
+  readonly probabilities: Float64Array;
+}
+
 export type StageToPage =
   /** `reset`: how a game that lives in a page begins its episodes; null: it lives in none. */
-  | { type: "opened"; description: GameDescription; reset: "own" | "reload" | null }
+  | {
+      type: "opened";
+      description: GameDescription;
+      reset: "own" | "reload" | null;
+      /** What a person can point at there; null: nothing. */
+      pointers: PointerPlaces | null;
+    }
+  /** Where a policy plays: what the first agent does in the step that begins. */
+  | { type: "decided"; decision: Decision }
   /** Answers each `frame`; null: nothing has changed, or the game is seen in its page. */
   | { type: "picture"; bitmap: ImageBitmap | null; score: number; steps: number }
   /** `played`: what a person did, as it can be played again; null where nobody did anything. */

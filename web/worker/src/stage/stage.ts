@@ -1,13 +1,13 @@
 /** A thread of the sandbox that shows its game: plays one copy in its own time and gives the page its pictures, or is seen itself. */
 
 import type { GameDescription } from "@attract/schema";
-import type { GameDefinition } from "attract/contract";
+import type { Action, GameDefinition } from "attract/contract";
 import { drawActions } from "attract/cost";
 import { ticksPerStep } from "attract/define-game";
 import { describe } from "attract/description";
 import type { Instance } from "attract/instance";
 import { createKeyboard, type Keyboard } from "attract/page/keyboard";
-import { beside, type Controller, createPlayer, type Player } from "attract/page/play";
+import { beside, type Choice, type Controller, createPlayer, type Player } from "attract/page/play";
 import { ParameterSampler } from "attract/parameters";
 import { RandomPlayer } from "attract/random-play";
 import type { GameModule } from "../game/game-module.ts";
@@ -17,6 +17,7 @@ import { PolicyActor } from "../policy/policy-actor.ts";
 import { createPolicySession, type PolicySession, setInferenceEngine } from "../policy/policy-session.ts";
 import { EpisodeRecording, throughUnitBox } from "./episode-recording.ts";
 import { KeyRelay } from "./key-relay.ts";
+import { pointerKeys } from "./pointer-keys.ts";
 import type { PageToStage, StageToPage } from "./stage-messages.ts";
 import { StageScreen } from "./stage-screen.ts";
 
@@ -41,6 +42,10 @@ class Stage {
   #actor: PolicyActor | null = null;
   /** What the player does with the next frame. */
   #onFrame: ((now: number) => void) | null = null;
+  /** A person's keys play where a policy would. */
+  #isByHand = false;
+  /** The policy has not seen what happened since its last decision. */
+  #hasMissed = false;
   /** The game has not moved, but is to be drawn. */
   #isStale = true;
 
@@ -68,7 +73,10 @@ class Stage {
         recording?.begin(episode, drawn);
         return drawn;
       },
-      onChoice: recording === null ? undefined : (choice, instance) => recording.add(choice, instance),
+      onChoice: (choice, instance) => {
+        recording?.add(choice, instance);
+        if (isWatched) this.#tellDecision(choice);
+      },
       // Chance plays on by itself; else the page says when the next episode begins.
       onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
       onError: (error) => this.#failed(error, true),
@@ -81,7 +89,14 @@ class Stage {
         this.#onFrame = null;
       },
     });
-    post({ type: "opened", description: this.#description, reset: definition.page?.reset ?? null });
+    const { page } = definition;
+    const canPoint = page !== undefined && Object.keys(page.pointers).length > 0;
+    post({
+      type: "opened",
+      description: this.#description,
+      reset: page?.reset ?? null,
+      pointers: canPoint ? { size: page.size, places: page.pointers } : null,
+    });
   }
 
   heard(message: PageToStage): void {
@@ -110,6 +125,10 @@ class Stage {
       case "release_all":
         this.#keys.releaseAll();
         break;
+      case "hands":
+        this.#keys.releaseAll();
+        this.#isByHand = message.arePlaying;
+        break;
       case "policy":
         void this.#setPolicy(message);
         break;
@@ -118,18 +137,46 @@ class Stage {
 
   #controller(definition: GameDefinition, { player, seed }: Open): Controller {
     if (player === "policy") {
+      const policy: Controller = { choose: (instance, begins) => this.#decide(instance, begins) };
+      const person = this.#person(definition, policy);
       return {
         choose: (instance, begins) => {
-          if (this.#actor === null) throw new Error("expected a policy before the game begins");
-          return this.#actor.act(instance, begins);
+          if (!this.#isByHand) return policy.choose(instance, begins);
+          this.#hasMissed = true;
+          return person.choose(instance, begins);
         },
       };
     }
     const chance = new RandomPlayer(definition.action, seed);
     const others: Controller = { choose: (instance) => drawActions(instance, chance) };
     if (player === "chance") return others;
-    const keyboard = this.#byHand(createKeyboard(this.#description, this.#keys));
+    return this.#person(definition, others);
+  }
+
+  /** A person plays the first agent, `others` the rest. */
+  #person(definition: GameDefinition, others: Controller): Controller {
+    const { page } = definition;
+    const keys = page === undefined ? {} : pointerKeys(page);
+    const hands = { ...this.#description, keys: { ...this.#description.keys, ...keys } };
+    const keyboard = this.#byHand(createKeyboard(hands, this.#keys));
     return this.#description.num_agents === 1 ? keyboard : beside(keyboard, others);
+  }
+
+  #decide(instance: Instance, begins: Uint8Array): Promise<Choice> {
+    if (this.#actor === null) throw new Error("expected a policy before the game begins");
+    // What a person did in between is nothing that a memory could know.
+    const forgets = this.#hasMissed && !this.#isByHand;
+    if (forgets) this.#hasMissed = false;
+    return this.#actor.act(instance, forgets ? begins.slice().fill(1) : begins);
+  }
+
+  #tellDecision(choice: Choice): void {
+    const { num_agents: numAgents } = this.#description;
+    const first = numAgents === 1 ? (choice as Action) : (choice as ArrayLike<Action>)[0];
+    const action = typeof first === "number" ? first : Array.from(first);
+    const probabilities =
+      this.#isByHand || this.#actor === null ? new Float64Array(0) : this.#actor.probabilities(0);
+    this.#post({ type: "decided", decision: { action, probabilities } });
   }
 
   /** What a person does to a continuous action goes through the unit space, so that it can be played again bit for bit. */

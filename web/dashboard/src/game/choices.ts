@@ -1,0 +1,66 @@
+/** What an agent can choose between, in words, and what it makes of each. */
+
+import type { GameDescription } from "@attract/schema";
+import type { Decision } from "@attract/worker/stage/stage-messages";
+import { nameOfKey } from "attract/page/key-names";
+
+type Played = Pick<GameDescription, "keys" | "action">;
+
+/** Of more choices the likeliest are shown. */
+export const MOST_CHOICES = 12;
+
+/** One choice, or one switch. */
+export interface Choice {
+  label: string;
+  /** Names of the keys that a person has for it. */
+  keys: string[];
+  /** 0 to 1; null where nobody was asked. */
+  probability: number | null;
+  isTaken: boolean;
+}
+
+/** What `decision` was made of, at most `MOST_CHOICES` in the game's order; empty for continuous actions, which have none. */
+export function choicesOf(description: Played, { action, probabilities }: Decision): Choice[] {
+  const taken = new Set(takenOf(description.action, action));
+  const all = labelsOf(description.action).map((label, i) => ({
+    label,
+    keys: keysOf(description, i),
+    probability: probabilities.length > i ? probabilities[i] : null,
+    isTaken: taken.has(i),
+  }));
+  if (all.length <= MOST_CHOICES) return all;
+  const weight = (choice: Choice) => (choice.isTaken ? 2 : (choice.probability ?? 0));
+  const kept = new Set([...all].sort((a, b) => weight(b) - weight(a)).slice(0, MOST_CHOICES));
+  return all.filter((choice) => kept.has(choice));
+}
+
+function labelsOf(space: Played["action"]): string[] {
+  switch (space.kind) {
+    case "discrete":
+      return Array.from({ length: space.n }, (_, i) => space.labels?.[i] ?? String(i));
+    case "multi_discrete":
+      return space.nvec.flatMap((n, c) => Array.from({ length: n }, (_, a) => `${c + 1}: ${a}`));
+    case "multi_binary":
+      return Array.from({ length: space.n }, (_, i) => String(i + 1));
+    case "box":
+      return [];
+  }
+}
+
+/** Where in the list of labels the chosen ones stand. */
+function takenOf(space: Played["action"], action: Decision["action"]): number[] {
+  const values = typeof action === "number" ? [action] : action;
+  if (space.kind === "multi_binary") return values.flatMap((value, i) => (value === 1 ? [i] : []));
+  if (space.kind !== "multi_discrete") return [values[0]];
+  let offset = 0;
+  return values.map((value, c) => {
+    offset += c === 0 ? 0 : space.nvec[c - 1];
+    return offset + value;
+  });
+}
+
+/** Of one choice alone: the other kinds' keys stand for several at once. */
+function keysOf({ keys, action }: Played, choice: number): string[] {
+  if (action.kind !== "discrete") return [];
+  return Object.entries(keys).flatMap(([code, value]) => (value === choice ? [nameOfKey(code)] : []));
+}
