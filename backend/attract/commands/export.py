@@ -106,7 +106,7 @@ def write_site(out: Path, game: Path, folder: Path | None, page: str) -> list[Pa
         raise ConfigurationError(
             f"the page {page} that the run was trained in is not there",
             setting="--page",
-            fix="run it where the game is, or give --project-dir",
+            fix="put it back where it was, or set ATTRACT_PROJECT_DIR to the directory that was served then",
         )
     skipped = shutil.ignore_patterns(".*", "node_modules", "runs", "*.page.ts", "*.page.js", "*.map")
 

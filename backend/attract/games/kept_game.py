@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attract.games.library import GameLibrary, GameModule
+from attract.games.library import PAGE_SUFFIXES, GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
 
@@ -38,8 +38,11 @@ def serve_kept_game(games: GameLibrary, directory: RunDirectory) -> GameModule |
 
 
 def project_of(directory: RunDirectory) -> Path | None:
-    """The folder that the run's own module was trained from, where that is still there; a page game's page is
-    in it. None: the game is bundled, or its path is relative to what was served.
+    """The folder of the adapter that the run was trained with, where that is still there: its page is in it.
+
+    None: the game is bundled, lives in no page, or its path is relative to what was served. A run's folder
+    may be a stranger's: a folder without an adapter is none that it can name.
     """
     module = Path(str(directory.read_config()["game"]))
-    return module.parent if module.is_absolute() and module.is_file() else None
+    is_adapter = module.name.endswith(PAGE_SUFFIXES)
+    return module.parent if is_adapter and module.is_absolute() and module.is_file() else None

@@ -81,3 +81,7 @@ def test_a_run_knows_the_folder_that_its_game_was_trained_from(tmp_path: Path, d
     module.parent.mkdir()
     module.write_text("export default 1;")
     assert project_of(directory) == module.parent
+    secret = module.with_name("secret.js")
+    secret.write_text("export default 1;")
+    directory.write_config(str(secret), {})
+    assert project_of(directory) is None

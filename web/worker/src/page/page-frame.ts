@@ -89,7 +89,7 @@ export class PageFrame implements PageHands {
       if (clock === null)
         throw new Error(
           `the page ${adapter.page} could not be had: it is not there, no page of this game, or not below ` +
-            "the directory that is served (--project-dir)",
+            "the directory that is served (attract serve --project-dir)",
         );
       const frame = new PageFrame(adapter, element, clock);
       adapter.loaded?.(frame.window);
