@@ -19,8 +19,11 @@ export default definePageGame({
     }
   },
   menu: (_w, page) => page.hold(page.ticks % 8 < 4 ? ["Space"] : []),
-  playing: (w) =>
-    w.Runner.instance_.playing && !w.Runner.instance_.playingIntro && !w.Runner.instance_.crashed,
+  // It plays already, without obstacles, before its intro in a fresh page: the first start is counted after that.
+  playing(w) {
+    const { playing, playCount, playingIntro, crashed } = w.Runner.instance_;
+    return playing && playCount > 0 && !playingIntro && !crashed;
+  },
   observe(w) {
     const { tRex, currentSpeed, horizon } = w.Runner.instance_;
     const next = horizon.obstacles[0];
