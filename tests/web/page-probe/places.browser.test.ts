@@ -12,6 +12,7 @@ import {
   shownInGroups,
   variablesOf,
 } from "../../../web/page-probe/src/roots.ts";
+import { startersOf } from "../../../web/page-probe/src/starters.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
 const frames: HTMLIFrameElement[] = [];
@@ -161,4 +162,29 @@ test("engines are reached by their global: scenes, what is in them, and how one 
   });
   expect(engineOf(window, ["/*! Phaser v3.80.1 */"])).toBe("Phaser");
   expect(engineOf(window, ["nothing"])).toBe(null);
+});
+
+test("drawings and forms among the elements: their class is no text, their id may be a field", async () => {
+  const window = await open(`
+    <svg class="play-btn" width="40" height="40"><circle class="game-over" r="9" cx="9" cy="9"></circle></svg>
+    <form class="start-box"><input name="id" value="7"><button>Start</button></form>`);
+  const elements = startersOf(window, [800, 600]).filter(({ kind }) => kind === "element");
+  expect(elements.map((starter) => "selector" in starter && starter.selector)).toContain(".play-btn");
+  expect(elements.map((starter) => "text" in starter && starter.text)).toContain("Start");
+  expect(shownIn(window).map(({ name }) => name)).toContain("game-over");
+});
+
+test("the entities of melonJS and its end are reached by what it calls itself", async () => {
+  const window = await open(`<script>
+    window.me = {
+      state: { PLAY: 1, GAME_OVER: 2, current: 2, isCurrent(one) { return this.current === one; }, change(one) { this.current = one; } },
+      game: { world: { children: [{ body: { vel: { x: 0, y: 3 } }, pos: { x: 60, y: 120 } }, { pos: { x: 1, y: 1 } }] } },
+    };
+  </script>`);
+  const hooks = engineHooks(window, globalsOf(window, pristineNames()));
+  const found = told(window, findPlaces(window, hooks?.roots ?? []));
+  expect(found).toMatchObject({ "w.me.state.isCurrent(w.me.state.GAME_OVER)": true });
+  expect(Object.keys(found)).toContain("w.me.game.world.children.filter((one) => one.body)");
+  window.eval(`(w) => ${hooks?.begin("")}`)(window);
+  expect(window.me.state.current).toBe(1);
 });

@@ -45,6 +45,44 @@ test("without a name, what grows now and then is the score; what stands in a lis
   expect(read([["w.game.zork", (tick) => Math.sin(tick)]]).score).toBe(null);
 });
 
+test("what one brick is worth goes up and down: the score of the game begins with nothing", () => {
+  const { score } = read([
+    ["w.brick.score", (tick) => [50, 40, 60, 50, 70][Math.floor(tick / 12)]],
+    ["w.Game.current.score.score", (tick) => 10 * Math.floor(tick / 20)],
+  ]);
+  expect(score?.place.text).toBe("w.Game.current.score.score");
+});
+
+test("a game that begins anew by itself ends where its score falls to its beginning", () => {
+  const { end } = read([["w.game.steps.score", (tick) => Math.floor((tick % 40) / 10)]]);
+  expect(end?.text).toBe("fell(w, Number(w.game.steps.score ?? 0))");
+  // Only where nothing tells of the end.
+  expect(
+    read([
+      ["w.score", (tick) => tick % 40],
+      ["w.isOver", DIES, "truth"],
+    ]).end?.text,
+  ).toBe("Boolean(w.isOver)");
+  expect(read([["w.score", (tick) => tick]]).end).toBe(null);
+});
+
+test("to leave the menu is no end, to leave the game is one", () => {
+  const from = (first: string, then: string) =>
+    read([["w.game.current", (tick) => (tick < 20 ? first : then), "word"]]).end;
+  expect(from("menu", "game")).toBe(null);
+  expect(from("game", "menu")?.text).toBe('w.game.current !== "game"');
+});
+
+test("of a stack that holds one thing its parts are seen; of a list of several its rows", () => {
+  const listed = (count: number) =>
+    read([
+      ["w.stack", (tick) => [count, ...Array(count).fill(tick)], "list", { fields: ["level"] }],
+      ["w.stack?.[0]?.ship?.x", (tick) => Math.sin(tick)],
+    ]).seen.map(({ place }) => place.text);
+  expect(listed(1)).toEqual(["w.stack?.[0]?.ship?.x"]);
+  expect(listed(2)).toEqual(["w.stack"]);
+});
+
 test.each<[string, Told, string]>([
   ["a truth", ["w.game.isOver", DIES, "truth"], "Boolean(w.game.isOver)"],
   ["a truth turned round", ["w.playing", (tick) => tick < 40, "truth"], "!w.playing"],

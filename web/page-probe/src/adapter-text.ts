@@ -4,7 +4,7 @@ import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
-import type { Starter } from "./starters.ts";
+import { LAST_PRESS, LONG_WAIT, type Starter } from "./starters.ts";
 import type { PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
@@ -188,6 +188,18 @@ function cells(grid: any, columns: number, rows: number, scale: number): number[
         ]
       : []),
     ...(texts.includes("numberIn(") ? [NUMBER_IN] : []),
+    ...(texts.includes("fell(")
+      ? [
+          `/** Whether the number is less than when this was asked before. */
+// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
+function fell(w: any, now: number): boolean {
+  const before = w.lastAsked ?? now;
+  w.lastAsked = now;
+  return now < before;
+}
+`,
+        ]
+      : []),
     ...(texts.includes(TEXT_STATE)
       ? [
           `// biome-ignore lint/suspicious/noExplicitAny: what a page's state holds is its own affair
@@ -255,7 +267,9 @@ function readyOf({ early }: Findings): string {
 
 function starterOf(starter: Starter, { playing }: Findings): string[] {
   if (starter.kind === "none") return [];
-  const during = "page.ticks % 8 < 4";
+  // While an intro plays, nothing more is pressed.
+  const during =
+    starter.ticks === LONG_WAIT ? `page.ticks < ${LAST_PRESS} && page.ticks % 8 < 4` : "page.ticks % 8 < 4";
   const press = {
     key: (): string =>
       `menu: (_w, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,

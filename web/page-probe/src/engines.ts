@@ -20,7 +20,7 @@ export interface EngineHooks {
 /** What an engine's global offers; null: there is none. */
 export function engineHooks(window: PageWindow, globals: readonly Root[]): EngineHooks | null {
   // KAPLAY may leave all it has to the window itself.
-  const all = attempt(() => kaplay(window, null));
+  const all = attempt(() => kaplay(window, null)) ?? attempt(() => melon(window));
   if (all) return all;
   for (const { name } of globals) {
     const found = attempt(() => kaplay(window, name) ?? phaser(window, name));
@@ -60,6 +60,29 @@ function kaplay(window: PageWindow, name: string | null): EngineHooks | null {
     ],
     begin: (scene) => `${written}.go(${JSON.stringify(scene)})`,
     seed: `${written}.randSeed(seed)`,
+  };
+}
+
+/** melonJS keeps all it has in `me`; the entities of its world are those with a body. */
+function melon(window: PageWindow): EngineHooks | null {
+  const { me } = window;
+  if (typeof me?.state?.isCurrent !== "function" || !Array.isArray(me.game?.world?.children)) return null;
+  return {
+    global: "me",
+    roots: [
+      {
+        text: "w.me.state.isCurrent(w.me.state.GAME_OVER)",
+        name: "gameOver",
+        read: ({ me: now }) => now.state.isCurrent(now.state.GAME_OVER),
+      },
+      {
+        text: "w.me.game.world.children.filter((one) => one.body)",
+        name: "entities",
+        read: ({ me: now }) => now.game.world.children.filter((one: PageWindow) => one.body),
+      },
+    ],
+    begin: () => "w.me.state.change(w.me.state.PLAY)",
+    seed: null,
   };
 }
 

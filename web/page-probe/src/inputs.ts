@@ -3,7 +3,7 @@
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { groupsOf } from "./roots.ts";
-import { type Starter, start } from "./starters.ts";
+import { LONG_WAIT, type Starter, start } from "./starters.ts";
 import {
   differing,
   type Input,
@@ -19,6 +19,12 @@ const KEYS = [
   ...["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Space", "KeyA", "KeyD", "KeyW", "KeyS"],
   ...["Enter", "KeyZ", "KeyX", "KeyC", "KeyJ", "KeyK", "ShiftLeft", "ControlLeft"],
 ];
+/** Tried where hardly any of those counts. */
+const FURTHER_KEYS = [
+  ...["KeyQ", "KeyE", "KeyP", "KeyL", "KeyF", "KeyI", "KeyK", "KeyM", "KeyN", "KeyR", "Tab"],
+  ...["Digit1", "Digit2", "Digit3", "Digit4"],
+];
+const FEW_MOVES = 2;
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
 const HELD = 12;
@@ -56,6 +62,7 @@ export async function findInputs(
   let unstarted: Samples | null = null;
   for (const starter of starters) {
     if (best !== null && isTimeUp()) break;
+    if (starter.ticks === LONG_WAIT && best !== null && ownMoves(best.starter, best.moves).length > 0) break;
     const places = await placesAt(starter);
     const tests = new Tests(page, starter, places);
     const idle = await tests.idle();
@@ -73,10 +80,15 @@ export async function findInputs(
   return best as Heeded;
 }
 
-/** Moves that count, those that began the game left out: another press of them is no move. A game that moves has begun. */
+/** A game that moves has begun; what moves and heeds nothing is an intro, or decoration. */
 function worth({ starter, moves, changed, isMoving }: Heeded): number {
-  const own = moves.filter(({ input }) => starter.kind !== "key" || !input.keys.includes(starter.code));
-  return own.length + (isMoving ? 4 : 0) + Math.min(changed.size, 50) / 100;
+  const { length } = ownMoves(starter, moves);
+  return length + (isMoving && length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
+}
+
+/** Moves that count, the one that began the game left out: another press of it may be no move. */
+function ownMoves(starter: Starter, moves: readonly Move[]): readonly Move[] {
+  return moves.filter(({ input }) => starter.kind !== "key" || !input.keys.includes(starter.code));
 }
 
 /** Of one way to begin. */
@@ -119,10 +131,15 @@ class Tests {
       return true;
     };
     const without: string[] = [];
-    for (const code of KEYS) {
-      if (moves.length > 0 && isTimeUp()) break;
-      if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
-    }
+    const tryKeys = async (codes: readonly string[]): Promise<void> => {
+      for (const code of codes) {
+        if (moves.length > 0 && isTimeUp()) break;
+        if (!(await consider(labelOf(code), { keys: [code] }))) without.push(code);
+      }
+    };
+    await tryKeys(KEYS);
+    if (ownMoves(this.#starter, moves).length < FEW_MOVES && (moving(idle) || moves.length > 0))
+      await tryKeys(FURTHER_KEYS);
     if (moves.length > 0 && !isTimeUp()) {
       // What stood at a wall has no effect: once more, after some of the others.
       this.#prelude = [...moves];

@@ -22,7 +22,9 @@ const NO_SCORE =
 const OVER_NAMES =
   /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
 const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
-const STATE_NAMES = /state|mode|phase|screen|scene|status|stage/i;
+const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
+/** What a state is called before a game: to leave it is no end. */
+const MENU_WORDS = /menu|title|intro|welcome|ready|load|idle|home|attract/i;
 const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
 const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
 /** What runs out: shown, or counted down. */
@@ -107,7 +109,8 @@ export function readingOf(
   scores.sort((a, b) => b.rank - a.rank);
   ends.sort((a, b) => b.rank - a.rank);
   const [score = null] = scores;
-  const [end = null] = ends;
+  const end =
+    ends[0] ?? (score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place))));
   return {
     score,
     end,
@@ -135,8 +138,15 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
   ).length;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
+  // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.
+  const isFromNothing = numbers.every((one) => one[0] === 0);
   const rank =
-    named + (ups > 0 ? 4 : 0) - (downs > 0 ? 2 : 0) - (place.isShown ? 0.5 : 0) - place.text.length / 100;
+    named +
+    (ups > 0 ? 4 : 0) +
+    (isFromNothing ? 2 : 0) -
+    (downs > 0 ? 4 : 0) -
+    (place.isShown ? 0.5 : 0) -
+    place.text.length / 100;
   const why =
     ups > 0 ? `it grew ${ups} times in random play` : "its name says so; it did not grow in random play";
   return { place, why, rank };
@@ -188,7 +198,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
           isOver: (value) => value === over,
         },
       ];
-    if (later.size === 0) return [];
+    if (later.size === 0 || MENU_WORDS.test(String(first))) return [];
     return [
       {
         place,
@@ -218,6 +228,20 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
     ];
   }
   return [];
+}
+
+/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began. */
+function newGameOf(place: Place, series: readonly Series[]): End | null {
+  const isAnew = series.some((one) =>
+    one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1]) && value === one[0]),
+  );
+  if (!isAnew) return null;
+  return {
+    place,
+    text: `fell(w, Number(${place.text} ?? 0))`,
+    why: "the score fell to where it began: another game had begun",
+    isOver: () => false,
+  };
 }
 
 function isElement({ text }: Place): boolean {
@@ -272,6 +296,9 @@ function seenOf(
       return;
     const seen = describe(place, series, size);
     if (seen === null) return;
+    // A stack that never holds more than one thing: what is in that says more than its row.
+    const isSole = place.kind === "list" && seen.count === 1;
+    if (isSole && places.some(({ text }) => text.startsWith(`${place.text}?.[0]`))) return;
     const rank = (changed.has(place.text) ? 10 : 0) + kindRank(place.kind) - place.text.length / 20;
     candidates.push({ seen, rank });
   });

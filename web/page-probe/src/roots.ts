@@ -96,7 +96,7 @@ export function shownIn(window: PageWindow): Place[] {
     const selector = selectorOf(window, element);
     if (selector === null) continue;
     const find = (page: PageWindow): HTMLElement | null => page.document.querySelector(selector);
-    const name = element.id || String(element.className) || selector;
+    const name = idOf(element) || classesOf(element) || selector;
     const written = `w.document.querySelector(${JSON.stringify(selector)})`;
     const text = element.textContent?.trim() ?? "";
     const isLeaf =
@@ -110,7 +110,7 @@ export function shownIn(window: PageWindow): Place[] {
         isShown: true,
         read: (page) => numberIn(find(page)),
       });
-    if (OVER_WORDS.test(`${element.id} ${element.className}`))
+    if (OVER_WORDS.test(`${idOf(element)} ${classesOf(element)}`))
       places.push({
         text: `(${written}?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false)`,
         name,
@@ -187,19 +187,29 @@ function numberIn(element: Element | null): number {
 }
 `;
 
+/** Its id as it is written: of a form, `element.id` may be a field of that name. */
+export function idOf(element: Element): string {
+  return element.getAttribute("id") ?? "";
+}
+
+/** Its classes as they are written: of a drawing, `element.className` is no text. */
+export function classesOf(element: Element): string {
+  return element.getAttribute("class") ?? "";
+}
+
 /** A selector that gives this element and will again; null where none does. */
 export function selectorOf(window: PageWindow, element: Element): string | null {
   const { document } = window;
   const escaped = (name: string): string => window.CSS.escape(name) as string;
   const classes = [...element.classList].filter((name) => !/^(hidden|active|visible|show)$/.test(name));
   const selectors = [
-    ...(element.id === "" ? [] : [`#${escaped(element.id)}`]),
+    ...(idOf(element) === "" ? [] : [`#${escaped(idOf(element))}`]),
     ...classes.map((name) => `.${escaped(name)}`),
     ...classes.map((name) => `${element.tagName.toLowerCase()}.${escaped(name)}`),
   ];
   const parent = element.parentElement;
-  if (parent !== null && parent.id !== "")
-    selectors.push(`#${escaped(parent.id)} > ${element.tagName.toLowerCase()}`);
+  if (parent !== null && idOf(parent) !== "")
+    selectors.push(`#${escaped(idOf(parent))} > ${element.tagName.toLowerCase()}`);
   selectors.push(element.tagName.toLowerCase());
   return selectors.find((selector) => document.querySelectorAll(selector).length === 1) ?? null;
 }

@@ -1,14 +1,16 @@
 /** How a game is begun from its menu: by itself, by a key, by a click. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { selectorOf } from "./roots.ts";
+import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
 
 /** Frames that a press lasts, and those until the next. */
 const PRESS = 4;
-/** Once, or until intros and menus are over: some games end soon when nobody plays. */
+/** Once, or until menus are over: some games end soon when nobody plays. */
 const WAITS = [10, 40];
-const LAST_PRESS = 24;
+/** Until an intro or a countdown is over: tried where nothing was heeded before. */
+export const LONG_WAIT = 240;
+export const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
 const MOST_BUTTONS = 3;
@@ -44,10 +46,12 @@ export function startersOf(window: PageWindow, size: readonly [number, number]):
   const [x, y] = middleOf(window, size);
   return [
     BY_ITSELF,
-    ...WAITS.flatMap((ticks): Starter[] => [
+    ...[...WAITS, LONG_WAIT].flatMap((ticks): Starter[] => [
       ...buttonsOf(window).map((button) => ({ ...button, ticks })),
       { kind: "key", code: "Space", ticks },
       { kind: "key", code: "Enter", ticks },
+      // As menus of one or two players have it.
+      { kind: "key", code: "Digit1", ticks },
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
@@ -63,12 +67,12 @@ function middleOf(window: PageWindow, [width, height]: readonly [number, number]
 function buttonsOf(window: PageWindow): { kind: "element"; selector: string; text: string }[] {
   const found: { kind: "element"; selector: string; text: string }[] = [];
   for (const element of [...window.document.querySelectorAll(BUTTONS)] as HTMLElement[]) {
-    const text = (element.textContent?.trim() || element.id || element.className).slice(0, 40);
+    const [id, classes] = [idOf(element), classesOf(element)];
+    const text = (element.textContent?.trim() || id || classes).slice(0, 40);
     const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
     const selector = selectorOf(window, element);
     if (isAway || selector === null || !element.checkVisibility()) continue;
-    if (START_WORDS.test(`${text} ${element.id} ${element.className}`))
-      found.push({ kind: "element", selector, text });
+    if (START_WORDS.test(`${text} ${id} ${classes}`)) found.push({ kind: "element", selector, text });
   }
   return found.slice(0, MOST_BUTTONS);
 }
