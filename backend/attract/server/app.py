@@ -21,6 +21,7 @@ from attract.server.loop_lag import LoopLag
 from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
+from attract.server.socket_entrance import SocketEntranceMiddleware
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
 from attract.settings.run import ServerSettings
@@ -99,6 +100,7 @@ def build_app(
     )
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
+    app.add_middleware(SocketEntranceMiddleware, sockets=hub)
     app.add_middleware(
         GuardMiddleware,
         guard=guard,
