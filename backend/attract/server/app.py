@@ -35,8 +35,8 @@ def build_app(
 ) -> FastAPI:
     """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
 
-    Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
-    `ws_max_size=settings.max_frame_bytes`: what `serving.uvicorn_options` gives.
+    Run it by uvicorn with `ws_per_message_deflate=False`, `ws_max_size=settings.max_frame_bytes` and the
+    protocols of `serving`: what `serving.uvicorn_options` gives.
 
     Raises:
         RuntimeError: when a route declares no role.
