@@ -30,9 +30,10 @@ def create_app() -> FastAPI:
     listens at none of its own (`--uds`, a platform without `/dev/fd`), the one of the settings is named, and
     behind a proxy `ATTRACT_PUBLIC_URL` is.
 
-    Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws websockets-sansio
-    --ws-max-size 4259840 --ws-per-message-deflate false --no-proxy-headers`: the limits that the gateway
-    relies on. Behind a proxy `--forwarded-allow-ips` and `ATTRACT_BEHIND_PROXY` name its address instead.
+    Start it with `--http attract.server.serving:HeaderDeadlineProtocol --ws
+    attract.server.serving:MeteredSocketProtocol --ws-max-size 4259840 --ws-per-message-deflate false
+    --no-proxy-headers`: the limits that the gateway relies on. Behind a proxy `--forwarded-allow-ips` and
+    `ATTRACT_BEHIND_PROXY` name its address instead.
 
     Raises: ConfigurationError: for a variable whose value cannot work.
     """

@@ -23,7 +23,7 @@ async def test_uvicorn_serves_the_factory_with_settings_from_the_environment(tmp
         "--http",
         "attract.server.serving:HeaderDeadlineProtocol",
         "--ws",
-        "websockets-sansio",
+        "attract.server.serving:MeteredSocketProtocol",
         "--ws-max-size",
         "4259840",
         "--ws-per-message-deflate",

@@ -1,6 +1,7 @@
 """Twelve hours' worth of updates in fast form: what a long run holds and leaves behind is bounded."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import psutil
@@ -21,7 +22,8 @@ class Footprint:
         process = psutil.Process()
         self.resident_bytes = process.memory_info().rss
         self.num_descriptors = process.num_fds()
-        self.num_files = sum(1 for path in run.rglob("*") if path.is_file())
+        # Old checkpoints are removed meanwhile: `rglob` would fail on a folder that is gone.
+        self.num_files = sum(len(names) for _, _, names in os.walk(run))
         self.database_bytes = sum(path.stat().st_size for path in run.glob("metrics.db*"))
         self.event_bytes = sum(path.stat().st_size for path in run.glob("events.out.*"))
 

@@ -1,7 +1,10 @@
 """A flood of clients from many addresses of this machine, as a process of its own.
 
-Run as `flooder.py PORT TOKEN IDLE ACTIVE SLOW DEAF`; prints `up` once all are connected. When its standard
-input is closed it prints a line of JSON, how many are still open and the statuses of its requests, and ends.
+Run as `flooder.py PORT TOKEN IDLE ACTIVE SLOW DEAF`; prints `up` once all are connected. For each line of its
+standard input, and when that is closed, it prints a line of JSON: how many sockets are still open, how many
+messages the active ones sent, and the statuses of its requests. Then it ends.
+
+Run as `flooder.py burn SHARE` it floods nobody: it says `up` and keeps that share of a core busy.
 """
 
 import asyncio
@@ -9,6 +12,7 @@ import contextlib
 import json
 import secrets
 import sys
+import time
 from collections import Counter
 from typing import Any
 
@@ -23,6 +27,9 @@ PER_ADDRESS = 50
 """Of the 64 that the server allows."""
 STATUS_SECONDS = 0.5
 SLOW_SECONDS = 0.5
+BURN_SECONDS = 0.01
+AT_ONCE = 16
+"""So many connect side by side; each has 3 s to say hello."""
 
 
 class Flood:
@@ -34,6 +41,8 @@ class Flood:
         self._number = 0
         self._open: list[Any] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self.num_sent = 0
+        """Messages of the active."""
         self.statuses: Counter[int] = Counter()
 
     def _address(self) -> tuple[str, int]:
@@ -72,6 +81,7 @@ class Flood:
             with contextlib.suppress(websockets.ConnectionClosed):
                 while True:
                     await socket.send(encode(HostStatus(run_id=None, num_workers=0)))
+                    self.num_sent += 1
                     await asyncio.sleep(STATUS_SECONDS)
 
         self._tasks.append(asyncio.create_task(talk()))
@@ -108,6 +118,10 @@ class Flood:
     def num_open(self) -> int:
         return sum(socket.close_code is None for socket in self._open)
 
+    def tell(self) -> None:
+        told = {"open": self.num_open(), "sent": self.num_sent, "statuses": self.statuses}
+        print(json.dumps(told), flush=True)
+
     def end(self) -> None:
         for task in self._tasks:
             task.cancel()
@@ -116,20 +130,33 @@ class Flood:
 async def main(port: int, token: str, idle: int, active: int, slow: int, deaf: int) -> None:
     flood = Flood(port, token)
     for number, start in ((idle, flood.join), (active, flood.active), (deaf, flood.deaf), (slow, flood.slow)):
-        for _ in range(number):
-            await start()
+        for first in range(0, number, AT_ONCE):
+            await asyncio.gather(*(start() for _ in range(min(AT_ONCE, number - first))))
     asking = asyncio.create_task(flood.ask())
     print("up", flush=True)
-    await asyncio.to_thread(sys.stdin.read)
+    while await asyncio.to_thread(sys.stdin.readline):
+        flood.tell()
     if asking.done():
         asking.result()
     asking.cancel()
     flood.end()
-    print(json.dumps({"open": flood.num_open(), "statuses": flood.statuses}), flush=True)
+    flood.tell()
     # Closing a thousand sockets politely takes longer than the test.
     sys.stdout.flush()
     raise SystemExit(0)
 
 
+def burn(share: float) -> None:
+    """Keep a share of a core busy until killed, in turns of 10 ms."""
+    print("up", flush=True)
+    while True:
+        until = time.process_time() + share * BURN_SECONDS
+        while time.process_time() < until:
+            pass
+        time.sleep((1 - share) * BURN_SECONDS)
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "burn":
+        burn(float(sys.argv[2]))
     asyncio.run(main(int(sys.argv[1]), sys.argv[2], *(int(one) for one in sys.argv[3:7])))

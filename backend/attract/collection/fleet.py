@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from attract.collection.conduct import Conduct
@@ -15,6 +16,8 @@ GONE_SHOWN_SECONDS: Final = 30.0
 """How long a worker that left is still shown."""
 MAX_GONE: Final = 256
 """How many workers, and hosts, that left are remembered: the last ones. One token can bring thousands."""
+MAX_IDLE_SHOWN: Final = 32
+"""How many pages without workers are shown: one token can bring a thousand, and each update looks."""
 SPEED_WEIGHT: Final = 0.3
 """Weight of the newest lease in a worker's measured speed."""
 
@@ -132,6 +135,8 @@ class Fleet:
         self._by_id: dict[int, Worker] = {}
         self._num_seated = 0
         self._num_hosts = 0
+        self._num_hosts_here = 0
+        """Pages with a socket."""
         self._gone: dict[str, Worker] = {}
         """Workers that are away, the one that left first at the front."""
         self._forgotten = Worker("", Host("", -1), 0, "invited", None, 0.0, broken=True)
@@ -156,7 +161,9 @@ class Fleet:
         """
         host = self._host(hello.host_id)
         replaced = host.connection_id
-        if replaced is not None:
+        if replaced is None:
+            self._num_hosts_here += 1
+        else:
             del self._by_connection[replaced]
         host.connection_id = connection_id
         host.tier = tier
@@ -208,6 +215,8 @@ class Fleet:
                 who.disconnected_at = now
                 self._returning[who.worker_key] = who
                 self._changed()
+            else:
+                self._num_hosts_here -= 1
         return who
 
     def leave(self, worker: Worker) -> None:
@@ -340,30 +349,19 @@ class Fleet:
     ) -> FleetView:
         """The fleet as the dashboard shows it; `conduct` knows who is left out, and why."""
         conduct = Conduct() if conduct is None else conduct
-        hosts: list[HostView] = []
-        total = 0.0
-        for host in sorted(self.hosts.values(), key=lambda one: one.order):
-            workers: list[WorkerView] = []
-            for worker in self.workers.values():
-                gone = worker.disconnected_at
-                if worker.host is host and not (gone is not None and now - gone > GONE_SHOWN_SECONDS):
-                    workers.append(_view_worker(worker, now, conduct.reason(worker.identity)))
-                    total += workers[-1].steps_per_second
-            if host.connection_id is not None or workers:
-                workers.sort(key=lambda one: (one.worker_index, one.worker_id))
-                hosts.append(
-                    HostView(
-                        host_id=host.host_id,
-                        tier=host.tier,
-                        user_agent=host.user_agent,
-                        hidden=host.hidden,
-                        identity=host.identity,
-                        workers=workers,
-                    )
-                )
+        workers: dict[Host, list[WorkerView]] = {}
+        for worker in self.workers.values():
+            gone = worker.disconnected_at
+            if gone is None or now - gone <= GONE_SHOWN_SECONDS:
+                shown = _view_worker(worker, now, conduct.reason(worker.identity))
+                workers.setdefault(worker.host, []).append(shown)
+        num_hosts = self._num_hosts_here + sum(host.connection_id is None for host in workers)
+        idle = (one for one in self.hosts.values() if one.connection_id is not None and one not in workers)
+        hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda one: one.order)
         return FleetView(
-            hosts=hosts,
-            steps_per_second=total,
+            hosts=[_view_host(one, workers.get(one, [])) for one in hosts],
+            num_hosts=num_hosts,
+            steps_per_second=sum(one.steps_per_second for own in workers.values() for one in own),
             leases_open=leases_open,
             leases_lapsed=leases_lapsed,
             blocks_refused=blocks_refused,
@@ -375,7 +373,8 @@ class Fleet:
 
     def _host(self, host_id: str) -> Host:
         if host_id not in self.hosts:
-            if len(self.hosts) >= MAX_GONE:
+            # Not for each that comes while many are here: it would look at all of them again.
+            if len(self.hosts) >= 2 * MAX_GONE + self._num_hosts_here:
                 known = {one.host.host_id for one in self.workers.values()}
                 self.hosts = {
                     one.host_id: one
@@ -390,6 +389,17 @@ class Fleet:
 def _identity(host_id: str, tier: Tier, identity: str) -> str:
     # A host of the admin's own is believed when it says which one it is; all of them share one token.
     return host_id if tier == "local" or not identity else identity
+
+
+def _view_host(host: Host, workers: list[WorkerView]) -> HostView:
+    return HostView(
+        host_id=host.host_id,
+        tier=host.tier,
+        user_agent=host.user_agent,
+        hidden=host.hidden,
+        identity=host.identity,
+        workers=sorted(workers, key=lambda one: (one.worker_index, one.worker_id)),
+    )
 
 
 def _view_worker(worker: Worker, now: float, left_out: str | None) -> WorkerView:

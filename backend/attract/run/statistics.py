@@ -87,7 +87,7 @@ class Statistics:
         if self._latencies:
             values["fleet/worker_latency_mean"] = sum(self._latencies) / len(self._latencies)
         values["fleet/outstanding_leases"] = float(fleet.leases_open)
-        values["fleet/hosts"] = float(len(fleet.hosts))
+        values["fleet/hosts"] = float(fleet.num_hosts)
         values["fleet/workers"] = float(
             sum(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         )

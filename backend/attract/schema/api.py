@@ -129,6 +129,9 @@ class FleetView(WireModel):
     """The fleet now."""
 
     hosts: list[HostView]
+    """Those with workers, and the first 32 of those without."""
+    num_hosts: Count = 0
+    """All pages that are here, or whose workers left just now."""
     steps_per_second: float
     leases_open: Count
     leases_lapsed: Count

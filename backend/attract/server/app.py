@@ -21,6 +21,7 @@ from attract.server.loop_lag import LoopLag
 from attract.server.page_games import PageGameMiddleware
 from attract.server.readiness import Readiness
 from attract.server.routes import add_routes
+from attract.server.socket_entrance import SocketEntranceMiddleware
 from attract.server.sockets import SocketHub
 from attract.server.tokens import chosen_tokens
 from attract.settings.run import ServerSettings
@@ -34,8 +35,8 @@ def build_app(
 ) -> FastAPI:
     """The gateway's app; `app.state` holds `service` (RunService) and `guard` (Guard, with the admin token).
 
-    Run it by uvicorn with `ws="websockets-sansio"`, `ws_per_message_deflate=False` and
-    `ws_max_size=settings.max_frame_bytes`: what `serving.uvicorn_options` gives.
+    Run it by uvicorn with `ws_per_message_deflate=False`, `ws_max_size=settings.max_frame_bytes` and the
+    protocols of `serving`: what `serving.uvicorn_options` gives.
 
     Raises:
         RuntimeError: when a route declares no role.
@@ -99,6 +100,7 @@ def build_app(
     )
     check_roles(app.routes)
     app.add_middleware(CompressionMiddleware)
+    app.add_middleware(SocketEntranceMiddleware, sockets=hub)
     app.add_middleware(
         GuardMiddleware,
         guard=guard,

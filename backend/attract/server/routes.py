@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import FastAPI, Header, HTTPException, Query, Request, Response, WebSocket
+from fastapi import FastAPI, Header, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, StreamingResponse
 
@@ -82,11 +82,6 @@ def add_routes(
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
     _add_problems(app)
-
-    @app.websocket("/ws")
-    @role("public")  # the token is in the first message
-    async def talk(websocket: WebSocket) -> None:
-        await hub.serve(websocket)
 
     _add_pages(app, settings)
 

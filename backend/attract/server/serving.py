@@ -4,14 +4,23 @@ import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
+from attract.schema.close_codes import BACKPRESSURE
 from attract.server.quiet_log import quieten
+from attract.server.token_bucket import TokenBucket
 from attract.settings.run import ServerSettings
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as HttpProtocol
 else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol as HttpProtocol
+
+
+SMALL_FRAMES_PER_SECOND = 100.0
+SMALL_FRAMES_AT_ONCE = 1000.0
+SMALL_PIECE_BYTES = 1024
 
 
 class HeaderDeadlineProtocol(HttpProtocol):
@@ -59,6 +68,57 @@ class HeaderDeadlineProtocol(HttpProtocol):
             self._deadline = None
 
 
+class MeteredSocketProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's websocket protocol with a bound on frames that no application ever sees.
+
+    Pings, pongs and the small pieces of a message count here, for they reach no other meter: a piece of one
+    byte costs as much work as a message, and each ping a pong, which waits in memory for a peer that does not
+    read. Browsers send none of them but an answer in 20 s, and pieces of many KiB.
+    """
+
+    _meter: TokenBucket | None = None
+
+    @override
+    def handle_ping(self) -> None:
+        if self._takes_frame():
+            super().handle_ping()
+
+    @override
+    def handle_pong(self, event: Frame) -> None:
+        if self._takes_frame():
+            super().handle_pong(event)
+
+    @override
+    def handle_cont(self, event: Frame) -> None:
+        if event.fin or len(event.data) >= SMALL_PIECE_BYTES or self._takes_frame():
+            super().handle_cont(event)
+
+    @override
+    def start_keepalive(self) -> None:
+        super().start_keepalive()
+        # The handshake is over, and a thousand sockets may stay for days.
+        del self.request, self.response
+
+    def _takes_frame(self) -> bool:
+        """Count one more; False: it is one too many, and the socket is closed, or is on its way there."""
+        if self.close_sent or self.transport.is_closing():
+            return False
+        now = self.loop.time()
+        if self._meter is None:
+            self._meter = TokenBucket(SMALL_FRAMES_PER_SECOND, SMALL_FRAMES_AT_ONCE, now)
+        if self._meter.take(1, now):
+            return True
+        self.frames.clear()
+        self.stop_keepalive()
+        reason = "too many pings or small pieces"
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": BACKPRESSURE, "reason": reason})
+        self.conn.fail(BACKPRESSURE, reason)
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self.transport.close()
+        return False
+
+
 def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     """Keyword arguments for `uvicorn.Config` that the gateway relies on."""
     timed = {"header_seconds": settings.request_seconds}
@@ -66,7 +126,7 @@ def uvicorn_options(settings: ServerSettings) -> dict[str, object]:
     quieten("uvicorn.error", "websockets.server")
     return {
         "http": type("TimedProtocol", (HeaderDeadlineProtocol,), timed),
-        "ws": "websockets-sansio",
+        "ws": MeteredSocketProtocol,
         "ws_per_message_deflate": False,
         "ws_max_size": settings.max_frame_bytes,
         "ws_ping_interval": 20.0,

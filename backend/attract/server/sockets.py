@@ -84,8 +84,8 @@ class Connection:
         self._outbound: deque[_Frame | _Close] = deque()
         self._wake = asyncio.Event()
         self._closing = False
-        self.closed = asyncio.Event()
-        """Set once the peer was told that it is closed, or could not be."""
+        self.writer: asyncio.Task[None] | None = None
+        """Runs `write`: done once the peer was told that it is closed, or could not be."""
 
     def send(self, data: bytes, *, policy: tuple[str, int] | None = None, needs: int | None = None) -> None:
         """Queue a frame. A policy takes the place of an unsent older one that no queued lease needs.
@@ -135,7 +135,6 @@ class Connection:
         with contextlib.suppress(TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
             async with asyncio.timeout(self._send_seconds):
                 await self._websocket.close(item.code, reason)
-        self.closed.set()
 
     def _replace_policy(self, data: bytes, policy: tuple[str, int]) -> bool:
         for item in self._outbound:
@@ -224,11 +223,9 @@ class SocketHub:
         """Close every socket, at shutdown; wait a moment until all are closed."""
         for connection in list(self._connections.values()):
             connection.close(code, reason)
-        closed = [asyncio.ensure_future(one.closed.wait()) for one in self._connections.values()]
-        if closed:
-            _, late = await asyncio.wait(closed, timeout=SHUTDOWN_SECONDS)
-            for one in late:
-                one.cancel()
+        writers = [one.writer for one in self._connections.values() if one.writer is not None]
+        if writers:
+            await asyncio.wait(writers, timeout=SHUTDOWN_SECONDS)
 
     def num_strangers(self, network: str) -> int:
         """How many sockets of an address have shown no token yet."""
@@ -243,7 +240,7 @@ class SocketHub:
         address = websocket.client.host if websocket.client is not None else ""
         await websocket.accept()
         connection = Connection(websocket, self._settings.send_seconds, address)
-        writer = asyncio.create_task(connection.write())
+        writer = connection.writer = asyncio.create_task(connection.write())
         try:
             await self._talk(websocket, connection)
         except ProtocolError as error:
@@ -261,6 +258,8 @@ class SocketHub:
         network = self._guard.names.network_of(websocket.scope)
         with _counted(self._strangers, network, self._settings.sockets_per_address, f"from {network}"):
             hello, grant = await self._hello(websocket)
+        # Nobody asks for them again, and a thousand sockets may stay for days.
+        websocket.scope["headers"] = []
         connection_id = next(self._ids)
         key = grant.entry or token_key(hello.token)
         bind(connection=connection_id, host=hello.host_id)

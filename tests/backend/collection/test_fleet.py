@@ -1,6 +1,6 @@
 import pytest
 
-from attract.collection.fleet import MAX_GONE, Fleet, Worker
+from attract.collection.fleet import MAX_GONE, MAX_IDLE_SHOWN, Fleet, Worker
 from fake_worker import FakeWorker, host_hello
 
 
@@ -113,7 +113,7 @@ def test_hostile_B_of_1020_lives_with_one_token_only_the_last_are_remembered() -
             fleet.disconnect(connection_id, float(number))
         fleet.leave(guest)
     assert len(fleet.workers) == MAX_GONE + 1
-    assert len(fleet.hosts) <= 2 * MAX_GONE
+    assert len(fleet.hosts) <= 3 * MAX_GONE
     assert guest.worker_id == 1020, "ids are not given again"
     assert fleet.by_id(honest.worker_id) is honest and fleet.by_id(1020) is guest
     assert fleet.present() == [honest]
@@ -138,3 +138,39 @@ def test_a_worker_that_comes_back_in_time_is_not_forgotten() -> None:
         fleet.disconnect(100 + number, 1.0)
         fleet.leave(guest)
     assert fleet.by_id(worker.worker_id) is worker and fleet.present() == [worker]
+
+
+def test_of_1530_pages_without_workers_the_view_names_a_few_and_counts_all() -> None:
+    fleet = Fleet(4)
+    for number in range(1530):
+        fleet.connect_host(5000 + number, host_hello(f"{number:032x}"), "invited")
+    for connection_id, host in ((10, 1529), (11, 3)):
+        joined(fleet, connection_id, 0, f"{host:032x}")
+    view = fleet.view(0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+    assert [int(one.host_id, 16) for one in view.hosts] == [*range(MAX_IDLE_SHOWN + 1), 1529]
+    assert [int(one.host_id, 16) for one in view.hosts if one.workers] == [3, 1529]
+    assert view.num_hosts == 1530
+    for number in range(1529):
+        fleet.disconnect(5000 + number, 1.0)
+    fleet.disconnect(10, 1.0)
+    later = fleet.view(2.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+    # One worker's page is gone but it plays on, the other's page is here without it.
+    assert ([len(one.workers) for one in later.hosts], later.num_hosts) == ([1, 1], 2)
+
+
+def test_the_view_of_many_pages_looks_at_each_worker_once() -> None:
+    seen: list[str] = []
+
+    class Counted(Worker):
+        def __getattribute__(self, name: str) -> object:
+            if name == "disconnected_at":
+                seen.append(name)
+            return super().__getattribute__(name)
+
+    fleet = Fleet(4)
+    for number in range(100):
+        fleet.connect_host(5000 + number, host_hello(f"{number:032x}"), "local")
+        worker = joined(fleet, 10 + number, 0, f"{number:032x}")
+        worker.__class__ = Counted
+    fleet.view(0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
+    assert len(seen) == len(fleet.workers)

@@ -8,7 +8,13 @@ from attract.schema.learner import Counters
 from attract.schema.messages import RolloutClose
 
 FLEET = FleetView(
-    hosts=[], steps_per_second=5.0, leases_open=0, leases_lapsed=1, blocks_refused=2, sockets_refused=3
+    hosts=[],
+    num_hosts=9,
+    steps_per_second=5.0,
+    leases_open=0,
+    leases_lapsed=1,
+    blocks_refused=2,
+    sockets_refused=3,
 )
 
 
@@ -72,6 +78,7 @@ def test_a_row_carries_sb3s_names_and_says_where_the_time_went():
         2.0,
         3.0,
     )
+    assert row["fleet/hosts"] == 9.0, "pages that the view does not name count too"
 
 
 def test_what_was_gathered_begins_anew_and_speed_is_since_the_row_before():

@@ -49,7 +49,6 @@ PUBLIC = {
     "/games/{sha256}.js",
     "/games/{sha256}.js.map",
     "/{path:path}",
-    "/ws",
 }
 
 

@@ -11,6 +11,7 @@ from running_server import running_server
 
 DEADLINE_SECONDS = 0.25
 PATIENCE_SECONDS = 10.0
+MANY_FRAMES = 200_000
 
 
 @contextlib.asynccontextmanager
@@ -89,3 +90,54 @@ async def test_an_answer_and_a_websocket_may_take_longer_than_the_deadline():
             assert await socket.recv() == "later"
             assert b'"later"' in await hung_up(reader)
         writer.close()
+
+
+FLOODS = {
+    "pings": b"\x89\xfd" + bytes(4) + bytes(125),
+    "pongs": b"\x8a\xfd" + bytes(4) + bytes(125),
+    "pieces-of-one-byte": b"\x00\x81" + bytes(4) + b"a",
+    "empty-pieces": b"\x00\x80" + bytes(4),
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_frames_that_no_application_sees_are_bounded(kind: str) -> None:
+    """A peer that sends them for ever, and never reads, is closed, and costs no memory meanwhile."""
+    async with slow_app() as (port, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"GET /ws HTTP/1.1\r\nhost: a\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+            b"sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-version: 13\r\n\r\n"
+        )
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"\x02\x81" + bytes(4) + b"a")
+        sent = 0
+        with contextlib.suppress(ConnectionError):
+            while sent < MANY_FRAMES and not writer.is_closing():
+                writer.write(FLOODS[kind] * 500)
+                sent += 500
+                await writer.drain()
+                await asyncio.sleep(0)
+        assert sent < MANY_FRAMES, "it was never closed"
+        writer.close()
+
+
+async def test_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few() -> None:
+    app, sizes = FastAPI(), [1024 * 3000, *[3] * 100]
+
+    @app.websocket("/ws")
+    async def count(websocket: WebSocket) -> None:
+        await websocket.accept()
+        for size in sizes:
+            assert len(await websocket.receive_bytes()) == size
+        await websocket.send_text("all")
+
+    async with running_server(app) as port:
+        url = f"ws://127.0.0.1:{port}/ws"
+        async with websockets.connect(url, compression=None) as socket:
+            await socket.send(bytes(1024) for _ in range(3000))
+            for _ in range(20):
+                await (await socket.ping())
+            for _ in range(100):
+                await socket.send([b"a", b"b", b"c"])
+            assert await socket.recv() == "all"

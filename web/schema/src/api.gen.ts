@@ -170,7 +170,14 @@ export interface Finding {
  * The fleet now.
  */
 export interface FleetView {
+  /**
+   * Those with workers, and the first 32 of those without.
+   */
   hosts: HostView[];
+  /**
+   * All pages that are here, or whose workers left just now.
+   */
+  num_hosts: number;
   steps_per_second: number;
   leases_open: number;
   leases_lapsed: number;

@@ -85,6 +85,7 @@ const fleet = (...states: ("playing" | "gone")[]): FleetView => ({
   leases_open: 0,
   leases_lapsed: 0,
   blocks_refused: 0,
+  num_hosts: 1,
   sockets_refused: 0,
   last_left_seconds: null,
 });
