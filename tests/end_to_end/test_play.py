@@ -107,19 +107,19 @@ def masks_of(game: GameDescription, count: int) -> np.ndarray | None:
     return np.concatenate(parts, 1)
 
 
-def by_onnx_runtime(model: bytes, observations: dict[str, np.ndarray], state_size: int) -> dict[str, Any]:
+def by_onnx_runtime(model: bytes, feeds: dict[str, np.ndarray], state_size: int) -> dict[str, Any]:
     """Each output of the graph for all of them; memory begins anew every `EPISODE`."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [one.name for one in session.get_outputs()]
     if not state_size:
-        return dict(zip(names, session.run(names, observations), strict=True))
-    count = len(next(iter(observations.values())))
+        return dict(zip(names, session.run(names, feeds), strict=True))
+    count = len(next(iter(feeds.values())))
     state = np.zeros((count // EPISODE, state_size), np.float32)
     steps: list[dict[str, Any]] = []
     for step in range(EPISODE):
-        feed = {name: values[step::EPISODE] for name, values in observations.items()}
+        feed = {name: values[step::EPISODE] for name, values in feeds.items()}
         steps.append(dict(zip(names, session.run(names, {**feed, "state_ins": state}), strict=True)))
         state = steps[-1]["state_outs"]
     return {name: np.stack([one[name] for one in steps], 1).reshape(count, -1) for name in names}
@@ -151,7 +151,8 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         text=True,
     )
     assert told.returncode == 0, told.stderr
-    expected = by_onnx_runtime(model, observations, policy.state_size)
+    given = observations if masks is None else {**observations, "action_mask": masks}
+    expected = by_onnx_runtime(model, given, policy.state_size)
     played = {
         path.name.split(".")[1]: np.fromfile(path, np.float32).reshape(count, -1)
         for path in folder.glob("played.*.bin")
@@ -167,6 +168,8 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         ends = np.cumsum(sizes)[:-1]
         pairs = zip(np.split(expected["logits"], ends, 1), np.split(masks, ends, 1), strict=True)
         wanted = np.stack([likeliest(*pair) for pair in pairs], 1)
+        # The graph's own `action` knows the mask.
+        np.testing.assert_array_equal(expected["action"].reshape(count, -1), wanted)
     if game.action.kind == "box":
         assert np.abs(played["action"] - wanted).max() <= 5 * TOLERANCE
         return 0.0, json.loads(told.stdout)["microseconds"]
