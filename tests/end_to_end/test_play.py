@@ -14,10 +14,13 @@ import pytest
 import torch
 from playwright.async_api import expect
 
+from attract.games.library import GameLibrary
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
-from attract.policy.network import Policy
+from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.settings.run import PolicySettings
+from attract.vector.environment import VectorEnvironment
 from attract_command import run_attract
 from dashboard_page import chromium
 from policies import create_policy, describe, randomise
@@ -131,15 +134,28 @@ def likeliest(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
-    """Plays both ways; the share of actions that differ, and microseconds a decision."""
+    """As `compare_policy`, with `case.share` of `count`."""
     settings = dict(case.settings)
     game = describe(case.observation, case.action, action_mask=case.has_mask)
     policy = create_policy(case.observation, case.action, **{"hidden_sizes": (16, 8), **settings})
+    return compare_policy(policy, game, folder, int(count * case.share))
+
+
+def compare_bundled(name: str, folder: Path, count: int) -> tuple[float, float]:
+    """As `compare_policy`, with the network that a bundled game is trained with."""
+    with VectorEnvironment(name, 1, async_factor=1) as environment:
+        game = environment.description
+    settings = PolicySettings(**GameLibrary(folder).recommended(name).get("policy", {}))
+    return compare_policy(build_policy(settings, game), game, folder, count)
+
+
+def compare_policy(policy: Policy, game: GameDescription, folder: Path, count: int) -> tuple[float, float]:
+    """Plays both ways; the share of actions that differ, and microseconds a decision."""
     randomise(policy, 3)
     document = policy_metadata(policy, game, 1, {})
     model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), document)
     write_export(folder, {"policy.onnx": model}, document)
-    count = max(EPISODE, int(count * case.share) // EPISODE * EPISODE)
+    count = max(EPISODE, count // EPISODE * EPISODE)
     observations, masks = observed(policy, count, 1), masks_of(game, count)
     for name, values in observations.items():
         (folder / f"{name}.bin").write_bytes(values.tobytes())
@@ -183,6 +199,24 @@ def test_it_decides_as_onnx_runtime_does(name: str, tmp_path: Path) -> None:
     differing, _ = compare(CASES[name], tmp_path, 2000)
     # Where two choices are equal to the last digit but one, either is the likeliest.
     assert differing <= 0.001
+
+
+BUNDLED = ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "keydoor", "foragers")
+
+
+def test_it_decides_so_for_the_networks_of_bundled_games(tmp_path: Path) -> None:
+    for name in BUNDLED:
+        differing, _ = compare_bundled(name, tmp_path / name, 200)
+        assert differing == 0, name
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", BUNDLED)
+def test_it_decides_so_100_000_times_for_the_networks_of_bundled_games(name: str, tmp_path: Path) -> None:
+    differing, microseconds = compare_bundled(name, tmp_path, 100_000)
+    print(f"{name}: {differing:.4%} of the actions differ, {microseconds:.1f} us a decision")
+    assert differing <= 0.0001
 
 
 @pytest.mark.soak
