@@ -68,6 +68,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             f"{view.episodes} episodes of {run_id} v{view.policy_version}: "
             f"return {view.return_mean:.2f} +- {view.return_std:.2f}, length {view.length_mean:.1f} steps",
             highlight=False,
+            soft_wrap=True,
         )
         told = told_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
         if told:
