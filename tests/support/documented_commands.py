@@ -10,6 +10,8 @@ from pathlib import Path
 from attract_command import AttractCommand, Outcome
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```text\n.*?^```$", re.MULTILINE | re.DOTALL)
+"""What a command printed, which nobody types."""
 FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.\w+)\n")
 """A block that is a file says so in its first line: `// catch.ts`, `# catch.train.yaml`."""
 COMMAND = re.compile(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", re.MULTILINE)
@@ -34,7 +36,7 @@ class Page:
     @classmethod
     def read(cls, path: Path) -> "Page":
         """The page's code blocks and indented commands."""
-        text = path.read_text()
+        text = PRINTED.sub("", path.read_text())
         files: dict[str, str] = {}
         for _language, block in FENCED.findall(text):
             named = FILE_NAME.match(block)
