@@ -80,7 +80,8 @@ def test_what_is_not_run_has_a_reason_and_stands_on_its_page(name: str) -> None:
 def test_files_and_commands_are_found_and_trainings_cut_short(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "Text.\n\n```text\n$ attract new a\nattract train a.ts\n```\n\n```ts\n// deep/catch.ts\nexport default 1;\n```\n\n"
+        "Text.\n\n```text\n$ attract new a\nattract train a.ts\n```\n\n"
+        "```ts\n// deep/catch.ts\nexport default 1;\n```\n\n"
         "```\nattract train deep/catch.ts --total-steps 300000 \\\n  --ppo.gamma 0.9   # why\n"
         "attract serve\n```\n\n"
         "    .venv/bin/attract eval latest --episodes 5\n    npm ci   # once\n    FOO=1 attract train a\n"
