@@ -320,7 +320,7 @@ def evaluate(
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
-    """Play fixed-seed episodes of RUN's policy in a real browser, each to its end.
+    """Play fixed-seed episodes of RUN's newest policy in a real browser, each to its end.
 
     Parameters
     ----------

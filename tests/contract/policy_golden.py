@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attract.policy.export import OnnxPatcher
+from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model
 from attract.policy.network import Policy, build_distribution, build_policy
 from attract.policy.parity import probe
 from attract.schema.game import GameDescription
@@ -141,6 +141,8 @@ def build_one(name: str) -> Policy:
 def golden_of(name: str) -> dict[str, Any]:
     """What `policies.json` holds of one: the model, 12 inputs and outputs, and draws from those outputs.
 
+    `export` is the model as it ships and its `policy.json`.
+
     `actions` are drawn with `uniforms` ([12, draws]) under `action_mask` ([12, choices], where the game has
     masks) from the float32 outputs as they stand here; `log_probs` are theirs, in float64.
     """
@@ -162,10 +164,15 @@ def golden_of(name: str) -> dict[str, Any]:
     found["value"] = _tensor(value)
     if policy.state_size:
         inputs["state_ins"], found["state_outs"] = _tensor(state), _tensor(state_outs)
+    onnx, document = (
+        OnnxPatcher(policy).patched(policy.state_dict()),
+        policy_metadata(policy, description, 7, {}),
+    )
     return {
         "description": description.model_dump(mode="json"),
         "state_size": policy.state_size,
-        "onnx": base64.b64encode(OnnxPatcher(policy).patched(policy.state_dict())).decode(),
+        "onnx": base64.b64encode(onnx).decode(),
+        "export": {"onnx": base64.b64encode(shipped_model(onnx, document)).decode(), "document": document},
         "inputs": inputs,
         "outputs": found,
         "action_mask": None if mask is None else _tensor(mask.byte()),

@@ -15,6 +15,8 @@ EXAMPLES = [
     pytest.param(block, id=f"{path.stem}-{place}")
     for path in sorted(DOCS.glob("*.md"))
     for place, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
+    # A file, which a command of the page runs: `tests/end_to_end/test_documented_commands.py`.
+    if not re.match(r"# [\w./-]+\.py\n", block)
 ]
 COMMANDS = [
     pytest.param(command.replace("\\\n", " "), id=f"{path.stem}-{place}")

@@ -231,6 +231,15 @@ async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_
             await page.mouse.up()
             await expect(choices.nth(0)).to_have_attribute("data-taken", "true")
 
+            # It has no update() that a page could call with an action.
+            await page.get_by_role("button", name="Stop", exact=True).click()
+            ship = page.get_by_test_id("ship")
+            await expect(ship).to_contain_text(re.compile(r"attract export moles-\S+ --out site --page"))
+            await expect(ship).not_to_contain_text("game.update")
+            await check_accessible(page, "a page game that is over")
+            await ship.scroll_into_view_if_needed()
+            await photograph(page, PICTURES / "page-game-ship.png", full_page=False)
+
 
 async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as address:

@@ -14,10 +14,13 @@ import pytest
 import torch
 from playwright.async_api import expect
 
+from attract.games.library import GameLibrary
 from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model, write_export
-from attract.policy.network import Policy
+from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.settings.run import PolicySettings
+from attract.vector.environment import VectorEnvironment
 from attract_command import run_attract
 from dashboard_page import chromium
 from policies import create_policy, describe, randomise
@@ -107,19 +110,19 @@ def masks_of(game: GameDescription, count: int) -> np.ndarray | None:
     return np.concatenate(parts, 1)
 
 
-def by_onnx_runtime(model: bytes, observations: dict[str, np.ndarray], state_size: int) -> dict[str, Any]:
+def by_onnx_runtime(model: bytes, feeds: dict[str, np.ndarray], state_size: int) -> dict[str, Any]:
     """Each output of the graph for all of them; memory begins anew every `EPISODE`."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [one.name for one in session.get_outputs()]
     if not state_size:
-        return dict(zip(names, session.run(names, observations), strict=True))
-    count = len(next(iter(observations.values())))
+        return dict(zip(names, session.run(names, feeds), strict=True))
+    count = len(next(iter(feeds.values())))
     state = np.zeros((count // EPISODE, state_size), np.float32)
     steps: list[dict[str, Any]] = []
     for step in range(EPISODE):
-        feed = {name: values[step::EPISODE] for name, values in observations.items()}
+        feed = {name: values[step::EPISODE] for name, values in feeds.items()}
         steps.append(dict(zip(names, session.run(names, {**feed, "state_ins": state}), strict=True)))
         state = steps[-1]["state_outs"]
     return {name: np.stack([one[name] for one in steps], 1).reshape(count, -1) for name in names}
@@ -131,15 +134,28 @@ def likeliest(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
 
 
 def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
-    """Plays both ways; the share of actions that differ, and microseconds a decision."""
+    """As `compare_policy`, with `case.share` of `count`."""
     settings = dict(case.settings)
     game = describe(case.observation, case.action, action_mask=case.has_mask)
     policy = create_policy(case.observation, case.action, **{"hidden_sizes": (16, 8), **settings})
+    return compare_policy(policy, game, folder, int(count * case.share))
+
+
+def compare_bundled(name: str, folder: Path, count: int) -> tuple[float, float]:
+    """As `compare_policy`, with the network that a bundled game is trained with."""
+    with VectorEnvironment(name, 1, async_factor=1) as environment:
+        game = environment.description
+    settings = PolicySettings(**GameLibrary(folder).recommended(name).get("policy", {}))
+    return compare_policy(build_policy(settings, game), game, folder, count)
+
+
+def compare_policy(policy: Policy, game: GameDescription, folder: Path, count: int) -> tuple[float, float]:
+    """Plays both ways; the share of actions that differ, and microseconds a decision."""
     randomise(policy, 3)
     document = policy_metadata(policy, game, 1, {})
     model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), document)
     write_export(folder, {"policy.onnx": model}, document)
-    count = max(EPISODE, int(count * case.share) // EPISODE * EPISODE)
+    count = max(EPISODE, count // EPISODE * EPISODE)
     observations, masks = observed(policy, count, 1), masks_of(game, count)
     for name, values in observations.items():
         (folder / f"{name}.bin").write_bytes(values.tobytes())
@@ -151,7 +167,8 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         text=True,
     )
     assert told.returncode == 0, told.stderr
-    expected = by_onnx_runtime(model, observations, policy.state_size)
+    given = observations if masks is None else {**observations, "action_mask": masks}
+    expected = by_onnx_runtime(model, given, policy.state_size)
     played = {
         path.name.split(".")[1]: np.fromfile(path, np.float32).reshape(count, -1)
         for path in folder.glob("played.*.bin")
@@ -167,6 +184,8 @@ def compare(case: Case, folder: Path, count: int) -> tuple[float, float]:
         ends = np.cumsum(sizes)[:-1]
         pairs = zip(np.split(expected["logits"], ends, 1), np.split(masks, ends, 1), strict=True)
         wanted = np.stack([likeliest(*pair) for pair in pairs], 1)
+        # The graph's own `action` knows the mask.
+        np.testing.assert_array_equal(expected["action"].reshape(count, -1), wanted)
     if game.action.kind == "box":
         assert np.abs(played["action"] - wanted).max() <= 5 * TOLERANCE
         return 0.0, json.loads(told.stdout)["microseconds"]
@@ -180,6 +199,24 @@ def test_it_decides_as_onnx_runtime_does(name: str, tmp_path: Path) -> None:
     differing, _ = compare(CASES[name], tmp_path, 2000)
     # Where two choices are equal to the last digit but one, either is the likeliest.
     assert differing <= 0.001
+
+
+BUNDLED = ("cartpole", "snake", "lander", "pendulum", "harvest", "memory", "keydoor", "foragers")
+
+
+def test_it_decides_so_for_the_networks_of_bundled_games(tmp_path: Path) -> None:
+    for name in BUNDLED:
+        differing, _ = compare_bundled(name, tmp_path / name, 200)
+        assert differing == 0, name
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("name", BUNDLED)
+def test_it_decides_so_100_000_times_for_the_networks_of_bundled_games(name: str, tmp_path: Path) -> None:
+    differing, microseconds = compare_bundled(name, tmp_path, 100_000)
+    print(f"{name}: {differing:.4%} of the actions differ, {microseconds:.1f} us a decision")
+    assert differing <= 0.0001
 
 
 @pytest.mark.soak

@@ -2,15 +2,22 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from attract_command import AttractCommand, Outcome
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```text\n.*?^```$", re.MULTILINE | re.DOTALL)
+"""What a command printed, which nobody types."""
 FILE_NAME = re.compile(r"(?://|#) ([\w./-]+\.\w+)\n")
 """A block that is a file says so in its first line: `// catch.ts`, `# catch.train.yaml`."""
 COMMAND = re.compile(r"^ *(?:\.venv/bin/)?attract ((?:.*\\\n)*.*)$", re.MULTILINE)
+INDENTED = re.compile(r"^ {4}(\S.*)$", re.MULTILINE)
+ATTRACT = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?attract ")
+PROGRAM = re.compile(r"(?:\.venv/bin/)?(?:cd|npm|npx|python3?|docker|make|pipx?|curl|kubectl|git) ")
 ENDLESS = ("serve", "join")
 """Commands that end only when they are told to."""
 
@@ -21,13 +28,15 @@ class Page:
 
     commands: list[list[str]]
     """Words after `attract`, in the order of the page; those that never end are left out."""
+    others: list[str]
+    """Lines that are typed into a shell besides: other programs, and what never ends."""
     files: dict[str, str]
     """Text by name."""
 
     @classmethod
     def read(cls, path: Path) -> "Page":
         """The page's code blocks and indented commands."""
-        text = path.read_text()
+        text = PRINTED.sub("", path.read_text())
         files: dict[str, str] = {}
         for _language, block in FENCED.findall(text):
             named = FILE_NAME.match(block)
@@ -36,7 +45,13 @@ class Page:
         commands = [
             shlex.split(command.replace("\\\n", " "), comments=True) for command in COMMAND.findall(text)
         ]
-        return cls([words for words in commands if words and words[0] not in ENDLESS], files)
+        fenced = "".join(block for language, block in FENCED.findall(text) if not language)
+        lines = [*fenced.splitlines(), *INDENTED.findall(FENCED.sub("", text))]
+        return cls(
+            [words for words in commands if words and words[0] not in ENDLESS],
+            [typed(line) for line in lines if _is_other(line)],
+            files,
+        )
 
     def write_files(self, folder: Path) -> None:
         """Write every file that the page shows into `folder`."""
@@ -44,6 +59,19 @@ class Page:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
+
+
+def typed(line: str) -> str:
+    """What is typed of it, without the remark."""
+    return line.split("  #")[0].split(" # ")[0].strip()
+
+
+def _is_other(line: str) -> bool:
+    found = ATTRACT.match(line)
+    if found is None:
+        return PROGRAM.match(line) is not None
+    # With a variable before it, it is none of `commands`.
+    return "=" in found[0] or line[found.end() :].split()[0] in ENDLESS
 
 
 def shortened(words: list[str], total_steps: int) -> list[str]:
@@ -60,10 +88,20 @@ def shortened(words: list[str], total_steps: int) -> list[str]:
     return [*kept, "--total-steps", str(total_steps)]
 
 
+def run_script(line: str, folder: Path) -> str:
+    """What `python3 FILE` prints there, a file that the page shows. Raises: AssertionError: it fails."""
+    (name,) = shlex.split(line)[1:]
+    done = subprocess.run([sys.executable, name], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def run_documented(words: list[str], folder: Path, *, total_steps: int = 2_000) -> Outcome:
     """Run one command in `folder`, its runs in `folder/runs`, a training for `total_steps` at the most.
 
+    One that goes on with a run does twice as many.
+
     Give commands in the page's order: `attract eval latest` is about the run of the command before it.
     """
-    arguments = shortened(words, total_steps)
+    arguments = shortened(words, total_steps * (2 if "--resume" in words else 1))
     return AttractCommand(*arguments, runs_dir=folder / "runs", folder=folder).wait()

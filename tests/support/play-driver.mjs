@@ -19,7 +19,7 @@ const number = Number(count);
 const TYPES = { float32: Float32Array, uint8: Uint8Array, int32: Int32Array };
 const entries = [];
 for (const [name, { key, dtype }] of Object.entries(document.inputs)) {
-  if (name === "state_ins") continue;
+  if (key === undefined) continue;
   const bytes = new Uint8Array(await file(`${name}.bin`));
   const data = new TYPES[dtype](bytes.buffer, 0, bytes.length / TYPES[dtype].BYTES_PER_ELEMENT);
   entries.push({ key, data, size: data.length / number });
@@ -40,7 +40,7 @@ for (let at = 0; at < number; at++) {
   const mask = masks === null ? null : masks.subarray(at * width, (at + 1) * width);
   const action = agent.act(observation, { mask });
   keep("action", typeof action === "number" ? [action] : action, at);
-  // The graph decides as well, without masks.
+  // The graph decides as well.
   for (const [name, values] of agent.outputs) keep(name === "action" ? "likeliest" : name, values, at);
 }
 const microseconds = ((performance.now() - began) * 1000) / number;

@@ -12,6 +12,7 @@ import { RandomPlayer } from "attract/random-play";
 import { BareInference } from "./bare-inference.ts";
 import { BareTicks } from "./bare-ticks.ts";
 import { type Measured, type Part, type Setup, WIDE } from "./messages.ts";
+import { Player } from "./player.ts";
 import wideGame from "./wide-game.ts";
 
 /** Runs of a bare part between two looks at the clock. */
@@ -35,6 +36,7 @@ export class Bench {
   readonly #session: PolicySession;
   readonly #inference: BareInference;
   readonly #ticks: BareTicks;
+  readonly #player: Player | null;
   readonly #yielder: Yielder;
   readonly #numSegments: number;
   #leaseId = 0;
@@ -46,9 +48,11 @@ export class Bench {
     session: PolicySession,
     inference: BareInference,
     bareBatch: ObservationBatch,
+    shipped: Player | null,
   ) {
     this.#session = session;
     this.#inference = inference;
+    this.#player = shipped;
     const player = new RandomPlayer(definition.action, 1);
     const actions = Array.from({ length: NUM_ACTIONS }, () => player.act(new Uint8Array(0)));
     this.#ticks = new BareTicks(definition, bareBatch.views, actions);
@@ -86,12 +90,14 @@ export class Bench {
     });
     const batch = new ObservationBatch(definition.observation, setup.numInstances);
     const inference = await BareInference.create(onnx, batch);
-    return new Bench(definition, setup, session, inference, batch);
+    const shipped =
+      setup.document === null ? null : new Player({ document: setup.document, model: onnx }, batch);
+    return new Bench(definition, setup, session, inference, batch, shipped);
   }
 
   /**
    * Does `part` again and again for `seconds`: whole leases of the rollout loop, whose frames are encoded and sent nowhere;
-   * runs of the policy alone; ticks of the games alone.
+   * runs of the policy alone; decisions of the player that ships; ticks of the games alone.
    */
   async measure(part: Part, seconds: number): Promise<Measured> {
     const bytes = this.#bytes;
@@ -119,7 +125,10 @@ export class Bench {
     }
     let steps = 0;
     for (let run = 0; run < RUNS_PER_TURN; run++) {
-      steps += part === "tick" ? this.#ticks.run() : await this.#inference.run();
+      if (part === "tick") steps += this.#ticks.run();
+      else if (part === "inference") steps += await this.#inference.run();
+      else if (this.#player !== null) steps += this.#player.run();
+      else throw new Error("the part player expects a policy.json");
     }
     return steps;
   }

@@ -1,13 +1,17 @@
 /** What the benchmark's page and its workers tell each other. */
 
+import type { PolicyDocument } from "@attract/play";
+
 /** Which part of collection is timed; see `Bench.measure`. */
-export type Part = "rollout" | "inference" | "tick";
+export type Part = "rollout" | "inference" | "tick" | "player";
 
 export interface Setup {
   /** Address of a built game module, or `WIDE` for the benchmark's own. */
   game: string;
   /** The policy as ONNX, in base64. */
   onnx: string;
+  /** Its `policy.json`, for the part `player`. */
+  document: PolicyDocument | null;
   numInstances: number;
   /** Steps per segment. */
   horizon: number;

@@ -68,5 +68,19 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             f"{view.episodes} episodes of {run_id} v{view.policy_version}: "
             f"return {view.return_mean:.2f} +- {view.return_std:.2f}, length {view.length_mean:.1f} steps",
             highlight=False,
+            soft_wrap=True,
         )
+        told = told_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
+        if told:
+            console.print(told, highlight=False, soft_wrap=True)
     return DONE
+
+
+def told_of_best(newest: int, best: int | None) -> str:
+    """What to say where `attract export` ships another version than the one that was played; else empty."""
+    if best is None or best == newest:
+        return ""
+    return (
+        f"v{newest} is the newest; the best evaluation while it trained was that of v{best}, which "
+        f"`attract export` ships unless told --version {newest}"
+    )

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
-from attract.policy.graph import add_action, policy_graph
+from attract.policy.graph import MASK_INPUT, add_action, policy_graph
 from attract.policy.network import Policy
 from attract.policy.normaliser import OBSERVATION_CLIP
 from attract.policy.observation_inputs import UINT8_SCALE, Entry
@@ -20,6 +20,8 @@ from attract.schema.game import GameDescription
 from attract.schema.spaces import BoxSpace
 
 FORMAT_VERSION = 1
+FORMAT_VERSION_WITH_MASK = 2
+"""Of games with a mask: readers of 1 do not know of its input. For all others nothing has changed."""
 VALUE_MEANING = "expected discounted future reward, scaled as in training"
 
 
@@ -77,12 +79,14 @@ class OnnxPatcher:
 def shipped_model(onnx_bytes: bytes, metadata: Mapping[str, Any]) -> bytes:
     """The model as it ships: with the deterministic `action` as first output (see `graph.add_action`).
 
+    A game's mask is an input of it.
+
     Args:
         onnx_bytes: from `OnnxPatcher.patched`.
         metadata: from `policy_metadata`; its keys become `metadata_props`, each value as JSON.
     """
     model = onnx.load_model_from_string(onnx_bytes)
-    add_action(model, metadata["game"]["action"])
+    add_action(model, metadata["game"]["action"], has_mask=metadata["game"]["action_mask"])
     onnx.helper.set_model_props(
         model, {key: json.dumps(value, sort_keys=True) for key, value in metadata.items()}
     )
@@ -117,24 +121,23 @@ def policy_metadata(
         state = {"dtype": "float32", "shape": ["batch", policy.state_size]}
         inputs["state_ins"] = {**state, "meaning": "zeros at an episode's start, then the last state_outs"}
         outputs["state_outs"] = {**state, "meaning": "state_ins of the episode's next step"}
-    document: dict[str, Any] = {
+    if game.action_mask:
+        inputs[MASK_INPUT] = {"dtype": "uint8", "shape": ["batch", width], "meaning": _MASK_MEANING}
+    return {
         "format": "attract-policy",
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION_WITH_MASK if game.action_mask else FORMAT_VERSION,
         "policy_version": policy_version,
         "game": game.model_dump(mode="json"),
         "inputs": inputs,
         "outputs": outputs,
         "training": dict(training),
     }
-    if game.action_mask:
-        document["action_mask"] = {
-            "shape": ["batch", width],
-            "meaning": "1 where allowed; not in the graph: lower the logits of forbidden choices before "
-            "choosing. `action` does not know the mask.",
-        }
-    return document
 
 
+_MASK_MEANING = (
+    "1 where a choice is allowed, as the game's actionMask; of each component one at least. `action` is the "
+    "most probable of these; `logits` are before the mask: to draw from them, lower those of the others"
+)
 _ACTIONS: dict[str, dict[str, Any]] = {
     "discrete": {"dtype": "int32", "meaning": "most probable action"},
     "multi_discrete": {"dtype": "int32", "meaning": "most probable choice of each component"},

@@ -14,6 +14,8 @@ from attract.policy.network import Policy
 
 OPSET = 12
 """The newest of which ONNX Runtime makes a session quickly: 13 or more take up to half as long again."""
+MASK_INPUT = "action_mask"
+"""Of the model that ships, where the game has a mask: what is allowed."""
 _IR_VERSION = 7
 _INPUT_TYPES = {
     torch.float32: TensorProto.FLOAT,
@@ -63,8 +65,8 @@ def policy_graph(policy: Policy) -> onnx.ModelProto:
     return model
 
 
-def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any]) -> None:
-    """Put the deterministic action before the model's outputs, as the game takes it; masks are not applied.
+def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any], *, has_mask: bool = False) -> None:
+    """Put the deterministic action before the model's outputs, as the game takes it.
 
     Discrete choices [batch] or [batch, components] int32: the most probable each; bits [batch, n] int32: 1
     where that is more probable; a box [batch, size] float32: the mean, clipped to its bounds and scaled.
@@ -72,13 +74,24 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any]) -> None:
     Args:
         model: from `policy_graph`; changed in place.
         action_space: of the game, as JSON.
+        has_mask: the model gets an input `action_mask` [batch, width] uint8, of each component at least one
+            that is not 0; `action` is the most probable of those. `logits` stay as they are.
     """
     graph = GraphBuilder()
     kind = action_space["kind"]
+    logits = "logits"
+    if has_mask:
+        width = sum(action_space["nvec"]) if kind == "multi_discrete" else action_space["n"]
+        model.graph.input.append(
+            helper.make_tensor_value_info(MASK_INPUT, TensorProto.UINT8, ["batch", width])
+        )
+        allowed = graph.node("Cast", [MASK_INPUT], "action_allowed", to=int(TensorProto.BOOL))
+        lowest = graph.constant("action_forbidden_logit", np.finfo(np.float32).min)
+        logits = graph.node("Where", [allowed, logits, lowest], "action_logits")
     shape: list[int | str] = ["batch"]
     element = TensorProto.INT32
     if kind == "discrete":
-        index = graph.node("ArgMax", ["logits"], "action_index", axis=-1, keepdims=0)
+        index = graph.node("ArgMax", [logits], "action_index", axis=-1, keepdims=0)
         # int32, because an int64 output arrives in JavaScript as BigInt.
         graph.node("Cast", [index], "action", to=int(TensorProto.INT32))
     elif kind == "multi_discrete":
@@ -87,7 +100,7 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any]) -> None:
         # Not `GraphBuilder.split`, whose names are those of the policy's own nodes.
         parts = [f"action_logits_{index}" for index in range(len(nvec))]
         graph.nodes.append(
-            helper.make_node("Split", ["logits"], parts, name="action_split", axis=1, split=nvec)
+            helper.make_node("Split", [logits], parts, name="action_split", axis=1, split=nvec)
         )
         indices = [
             graph.node("ArgMax", [part], f"action_index_{place}", axis=1, keepdims=1)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
+from attract.policy.graph import MASK_INPUT
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Observations
 from attract.policy.precision import full_precision
@@ -35,7 +36,7 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
 
     Args:
         policy: on any device.
-        onnx_bytes: its model, with or without `action`.
+        onnx_bytes: its model, with or without `action`; with a mask, everything is allowed.
         observations: [N, ...] each, N >= 1; None: `probe(policy)`.
 
     Returns: the largest differences.
@@ -57,6 +58,9 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(onnx_bytes, options, providers=["CPUExecutionProvider"])
+    for one in session.get_inputs():
+        if one.name == MASK_INPUT:
+            feeds[one.name] = np.ones((count, one.shape[1]), np.uint8)
     got = session.run(list(expected), feeds)
     parity = Parity(
         {

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import torch
+from numpy.typing import NDArray
 
 from attract.algorithm.distributions import ActionDistribution
 from attract.errors import AttractError, ConfigurationError
 from attract.experience.layout import observation_fields
+from attract.policy.graph import MASK_INPUT
 from attract.policy.network import build_distribution
 from attract.vector.environment import VectorEnvironment
 
@@ -46,10 +48,13 @@ def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = 
     ) as env:
         keys = list(observation_fields(env.description))
         names = {key: "obs" if len(keys) == 1 else f"obs_{i}" for i, key in enumerate(keys)}
-        if env.num_agents != 1 or env.description.action.kind == "box" or inputs != set(names.values()):
+        has_mask = env.description.action_mask
+        wanted = {*names.values(), MASK_INPUT} if has_mask else set(names.values())
+        if env.num_agents != 1 or env.description.action.kind == "box" or inputs != wanted:
             raise ConfigurationError(
                 f"{policy} takes {', '.join(sorted(inputs))}: only policies without recurrent state "
-                f"are scored, in games of one agent with discrete actions",
+                f"are scored, in games of one agent with discrete actions; here it has to take "
+                f"{', '.join(sorted(wanted))}",
                 setting=str(module),
             )
         distribution = build_distribution(env.description) if sampled else None
@@ -58,20 +63,30 @@ def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = 
         (batch,) = env.reset()
         while len(returns) < games:
             feed = {name: batch.observation[key] for key, name in names.items()}
+            if batch.action_mask is not None:
+                feed[MASK_INPUT] = batch.action_mask.astype(np.uint8)
             if distribution is None:
                 actions = np.asarray(session.run(["action"], feed)[0])
             else:
-                actions = _drawn(distribution, session.run(distribution.output_names, feed), draws)
+                outputs = session.run(distribution.output_names, feed)
+                actions = _drawn(distribution, outputs, draws, batch.action_mask)
             env.send(actions.astype(np.int32))
             batch = env.recv()
             returns |= {one.instance_id: one.returns[0] for one in batch.episodes if one.episode == 0}
     return [returns[game] for game in sorted(returns)]
 
 
-def _drawn(distribution: ActionDistribution, outputs: Sequence[Any], draws: torch.Generator) -> Any:
-    """An action of each row of the graph's outputs."""
+def _drawn(
+    distribution: ActionDistribution,
+    outputs: Sequence[Any],
+    draws: torch.Generator,
+    action_mask: NDArray[np.bool_] | None,
+) -> Any:
+    """An allowed action of each row of the graph's outputs."""
     rows = torch.cat([torch.from_numpy(np.asarray(one)) for one in outputs], 1)
-    return distribution.sample(rows, torch.rand(len(rows), distribution.num_draws, generator=draws)).numpy()
+    uniforms = torch.rand(len(rows), distribution.num_draws, generator=draws)
+    mask = None if action_mask is None else torch.from_numpy(action_mask)
+    return distribution.sample(rows, uniforms, mask).numpy()
 
 
 def main(arguments: list[str]) -> int:

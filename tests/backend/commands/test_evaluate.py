@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attract.browser import chromium
-from attract.commands.evaluate import EvaluateOptions, evaluate_run
+from attract.commands.evaluate import EvaluateOptions, evaluate_run, told_of_best
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.settings.run import ServerSettings
@@ -31,3 +31,8 @@ async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ConfigurationError, match=chromium.SETTING):
         await evaluate_run(options("run-1"), ServerSettings(runs_dir=tmp_path / "runs"))
+
+
+def test_it_says_where_another_version_ships():
+    assert told_of_best(12, None) == told_of_best(12, 12) == ""
+    assert "that of v9, which `attract export` ships unless told --version 12" in told_of_best(12, 9)

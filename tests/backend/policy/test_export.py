@@ -180,8 +180,22 @@ def test_policy_json_describes_the_inputs_outputs_state_and_action_of_the_model(
     assert metadata["inputs"]["obs_1"]["normalisation"]["kind"] == "scale"
 
 
-def test_policy_json_says_that_the_model_knows_no_masks():
-    game = describe(action=MultiDiscreteSpace(nvec=[2, 3]), action_mask=True)
-    document = policy_metadata(create_policy(action=game.action), game, 3, {})
-    assert document["action_mask"]["shape"] == ["batch", 5]
-    assert "action_mask" not in policy_metadata(create_policy(), GAME, 3, {})
+@pytest.mark.parametrize("action", [DiscreteSpace(n=5), MultiDiscreteSpace(nvec=[2, 3])])
+def test_a_games_mask_is_an_input_of_the_model_that_ships(action):
+    game = describe(action=action, action_mask=True)
+    policy = create_policy(action=action, recurrent="gru", recurrent_size=8)
+    randomise(policy, 3)
+    document = policy_metadata(policy, game, 3, {})
+    model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), document)
+    (taken,) = [one for one in onnxruntime.InferenceSession(model).get_inputs() if one.name == "action_mask"]
+    described = document["inputs"]["action_mask"]
+    assert (taken.type, taken.shape) == ("tensor(uint8)", ["batch", 5])
+    assert (described["dtype"], described["shape"]) == ("uint8", ["batch", 5])
+    assert document["format_version"] == 2
+    # What an export is held to goes through it.
+    assert check_parity(policy, model).is_within_tolerance
+
+
+def test_games_without_a_mask_are_exported_as_ever():
+    document = policy_metadata(create_policy(), GAME, 3, {})
+    assert document["format_version"] == 1 and set(document["inputs"]) == {"obs"}

@@ -81,13 +81,17 @@ def test_C9_the_probes_of_the_comparison_reach_every_part(name):
         )
 
 
-def shipped(name: str, action: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The shipped graph's action and its other outputs on the probes."""
+def shipped(
+    name: str, action: dict, mask: np.ndarray | None = None
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The shipped graph's action and its other outputs on the probes, which `mask` is for."""
     policy = build(name)
     model = policy_graph(policy)
-    add_action(model, action)
+    add_action(model, action, has_mask=mask is not None)
     session = onnxruntime.InferenceSession(model.SerializeToString())
     feeds = {one.input_name: observations_for(policy)[one.key].numpy() for one in policy.entries}
+    if mask is not None:
+        feeds["action_mask"] = mask
     names = [one.name for one in session.get_outputs()]
     assert names[0] == "action"
     found = dict(zip(names, session.run(None, feeds), strict=True))
@@ -105,6 +109,31 @@ def test_the_action_of_several_choices_is_the_most_probable_of_each():
     assert action.dtype == np.int32 and action.shape == (64, 2)
     np.testing.assert_array_equal(action[:, 0], outputs["logits"][:, :2].argmax(1))
     np.testing.assert_array_equal(action[:, 1], outputs["logits"][:, 2:].argmax(1))
+
+
+def test_the_action_of_a_game_with_a_mask_is_the_most_probable_that_is_allowed():
+    free, _ = shipped("shared", {"kind": "discrete", "n": 3})
+    mask = np.ones((64, 3), np.uint8)
+    mask[np.arange(64), free] = 0
+    action, outputs = shipped("shared", {"kind": "discrete", "n": 3}, mask)
+    assert action.dtype == np.int32 and action.shape == (64,)
+    # Of three the likeliest is forbidden: the second in the order remains.
+    np.testing.assert_array_equal(action, np.argsort(outputs["logits"], 1)[:, 1])
+    only = np.zeros((64, 3), np.uint8)
+    # Anything but 0 allows.
+    only[np.arange(64), np.arange(64) % 3] = 7
+    action, _ = shipped("shared", {"kind": "discrete", "n": 3}, only)
+    np.testing.assert_array_equal(action, np.arange(64) % 3)
+
+
+def test_a_mask_of_several_choices_holds_for_each_component():
+    space = {"kind": "multi_discrete", "nvec": [2, 5]}
+    free, _ = shipped("multi_discrete", space)
+    mask = np.ones((64, 7), np.uint8)
+    mask[np.arange(64), 2 + free[:, 1]] = 0
+    action, outputs = shipped("multi_discrete", space, mask)
+    np.testing.assert_array_equal(action[:, 0], free[:, 0])
+    np.testing.assert_array_equal(action[:, 1], np.argsort(outputs["logits"][:, 2:], 1)[:, -2])
 
 
 def test_the_action_of_bits_is_one_where_that_is_more_probable():

@@ -8,7 +8,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from attract.errors import ConfigurationError
+from attract.policy.export import OnnxPatcher, policy_metadata, shipped_model
+from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.vector.score import main, score
+from policies import create_policy, describe, randomise
 
 GUESS = """
 import { defineGame, box, discrete } from "attract";
@@ -102,3 +105,49 @@ def test_it_is_the_first_episode_that_counts(module: Path, tmp_path: Path) -> No
 def test_a_policy_with_a_state_is_refused(module: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="state_ins"):
         score(module, policy(tmp_path, "ArgMax", recurrent=True), games=8, seed=1)
+
+
+MASKED = """
+import { defineGame, box, discrete } from "attract";
+// In every step one of three actions is allowed; each that was counts.
+export default defineGame({
+  id: "Masked-v1", tickSeconds: 0.1, observation: box({ shape: [2] }), action: discrete(3), actionMask: true,
+  create: () => {
+    let ticks = 0, allowed = 0, random;
+    const look = (out) => {
+      allowed = random.int(3);
+      out.actionMask.fill(0);
+      out.actionMask[allowed] = 1;
+      out.observation.set([random(), random()]);
+    };
+    return {
+      start({ random: given, out }) { random = given; ticks = 0; look(out); },
+      update(_, action, out) {
+        const reward = action === allowed ? 1 : -1;
+        look(out);
+        return { reward, terminated: ++ticks === 5 };
+      },
+    };
+  },
+});
+"""
+
+
+def test_nothing_is_done_that_a_mask_forbids(tmp_path: Path) -> None:
+    module = tmp_path / "masked.js"
+    module.write_text(MASKED)
+    look, action = BoxSpace(shape=[2]), DiscreteSpace(n=3)
+    network = create_policy(look, action)
+    randomise(network, 3)
+    bare = OnnxPatcher(network).patched(network.state_dict())
+    path = tmp_path / "policy.onnx"
+    for has_mask in (True, False):
+        document = policy_metadata(network, describe(look, action, action_mask=has_mask), 0, {})
+        path.write_bytes(shipped_model(bare, document))
+        if has_mask:
+            assert score(module, path, games=8, seed=1) == [5.0] * 8
+            assert score(module, path, games=8, seed=1, sampled=True) == [5.0] * 8
+        else:
+            # As exports were before masks were an input of theirs.
+            with pytest.raises(ConfigurationError, match="here it has to take action_mask, obs"):
+                score(module, path, games=8, seed=1)

@@ -1,6 +1,6 @@
 import { Agent, AgentError, loadAgent } from "@attract/play";
 import { afterEach, expect, test, vi } from "vitest";
-import { filesOf, GOLDEN_POLICIES, observationOf, rowOf } from "./support/golden.ts";
+import { exportOf, filesOf, GOLDEN_POLICIES, observationOf, rowOf } from "./support/golden.ts";
 
 const NUM_ROWS = 12;
 const ROWS = [...Array(NUM_ROWS).keys()];
@@ -33,6 +33,27 @@ test.each(Object.keys(GOLDEN_POLICIES))("%s: outputs are torch's, and the likeli
       expect(typeof action === "number" ? [action] : [...action]).toEqual(mode);
     }
   }
+});
+
+test.each(Object.keys(GOLDEN_POLICIES))("%s: the model that ships decides alike", (name) => {
+  const [older, now] = [new Agent(filesOf(name)), new Agent(exportOf(name))];
+  for (const row of ROWS) {
+    const options = (agent: Agent) => ({ mask: maskOf(name, row), state: agent.newState() });
+    const action = now.act(observationOf(name, row), options(now));
+    expect(action).toEqual(older.act(observationOf(name, row), options(older)));
+    // The graph's own action knows the mask.
+    const own = [...now.outputs.get("action")!];
+    for (const [i, x] of (typeof action === "number" ? [action] : [...action]).entries()) {
+      expect(own[i]).toBeCloseTo(x, 4);
+    }
+  }
+});
+
+test("a mask of booleans is one of numbers", () => {
+  const agent = new Agent(exportOf("masked"));
+  const mask = [false, false, false, true, false];
+  expect(agent.act(observationOf("masked", 0), { mask })).toBe(3);
+  expect([...agent.outputs.get("action")!]).toEqual([3]);
 });
 
 test("a box's mean is clipped and given in the game's units", () => {

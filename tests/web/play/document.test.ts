@@ -23,7 +23,8 @@ test("a sole policy needs no name, one of several does", () => {
 });
 
 test("another format is refused by its name", () => {
-  expect(() => choosePolicy({ ...document, format_version: 2 }, undefined)).toThrow("got attract-policy 2");
+  expect(() => choosePolicy({ ...document, format_version: 3 }, undefined)).toThrow("got attract-policy 3");
+  expect(choosePolicy({ ...document, format_version: 2 }, undefined).file).toBe("policy.onnx");
   expect(() => choosePolicy({} as never, undefined)).toThrow("expected a policy.json");
   expect(() => choosePolicy({ ...document, inputs: undefined }, undefined)).toThrow("has no inputs");
 });

@@ -1,7 +1,7 @@
 /** A trained policy that plays in a page of its own: no ONNX Runtime, no WebAssembly, no eval. */
 
 import { type Action, type Chooser, chooserOf, type Mask } from "./choice.ts";
-import { choosePolicy, type InputDescription, type PolicyDocument } from "./document.ts";
+import { choosePolicy, type PolicyDocument } from "./document.ts";
 import { AgentError } from "./errors.ts";
 import { Network } from "./network.ts";
 import { readOnnx } from "./onnx-file.ts";
@@ -81,7 +81,8 @@ export class Agent {
   reactionSteps: number;
   readonly #network: Network;
   readonly #chooser: Chooser;
-  readonly #inputs: readonly [string, InputDescription][];
+  /** Of the observation: each input's name and the entry that it takes. */
+  readonly #inputs: readonly (readonly [string, string])[];
   readonly #hasMask: boolean;
   readonly #random: () => number;
   readonly #stateSize: number;
@@ -96,11 +97,13 @@ export class Agent {
     const { model } = choosePolicy(document, options.policy);
     const { game } = document;
     this.#network = new Network(readOnnx(bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes)));
-    this.#inputs = Object.entries(model.inputs).filter(([name]) => name !== "state_ins");
-    for (const [name] of this.#inputs) {
+    for (const name of Object.keys(model.inputs)) {
       if (!this.#network.inputs.has(name))
         throw new AgentError(`the model has no input ${name}: policy.json is of another`);
     }
+    this.#inputs = Object.entries(model.inputs).flatMap(([name, { key }]) =>
+      key === undefined ? [] : [[name, key] as const],
+    );
     this.#chooser = chooserOf(game.action);
     this.#hasMask = game.action_mask;
     this.#stateSize = this.#network.inputs.get("state_ins")?.length ?? 0;
@@ -151,6 +154,7 @@ export class Agent {
     }
     this.#see(observation);
     this.#network.inputs.get("state_ins")?.set(state);
+    if (mask !== null) this.#network.inputs.get("action_mask")?.set(mask as ArrayLike<number>);
     this.#network.run();
     if (this.#stateSize > 0) state.set(this.#network.outputs.get("state_outs")!);
     if (this.mistakeRate > 0 && this.#random() < this.mistakeRate) {
@@ -175,7 +179,7 @@ export class Agent {
   /** Put what is seen now, or was seen `reactionSteps` decisions ago, before the network. */
   #see(observation: Observation): void {
     const { inputs } = this.#network;
-    for (const [name, { key }] of this.#inputs) fill(inputs.get(name)!, entryOf(observation, key), key);
+    for (const [name, key] of this.#inputs) fill(inputs.get(name)!, entryOf(observation, key), key);
     if (this.reactionSteps === 0) {
       this.#waiting = [];
       return;

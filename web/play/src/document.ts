@@ -9,15 +9,14 @@ export type ActionSpace =
   | { kind: "multi_binary"; n: number }
   | { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
 
-/** One input of the model: an entry of the observation. */
+/** One input of the model: an entry of the observation, or with no key something beside it. */
 export interface InputDescription {
-  key: string;
+  key?: string;
   shape: (string | number)[];
 }
 
 interface Model {
   inputs: Record<string, InputDescription>;
-  action_mask?: { shape: (string | number)[] };
 }
 
 /** Of one policy, or of several that play one game. */
@@ -34,7 +33,6 @@ export interface PolicyDocument {
     seconds_per_step: number;
   };
   inputs?: Record<string, InputDescription>;
-  action_mask?: { shape: (string | number)[] };
   /** Which policy plays each agent; with `policies` alone. */
   seats?: string[];
   policies?: Record<string, Model & { file: string }>;
@@ -47,7 +45,8 @@ export interface ChosenPolicy {
 }
 
 const FORMAT = "attract-policy";
-const FORMAT_VERSION = 1;
+/** 2: of a game with a mask, which is an input of the model. */
+const FORMAT_VERSIONS: readonly number[] = [1, 2];
 
 /**
  * The policy of that name; without a name the only one.
@@ -55,9 +54,9 @@ const FORMAT_VERSION = 1;
  * @throws AgentError when the document is no `policy.json` of a known version, or has no such policy.
  */
 export function choosePolicy(document: PolicyDocument, name: string | undefined): ChosenPolicy {
-  if (document?.format !== FORMAT || document.format_version !== FORMAT_VERSION) {
+  if (document?.format !== FORMAT || !FORMAT_VERSIONS.includes(document.format_version)) {
     const got = `${document?.format} ${document?.format_version}`;
-    throw new AgentError(`expected a policy.json of ${FORMAT} ${FORMAT_VERSION}, got ${got}`);
+    throw new AgentError(`expected a policy.json of ${FORMAT} ${FORMAT_VERSIONS.join(" or ")}, got ${got}`);
   }
   const { policies, inputs } = document;
   if (policies === undefined) {

@@ -36,6 +36,7 @@ export interface Graph {
 export const FLOAT = 1;
 export const UINT8 = 2;
 export const INT32 = 6;
+export const BOOL = 9;
 const INT64 = 7;
 
 const VARINT = 0;

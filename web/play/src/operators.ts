@@ -1,7 +1,7 @@
 /** The operators that a policy's graph is made of, each prepared once for the shapes it will meet. */
 
 import { AgentError } from "./errors.ts";
-import { FLOAT, type GraphNode, INT32 } from "./onnx-file.ts";
+import { BOOL, FLOAT, type GraphNode, INT32 } from "./onnx-file.ts";
 import { type Numbers, sizeOf, stridesOf, type Tensor } from "./tensor.ts";
 
 /** Computes an operator's outputs, in their arrays, from what its inputs' arrays hold by then. */
@@ -296,6 +296,15 @@ function prepareExpand([x, shape]: readonly Tensor[]): Prepared {
 }
 
 function prepareCast([x]: readonly Tensor[], { to: [type] }: GraphNode["attributes"]): Prepared {
+  if (type === BOOL) {
+    const bits = new Uint8Array(x.data.length);
+    return {
+      outputs: [{ dims: x.dims, data: bits }],
+      run: () => {
+        for (let i = 0; i < bits.length; i++) bits[i] = x.data[i] === 0 ? 0 : 1;
+      },
+    };
+  }
   if (type !== FLOAT && type !== INT32) throw new AgentError(`Cast to type ${type} is not known here`);
   const data = type === FLOAT ? new Float32Array(x.data.length) : new Int32Array(x.data.length);
   return { outputs: [{ dims: x.dims, data }], run: () => data.set(x.data) };

@@ -8,6 +8,7 @@ from attract.benchmarks.speed.instances import INSTANCE_SCALING
 from attract.benchmarks.speed.learning import LEARNER
 from attract.benchmarks.speed.matmul import MATMUL
 from attract.benchmarks.speed.page_games import PAGE_GAMES
+from attract.benchmarks.speed.play import PLAY
 from attract.benchmarks.speed.publish import PUBLISH
 from attract.benchmarks.speed.segments import SEGMENT_LEARNER
 from attract.benchmarks.speed.solve import SOLVE
@@ -31,4 +32,5 @@ MEASURES: tuple[Measure, ...] = (
     SOLVE,
     WORKER_SCALING,
     *PAGE_GAMES,
+    PLAY,
 )

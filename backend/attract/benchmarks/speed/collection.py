@@ -10,7 +10,7 @@ from attract.benchmarks.harness.figure import Figure
 from attract.benchmarks.harness.measure import BenchOptions, Measure
 from attract.benchmarks.harness.page import BenchPage, open_page
 from attract.collection.config import BLOCK_BYTES, USUAL_INSTANCES
-from attract.policy.export import OnnxPatcher
+from attract.policy.export import OnnxPatcher, policy_metadata
 from attract.policy.network import build_policy
 from attract.schema.game import GameDescription
 from attract.settings.run import PolicySettings, RunSettings
@@ -22,7 +22,7 @@ NUM_WORKERS = 2
 UNIT = "steps/s"
 AGAINST = "session.run and the game's tick alone, at the same number of instances"
 
-Part = Literal["rollout", "inference", "tick"]
+Part = Literal["rollout", "inference", "tick", "player"]
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Seconds:
         self.warm_up = 0.3 if options.quick else 1.5
 
 
-def prepare(page: BenchPage, task: Task, num_workers: int = 1) -> None:
-    """Make the workers ready to measure `task`: game, policy and instances."""
+def prepare(page: BenchPage, task: Task, num_workers: int = 1, *, is_shipped: bool = False) -> None:
+    """Make the workers ready to measure `task`: game, policy and instances; `is_shipped`: as an export."""
     game = WIDE if task.game == WIDE else page.game_url(task.game)
     description = GameDescription.model_validate(page.ask({"kind": "describe", "game": game})[0])
     policy = build_policy(task.policy, description)
@@ -77,6 +77,7 @@ def prepare(page: BenchPage, task: Task, num_workers: int = 1) -> None:
     setup = {
         "game": game,
         "onnx": base64.b64encode(onnx).decode(),
+        "document": policy_metadata(policy, description, 0, {}) if is_shipped else None,
         "numInstances": task.num_instances,
         "horizon": task.horizon,
         "numSegments": 1,

@@ -1,4 +1,4 @@
-import { resultOf, snippetOf } from "@attract/dashboard/state/shipping-text";
+import { commandOf, resultOf, snippetOf } from "@attract/dashboard/state/shipping-text";
 import { expect, test } from "vitest";
 
 const RUN = {
@@ -25,4 +25,11 @@ test("the lines name a policy where there are several, and the mask where the ga
   expect(snippetOf({ settings, description: null })).toContain('{ policy: "scout" }');
   const description = { action_mask: true } as never;
   expect(snippetOf({ settings: {}, description })).toContain("agent.tick(() => observation, () => mask)");
+});
+
+test("a game that lives in a page has no update to call: its page is written by a command", () => {
+  const description = { page: "index.html" } as never;
+  expect(commandOf({ run_id: "moles-1", description })).toBe("attract export moles-1 --out site --page");
+  expect(commandOf({ run_id: "snake-1", description: { page: null } as never })).toBeNull();
+  expect(commandOf({ run_id: "snake-1", description: null })).toBeNull();
 });

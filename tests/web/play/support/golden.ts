@@ -1,4 +1,4 @@
-/** The golden policies as `attract export` would write them: model and policy.json. */
+/** The golden policies as `attract export` wrote them before masks were an input: model and policy.json. */
 
 import type { PolicyFiles } from "@attract/play";
 import {
@@ -33,6 +33,12 @@ function keysOf(golden: GoldenPolicy): string[] {
   return observation.kind === "dict" ? Object.keys(observation.spaces).sort() : [];
 }
 
+/** What is loaded of one of them as `attract export` writes it now. */
+export function exportOf(name: string): PolicyFiles {
+  const { onnx, document } = GOLDEN_POLICIES[name].export;
+  return { document, model: bytesOf(onnx) } as unknown as PolicyFiles;
+}
+
 /** Row `row` of a tensor whose first dimension counts rows. */
 export function rowOf({ data, shape }: GoldenTensor, row: number): number[] {
   const size = data.length / shape[0];
@@ -44,7 +50,7 @@ export function observationOf(name: string, row: number): number[] | Record<stri
   const { inputs, description } = GOLDEN_POLICIES[name];
   const files = filesOf(name);
   const entries = Object.entries(files.document.inputs!).map(([input, { key }]): [string, number[]] => [
-    key,
+    key!,
     rowOf(inputs[input], row),
   ]);
   return description.observation.kind === "dict" ? Object.fromEntries(entries) : entries[0][1];

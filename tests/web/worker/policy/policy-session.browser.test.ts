@@ -45,19 +45,28 @@ describe("C9", () => {
     }
   });
 
-  for (const [name, policy] of Object.entries(GOLDEN_POLICIES)) {
+  const models = Object.entries(GOLDEN_POLICIES).flatMap(([name, policy]) => [
+    { name, policy, onnx: policy.onnx },
+    // As a run that is over is watched.
+    { name: `${name}, exported`, policy, onnx: policy.export.onnx },
+  ]);
+  for (const { name, policy, onnx } of models) {
     test(`C9: ${name}: outputs, states, actions and log-probabilities are torch's`, async () => {
       const { description, state_size: stateSize, inputs, outputs } = policy;
       const rows = outputs.value.shape[0];
-      const session = await createPolicySession(bytesOf(policy.onnx), description, {
+      const session = await createPolicySession(bytesOf(onnx), description, {
         maxBatch: rows,
         stateSize,
       });
-      const batch = new ObservationBatch(description.observation as never, rows, { stateSize });
+      const batch = new ObservationBatch(description.observation as never, rows, {
+        maskSize: (policy.action_mask?.data.length ?? 0) / rows,
+        stateSize,
+      });
       for (const [e, array] of batch.arrays.entries()) {
         array.set(inputs[batch.arrays.length === 1 ? "obs" : `obs_${e}`].data);
       }
       if (stateSize > 0) batch.states.set(inputs.state_ins.data);
+      batch.masks.set(policy.action_mask?.data ?? []);
       await session.run(batch, rows);
       const sampler = createSampler(description.action as never, rows);
       for (const [i, output] of sampler.outputNames.entries()) {
@@ -65,7 +74,7 @@ describe("C9", () => {
       }
       expectAllClose(session.values, outputs.value.data);
       expectAllClose(session.states, outputs.state_outs?.data ?? []);
-      const masks = Uint8Array.from(policy.action_mask?.data ?? []);
+      const { masks } = batch;
       sampler.uniforms.set(policy.uniforms.data);
       for (let row = 0; row < rows; row++) sampler.sample(session.outputs, row, masks, row);
       expectAllClose(sampler.actions, policy.actions.data);

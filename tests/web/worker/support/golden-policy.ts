@@ -26,6 +26,8 @@ export interface GoldenPolicy {
   description: PolicyGame & { num_agents: number };
   state_size: number;
   onnx: string;
+  /** What ships: the model and its `policy.json`. */
+  export: { onnx: string; document: object };
   /** By name in the graph. */
   inputs: Record<string, GoldenTensor>;
   outputs: Record<string, GoldenTensor>;

@@ -17,6 +17,11 @@ export function resultOf(
   return `${isSolved ? "Solved: mean" : "Mean"} return ${mean.toFixed(1)} over the last 100 episodes, ${effort}`;
 }
 
+/** What writes the page that a game lives in, with the agent in it; null for a game that is played by `update`. */
+export function commandOf(run: Pick<RunView, "run_id" | "description">): string | null {
+  return run.description?.page ? `attract export ${run.run_id} --out site --page` : null;
+}
+
 /** What a page has to do, to be pasted. */
 export function snippetOf(run: Pick<RunView, "settings" | "description">): string {
   const [first] = policyIdsOf(seatsOf(run));

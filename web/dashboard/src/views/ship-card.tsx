@@ -5,10 +5,11 @@ import { Button } from "@mantine/core";
 import { policyPath, runPath, serverUrl } from "../api/client.ts";
 import { CopyText } from "../components/copy-text.tsx";
 import { modelFileOf, policyIdsOf, seatsOf } from "../state/seats.ts";
-import { FOLDER, resultOf, snippetOf } from "../state/shipping-text.ts";
+import { commandOf, FOLDER, resultOf, snippetOf } from "../state/shipping-text.ts";
 
 export function ShipCard({ run }: { run: RunView }) {
-  const snippet = snippetOf(run);
+  const command = commandOf(run);
+  const snippet = command ?? snippetOf(run);
   const files = [
     { name: "agent.js", path: "/agent.js" },
     ...policyIdsOf(seatsOf(run)).map((policyId) => ({
@@ -22,25 +23,36 @@ export function ShipCard({ run }: { run: RunView }) {
       <h2 id="ship-title">Put it into your game</h2>
       <p>{resultOf(run)}.</p>
       <p className="soft">
-        Put these files into a folder <code>{FOLDER}</code> beside your page:
+        {command === null ? (
+          <>
+            Put these files into a folder <code>{FOLDER}</code> beside your page:
+          </>
+        ) : (
+          <>
+            This writes the game's page into a folder <code>site</code>, with the agent in it. After ten
+            seconds without a key, a click or a touch it plays, and any of them gives the game back:
+          </>
+        )}
       </p>
-      <div className="ship-files">
-        {files.map(({ name, path }) => (
-          <Button
-            key={name}
-            component="a"
-            size="xs"
-            variant="default"
-            href={serverUrl(path).href}
-            download={name}
-          >
-            {name}
-          </Button>
-        ))}
-      </div>
+      {command === null && (
+        <div className="ship-files">
+          {files.map(({ name, path }) => (
+            <Button
+              key={name}
+              component="a"
+              size="xs"
+              variant="default"
+              href={serverUrl(path).href}
+              download={name}
+            >
+              {name}
+            </Button>
+          ))}
+        </div>
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
       <pre tabIndex={0}>{snippet}</pre>
-      <CopyText text={snippet} name="these lines" />
+      <CopyText text={snippet} name={command === null ? "these lines" : "this command"} />
     </section>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { GameDescription } from "@attract/schema";
 import { observationEntries } from "attract/observation";
+import { actionMaskSize } from "attract/spaces";
 import * as ort from "onnxruntime-web/wasm";
 import { ObservationBatch } from "../game/observation-batch.ts";
 import type { ActionSampler } from "./action-sampler.ts";
@@ -42,12 +43,15 @@ export class PolicySession implements Policy {
   states: Float32Array = NONE;
   readonly #session: ort.InferenceSession;
   readonly #outputNames: readonly string[];
+  /** Of a model that was exported, for its `action`, of which there is no need here. */
+  readonly #takesMask: boolean;
   /** Input tensors per batch and number of rows, made at their first use. */
   readonly #feeds = new Map<ObservationBatch, Feeds[]>();
 
   constructor(session: ort.InferenceSession, sampler: ActionSampler, options: PolicySessionOptions) {
     this.#session = session;
     this.#outputNames = sampler.outputNames;
+    this.#takesMask = session.inputNames.includes("action_mask");
     this.outputs = sampler.outputNames.map(() => NONE);
     this.stateSize = stateSizeOf(session);
     this.policyId = options.policyId ?? "main";
@@ -75,7 +79,7 @@ export class PolicySession implements Policy {
       byRows = [];
       this.#feeds.set(batch, byRows);
     }
-    byRows[rows] ??= makeFeeds(batch, rows);
+    byRows[rows] ??= makeFeeds(batch, rows, this.#takesMask);
     return byRows[rows];
   }
 }
@@ -105,7 +109,10 @@ export async function createPolicySession(
       throw new Error(`expected a model with a state of ${stateSize}, got ${policy.stateSize}`);
     }
     await policy.run(
-      new ObservationBatch(game.observation, maxBatch, { stateSize: policy.stateSize }),
+      new ObservationBatch(game.observation, maxBatch, {
+        maskSize: game.action_mask ? actionMaskSize(game.action) : 0,
+        stateSize: policy.stateSize,
+      }),
       maxBatch,
     );
     checkOutputs(policy, sampler, maxBatch);
@@ -174,7 +181,7 @@ function stateSizeOf(session: ort.InferenceSession): number {
   throw new Error("expected state_ins of a fixed size per row");
 }
 
-function makeFeeds(batch: ObservationBatch, rows: number): Feeds {
+function makeFeeds(batch: ObservationBatch, rows: number, takesMask: boolean): Feeds {
   const feeds: Feeds = {};
   for (let e = 0; e < batch.entries.length; e++) {
     const { dtype, shape, size } = batch.entries[e];
@@ -183,7 +190,10 @@ function makeFeeds(batch: ObservationBatch, rows: number): Feeds {
     // The tensor keeps this view, so each run reads what the games wrote since.
     feeds[name] = new ort.Tensor(dtype, array, [rows, ...shape]);
   }
-  const { stateSize, states } = batch;
+  const { maskSize, masks, stateSize, states } = batch;
+  if (takesMask) {
+    feeds.action_mask = new ort.Tensor("uint8", masks.subarray(0, rows * maskSize), [rows, maskSize]);
+  }
   if (stateSize > 0) {
     feeds.state_ins = new ort.Tensor("float32", states.subarray(0, rows * stateSize), [rows, stateSize]);
   }
