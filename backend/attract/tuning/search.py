@@ -1,6 +1,7 @@
 """The trials of a study in Optuna's journal, and its choice of what to try next."""
 
 import json
+import random
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,8 +19,12 @@ from attract.tuning.space import Choice, Domain, Range, Space
 JOURNAL: Final = "trials.journal"
 STUDY: Final = "study"
 """Its name in the journal."""
+NEAR_TRIALS: Final = 8
+"""The first ones after the defaults."""
+CHANGED_SHARE: Final = 0.3
+"""Of what is searched: so much differs in each of them."""
 RANDOM_TRIALS: Final = 8
-"""Drawn at random before the sampler has something to go by."""
+"""Drawn without regard to others before the sampler has something to go by."""
 LOST: Final = "lost"
 
 
@@ -83,7 +88,10 @@ class Search:
         self._study.set_user_attr(name, value)
 
     def add_default(self, space: Space, trial: Trying) -> None:
-        """The defaults have been tried: what is in the space of it tells the sampler, too."""
+        """The defaults have been tried: what is in the space of it tells the sampler, too.
+
+        The first trials differ from them in some settings alone: a random choice of all is mostly a bad one.
+        """
         params = {
             name: _stored(domain, trial.values[name])
             for name, domain in space.items()
@@ -97,6 +105,17 @@ class Search:
             user_attrs=_attributes(trial),
         )
         self._study.add_trial(kept)
+        names = list(space)
+        for place in range(NEAR_TRIALS):
+            draw = random.Random(place)
+            near = dict(params)
+            for name in draw.sample(names, max(1, round(CHANGED_SHARE * len(names)))):
+                usual = near.pop(name, None)
+                # What is left out is drawn by the sampler, of a range seldom the same again.
+                if isinstance(space[name], Choice):
+                    others = [one for one in map(json.dumps, space[name].samples) if one != usual]
+                    near |= {name: draw.choice(others)} if others else {}
+            self._study.enqueue_trial(near)
 
     def ask(self, space: Space) -> Trying:
         """The next trial, which runs from now on."""

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attract.tuning.search import Search, Trying, space_data, space_of
+from attract.tuning.search import NEAR_TRIALS, Search, Trying, space_data, space_of
 from attract.tuning.space import Choice, Range
 
 SPACE = {
@@ -67,10 +67,19 @@ def test_what_a_killed_tuner_left_running_is_tried_again_once(tmp_path: Path):
     lost = begun(tmp_path).ask(SPACE)
     again = Search(tmp_path)
     assert [one.number for one in again.trials()] == [0]
-    taken_up = again.ask(SPACE)
-    assert taken_up.values == lost.values
-    finish(again, taken_up, 1.0)
-    assert Search(tmp_path).ask(SPACE).values != lost.values
+    tried = [again.ask(SPACE) for _ in range(2 * NEAR_TRIALS)]
+    for one in tried:
+        finish(again, one, 1.0)
+    assert [one.values for one in tried].count(lost.values) == 1
+
+
+def test_the_first_trials_differ_from_the_defaults_in_some_settings(tmp_path: Path):
+    search = begun(tmp_path)
+    for _ in range(NEAR_TRIALS):
+        values = search.ask(SPACE).values
+        # A third of five settings are two.
+        assert sum(values[name] != DEFAULTS[name] for name in SPACE) in (1, 2)
+    assert sum(search.ask(SPACE).values[name] != DEFAULTS[name] for name in SPACE) > 2
 
 
 def test_a_study_that_is_opened_again_does_not_draw_the_same_again(tmp_path: Path):

@@ -168,7 +168,7 @@ async def test_a_study_that_was_ended_in_the_middle_goes_on(tmp_path: Path):
     tried = [one for one in runner.orders if not one.evaluated]
     # 0, 1 and 2 are known; the one that hung is run again with its settings, in a folder of its own.
     assert len(tried) == 5
-    assert gamma(dict(tried[0].settings)) == gamma(dict(hanging.orders[-1].settings))
+    assert gamma(dict(hanging.orders[-1].settings)) in [gamma(dict(one.settings)) for one in tried]
     assert not {one.run_id for one in runner.orders} & {one.run_id for one in hanging.orders}
 
 
