@@ -1,5 +1,6 @@
 """`attract tune` with real trainings: killed in the middle, gone on with, and shown on the dashboard."""
 
+import asyncio
 import json
 import re
 import signal
@@ -72,7 +73,7 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: P
                 await expect(page.locator(".runs-list")).to_contain_text("Searching")
                 await page.get_by_role("link", name=re.compile("^s")).first.click()
                 await expect(page.get_by_role("heading", name="Score against seconds")).to_be_visible()
-                outcome = again.wait(600)
+                outcome = await asyncio.to_thread(again.wait, 600)
                 assert outcome.code == 0, outcome.stderr
                 await expect(page.locator(".study-head")).to_contain_text("Finished")
                 await expect(page.locator(".trials tbody tr")).to_have_count(2)

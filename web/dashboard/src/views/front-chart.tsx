@@ -1,14 +1,16 @@
 /** Score against seconds, a dot for each finished trial; the front is a line. */
 
-import { formatNumber } from "../state/format.ts";
+import { formatNumber, formatTicks } from "../state/format.ts";
 import type { Point } from "../state/study.ts";
 
-const WIDTH = 640;
-const HEIGHT = 320;
-const LEFT = 64;
-const BOTTOM = 44;
+const WIDTH = 420;
+const HEIGHT = 260;
+const LEFT = 60;
+const BOTTOM = 40;
 const MARGIN = 16;
 const TICKS = 4;
+/** Beyond the values at both ends, as a share of their span. */
+const ROOM = 0.08;
 
 interface FrontChartProps {
   /** The quickest first. */
@@ -37,23 +39,23 @@ export function FrontChart({ points, winner }: FrontChartProps) {
       role="img"
       aria-label={`Score against seconds of ${points.length} trials. On the front: ${spoken}`}
     >
-      {y.ticks.map((tick) => (
+      {y.ticks.map((tick, place) => (
         <g key={tick}>
           <line className="grid" x1={LEFT} x2={WIDTH - MARGIN} y1={y.at(tick)} y2={y.at(tick)} />
           <text x={LEFT - 8} y={y.at(tick) + 4} textAnchor="end">
-            {formatNumber(tick)}
+            {y.labels[place]}
           </text>
         </g>
       ))}
-      {x.ticks.map((tick) => (
+      {x.ticks.map((tick, place) => (
         <text key={tick} x={x.at(tick)} y={HEIGHT - BOTTOM + 18} textAnchor="middle">
-          {formatNumber(tick)}
+          {x.labels[place]}
         </text>
       ))}
       <text x={(LEFT + WIDTH) / 2} y={HEIGHT - 6} textAnchor="middle">
         seconds
       </text>
-      <text x={14} y={HEIGHT / 2} textAnchor="middle" transform={`rotate(-90 14 ${HEIGHT / 2})`}>
+      <text x={12} y={HEIGHT / 2} textAnchor="middle" transform={`rotate(-90 12 ${HEIGHT / 2})`}>
         score
       </text>
       <polyline
@@ -67,7 +69,7 @@ export function FrontChart({ points, winner }: FrontChartProps) {
           data-kind={one.number === winner ? "winner" : one.number === 0 ? "default" : "trial"}
           cx={x.at(one.seconds)}
           cy={y.at(one.score)}
-          r={one.number === winner || one.number === 0 ? 7 : 5}
+          r={one.number === winner || one.number === 0 ? 5 : 3.5}
         >
           <title>{`${nameOf(one.number)}: ${valuesOf(one)}`}</title>
         </circle>
@@ -88,7 +90,7 @@ function valuesOf({ score, seconds }: Point): string {
 function scaleOf(values: readonly number[], from: number, to: number) {
   const low = Math.min(...values);
   const high = Math.max(...values);
-  const room = (high - low || Math.abs(high) || 1) * 0.08;
+  const room = (high - low || Math.abs(high) || 1) * ROOM;
   const [least, most] = [low - room, high + room];
   const raw = (most - least) / TICKS;
   const unit = 10 ** Math.floor(Math.log10(raw));
@@ -96,5 +98,9 @@ function scaleOf(values: readonly number[], from: number, to: number) {
   const ticks: number[] = [];
   for (let count = Math.ceil(least / step); count * step <= most; count += 1)
     ticks.push(Number((count * step).toPrecision(12)));
-  return { ticks, at: (value: number) => from + ((value - least) / (most - least)) * (to - from) };
+  return {
+    ticks,
+    labels: formatTicks(ticks, step),
+    at: (value: number) => from + ((value - least) / (most - least)) * (to - from),
+  };
 }
