@@ -17,7 +17,15 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from attract.commands.flags import SERVED_FLAGS, flag_help
-from attract.schema import CONTRACT_VERSION, PROTOCOL_VERSION, api, close_codes, messages, step_numbers
+from attract.schema import (
+    CONTRACT_VERSION,
+    PROTOCOL_VERSION,
+    api,
+    close_codes,
+    messages,
+    step_numbers,
+    studies,
+)
 from attract.schema.frames import encode
 from attract.settings.run import SERVER_VARIABLES, ServerSettings, server_default
 from attract.settings.variables import OTHER_VARIABLES
@@ -119,9 +127,10 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API says and takes."""
-    models = [model for model in _models_of(api) if model.__module__ == api.__name__]
+    known = [*_models_of(api), *_models_of(studies)]
+    models = [model for model in known if model.__module__ in (api.__name__, studies.__name__)]
     _, schema = models_json_schema([(model, "serialization") for model in models])
-    return _finish("Attract HTTP API", schema["$defs"], _models_of(api))
+    return _finish("Attract HTTP API", schema["$defs"], known)
 
 
 def _finish(title: str, defs: dict[str, Any], models: list[type[BaseModel]]) -> dict[str, Any]:

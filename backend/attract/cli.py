@@ -65,6 +65,7 @@ def train(
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    json_lines: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     port: Annotated[Port, Parameter(group=SERVER)] = None,
     headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
@@ -104,6 +105,8 @@ def train(
         Check the game for a moment while the learner starts, and print what was found (see attract check).
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
+    json_lines
+        The same after a line with a JSON object for each update.
     verbose
         Say at the start how an update is made too.
     headless
@@ -160,10 +163,105 @@ def train(
         initialize_from=initialize_from,
         headless=headless,
         check=check,
-        json_output=json_output,
+        json_output=json_output or json_lines,
+        json_lines=json_lines,
         verbose=verbose,
     )
     return run_async(train_game(order, server, port_is_fixed="port" in server.model_fields_set))
+
+
+@app.command
+def tune(
+    game: str,
+    /,
+    *,
+    study: Annotated[str | None, Parameter(group=RUN)] = None,
+    trials: Annotated[int, AtLeastOne, Parameter(group=RUN)] = 20,
+    minutes: Annotated[float | None, Parameter(group=RUN, validator=cyclopts.validators.Number(gt=0))] = None,
+    parallel: Annotated[int | None, AtLeastOne, Parameter(group=RUN)] = None,
+    seeds: Annotated[int, Parameter(group=RUN, validator=cyclopts.validators.Number(gte=3, lte=8))] = 4,
+    search: Annotated[Path | None, Parameter(group=RUN)] = None,
+    out: Annotated[Path | None, Parameter(group=RUN)] = None,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    workers: Alias = None,
+    instances: Alias = None,
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Search for settings with which GAME is learned better or sooner than with the defaults.
+
+    Trials are trainings of --total-steps each, by default 100,000; with --until-return they end at the goal.
+    The best are trained again on fresh seeds beside the defaults, and are written to a file only if they
+    hold. Ctrl-C stops, and the same command goes on. Settings that are given stay as they are.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module, or a page that a game lives in.
+    study
+        Name of the study's folder in tuning/ of the runs folder; by default the game's.
+    trials
+        How many the search has, the defaults among them.
+    minutes
+        End the search in time for the last trial and the confirmation to be done by then, about.
+    parallel
+        Trials at once; by default as many as have a core for each worker and one for the learner.
+    seeds
+        Fresh seeds on which the best trials and the defaults are compared, 3 to 8.
+    search
+        YAML file with what is searched: by setting a range, a list of values, or null for not at all.
+    out
+        Where to write the winner; by default GAME.train.yaml beside a module of yours, and for a bundled game
+        the study's folder alone.
+    force
+        Replace that file.
+    config
+        YAML file with settings; variables and flags win over it.
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    workers
+        The same as --collection.num-workers.
+    instances
+        The same as --collection.instances-per-worker.
+    """
+    from attract.commands.train import settings_beneath
+    from attract.commands.tune import TuneOptions, tune_game
+    from attract.server.in_process import run_async
+    from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
+
+    server = _server_settings(port=0, runs_dir=runs_dir)
+    if names_page(game):
+        from attract.commands.probe import adapter_of
+
+        game = str(run_async(adapter_of(game, server)))
+    if Path(game).suffix != "":
+        game = str(Path(game).resolve())
+        server = server.model_copy(update={"project_dir": Path(game).parent})
+    beneath = settings_beneath(game, server, resumed=None)
+    given = join_layers(
+        beneath,
+        from_file(config),
+        from_variables(os.environ),
+        from_flags(given_flags(settings)),
+        from_aliases(workers=workers, instances=instances),
+    )
+    order = TuneOptions(
+        game=game,
+        beneath=beneath.values,
+        given=given,
+        study=study,
+        trials=trials,
+        minutes=minutes,
+        parallel=parallel,
+        seeds=seeds,
+        search=search,
+        out=out,
+        force=force,
+        json_output=json_output,
+    )
+    return run_async(tune_game(order, server))
 
 
 @app.command

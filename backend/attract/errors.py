@@ -12,6 +12,7 @@
     ├── DamagedRunError             what was kept of a past run cannot be read
     ├── DemonstrationError          what somebody played could not be written
     ├── AccessError                 who may come in could not be written down
+    ├── TrialError                  a trial of a study, a run of its own, failed
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
@@ -187,3 +188,13 @@ def nearest_name(name: str, valid: Iterable[str]) -> str | None:
     """The valid name most like `name`, or None when none is close; for "did you mean" in messages."""
     close = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
     return close[0] if close else None
+
+
+class TrialError(AttractError):
+    """A trial of a study failed; `said` is what its run wrote last, `refused` that it never began."""
+
+    def __init__(self, run_id: str, said: str, *, refused: bool = False) -> None:
+        self.run_id = run_id
+        self.said = said
+        self.refused = refused
+        super().__init__(f"trial {run_id} {'was refused' if refused else 'failed'}:\n{said}")

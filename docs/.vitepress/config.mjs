@@ -29,6 +29,7 @@ export default defineConfig({
           page("Your own game", "/games"),
           page("The game you have", "/page-games"),
           page("It does not learn", "/not-learning"),
+          page("Settings that suit it", "/tuning"),
           page("Ship it", "/shipping"),
         ],
       },

@@ -62,6 +62,8 @@ class TrainOptions:
     check: bool = True
     """Have the game checked while the learner starts."""
     json_output: bool = False
+    json_lines: bool = False
+    """With `json_output`: an object after each update, too."""
     verbose: bool = False
 
 
@@ -159,12 +161,17 @@ async def _watch(
 ) -> tuple[RunResult | None, int | None]:
     """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
     service = gateway.service
+    lines = GuardedOutput(sys.stdout)
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
     waiting = WaitingForWorkers(display, gateway.join_link, has_own=order.headless)
 
     def on_event(kind: str, body: WireModel) -> None:
         if isinstance(body, MetricsRow):
-            display.updated(service.view(run_id), body.values)
+            run = service.view(run_id)
+            display.updated(run, body.values)
+            if order.json_lines:
+                lines.write(json.dumps(_json_line(body, run)) + "\n")
+                lines.flush()
         elif isinstance(body, LessonView):
             display.say(lesson_text(body))
         elif isinstance(body, Finding):
@@ -187,7 +194,8 @@ async def _watch(
 
     try:
         with Interrupts(on_interrupt).listening() as interrupts:
-            output.when_gone(lambda: interrupts.received(signal.SIGPIPE))
+            for stream in (output, lines):
+                stream.when_gone(lambda: interrupts.received(signal.SIGPIPE))
             second = asyncio.ensure_future(interrupts.second.wait())
             while not finished.done() and not second.done():
                 await asyncio.wait(
@@ -300,6 +308,15 @@ def _tell_result(console: Console, result: RunResult, goal: float | None, models
         say(f"policy: {model}")
     if models:
         say(f"watch it: attract serve, then choose {result.run_id}")
+
+
+def _json_line(row: MetricsRow, run: RunView) -> dict[str, Any]:
+    return {
+        "update": row.update,
+        "agent_steps": row.agent_steps,
+        "wall_seconds": row.seconds,
+        "episode_return_mean": run.episode_return_mean,
+    }
 
 
 def _json_object(result: RunResult) -> dict[str, Any]:

@@ -51,6 +51,7 @@ from attract.server.guard import Guard, role
 from attract.server.readiness import Readiness
 from attract.server.sandbox import SANDBOX_PAGE, sandbox_policy
 from attract.server.sockets import SocketHub
+from attract.server.study_routes import add_study_routes
 from attract.server.watch_routes import add_watch_routes
 from attract.settings.run import ServerSettings
 
@@ -81,6 +82,7 @@ def add_routes(
     guard.when_ended(service.events.end_entry)
     _add_run_routes(app, service, guard)
     add_demonstration_routes(app, DemonstrationStore(settings.runs_dir))
+    add_study_routes(app, settings.runs_dir)
     _add_problems(app)
 
     _add_pages(app, settings)

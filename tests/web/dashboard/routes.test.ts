@@ -9,6 +9,8 @@ const ROUTES: [string, Route][] = [
   ["#/?game=snake&from=snake-1", { view: "start", game: "snake", from: "snake-1" }],
   ["#/runs", { view: "runs" }],
   ["#/access", { view: "access" }],
+  ["#/tuning", { view: "tuning" }],
+  ["#/tuning/my%20game", { view: "study", name: "my game" }],
   ["#/runs/snake-1", { view: "run", runId: "snake-1", stage: "watch", axis: "steps" }],
   ["#/runs/a%20b%3F?stage=play&x=time", { view: "run", runId: "a b?", stage: "play", axis: "time" }],
 ];
@@ -19,9 +21,12 @@ describe("routes", () => {
     expect(formatRoute(route)).toBe(fragment);
   });
 
-  it.each(["", "#", "#nonsense", "#/runs/a/b", "#token=x"])("%s is the start page", (fragment) => {
-    expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
-  });
+  it.each(["", "#", "#nonsense", "#/runs/a/b", "#/tuning/a/b", "#token=x"])(
+    "%s is the start page",
+    (fragment) => {
+      expect(parseRoute(fragment)).toEqual({ view: "start", game: null, from: null });
+    },
+  );
 
   it("keeps a run's name that is no valid escape", () => {
     expect(parseRoute("#/runs/%zz")).toMatchObject({ runId: "%zz" });

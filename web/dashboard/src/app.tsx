@@ -19,6 +19,8 @@ import { AccessView } from "./views/access-view.tsx";
 import { RunView } from "./views/run-view.tsx";
 import { RunsView } from "./views/runs-view.tsx";
 import { StartView } from "./views/start-view.tsx";
+import { StudyView } from "./views/study-view.tsx";
+import { TuningView } from "./views/tuning-view.tsx";
 
 const INFO_EVERY_MS = 5000;
 
@@ -50,6 +52,8 @@ function SignedIn() {
       {route.view === "start" && <StartView chosen={route.game} from={route.from} activeRun={activeRun} />}
       {route.view === "runs" && <RunsView />}
       {route.view === "access" && <AccessView />}
+      {route.view === "tuning" && <TuningView />}
+      {route.view === "study" && <StudyView key={route.name} name={route.name} />}
       {route.view === "run" && <RunView key={route.runId} route={route} isLan={known?.lan ?? false} />}
     </div>
   );
@@ -75,6 +79,12 @@ function Marquee({ route, activeRun, isAdmin }: MarqueeProps) {
           </a>
           <a href="#/runs" aria-current={route.view === "runs" ? "page" : undefined}>
             Runs
+          </a>
+          <a
+            href="#/tuning"
+            aria-current={route.view === "tuning" || route.view === "study" ? "page" : undefined}
+          >
+            Tuning
           </a>
           {activeRun !== null && (
             <a href={formatRoute(runRoute(activeRun))} aria-current={isActiveShown ? "page" : undefined}>

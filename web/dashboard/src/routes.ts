@@ -11,6 +11,8 @@ export type Route =
   | { view: "start"; game: string | null; from: string | null }
   | { view: "runs" }
   | { view: "access" }
+  | { view: "tuning" }
+  | { view: "study"; name: string }
   | { view: "run"; runId: string; stage: Stage; axis: ChartAxis };
 
 /** The route a fragment names; anything unknown is the start page. */
@@ -20,6 +22,8 @@ export function parseRoute(fragment: string): Route {
   const parts = path.split("/").filter((part) => part !== "");
   if (parts[0] === "runs" && parts.length === 1) return { view: "runs" };
   if (parts[0] === "access" && parts.length === 1) return { view: "access" };
+  if (parts[0] === "tuning" && parts.length === 1) return { view: "tuning" };
+  if (parts[0] === "tuning" && parts.length === 2) return { view: "study", name: decode(parts[1]) };
   if (parts[0] === "runs" && parts.length === 2) {
     return {
       view: "run",
@@ -33,7 +37,8 @@ export function parseRoute(fragment: string): Route {
 
 /** The fragment of a route, with `#`; what is as usual is left out. */
 export function formatRoute(route: Route): string {
-  if (route.view === "runs" || route.view === "access") return `#/${route.view}`;
+  if (route.view === "runs" || route.view === "access" || route.view === "tuning") return `#/${route.view}`;
+  if (route.view === "study") return `#/tuning/${encodeURIComponent(route.name)}`;
   const search = new URLSearchParams();
   if (route.view === "start") {
     if (route.game !== null) search.set("game", route.game);

@@ -662,3 +662,117 @@ export interface StartRun {
   };
   run_id: string | null;
 }
+/**
+ * What a finalist, or the defaults, came to on fresh seeds.
+ */
+export interface StudyConfirmation {
+  trial: number;
+  /**
+   * Of the runs that have ended, in order.
+   */
+  seeds: number[];
+  /**
+   * Mean return of an evaluation of each, no more than the goal where one is set.
+   */
+  scores: number[];
+  seconds: number[];
+  /**
+   * Against the defaults; None: of the defaults themselves, or not known yet.
+   */
+  verdict: ("better" | "quicker" | "no better") | null;
+  /**
+   * How often seeds dealt out by chance show as large a difference, in [0, 1].
+   */
+  chance: number | null;
+}
+/**
+ * One study in the list of all: `GET /api/studies`.
+ */
+export interface StudySummary {
+  study: string;
+  game: string;
+  state: "searching" | "confirming" | "finished" | "stopped" | "failed";
+  num_trials: number;
+  num_done: number;
+  best_score: number | null;
+  winner: number | null;
+  /**
+   * UTC, ISO 8601.
+   */
+  changed: string;
+}
+/**
+ * One training run of a study, with one choice of settings.
+ */
+export interface StudyTrial {
+  /**
+   * 0 are the defaults: what the run would have without a search.
+   */
+  number: number;
+  state: "running" | "finished" | "pruned" | "failed";
+  /**
+   * What was searched over, by dotted name.
+   */
+  settings: {
+    [k: string]: boolean | number | string | number[] | null;
+  };
+  /**
+   * Mean return of the last 100 episodes of training, no more than the goal where one is set; of a trial
+   * that was ended early, when it was. None: no episode ended.
+   */
+  score: number | null;
+  /**
+   * Of training, from the first lease on; starting and saving are not counted.
+   */
+  seconds: number | null;
+  agent_steps: number;
+  /**
+   * No other trial has a higher score in as few seconds, or as high a score in fewer.
+   */
+  on_front: boolean;
+  error: string | null;
+}
+/**
+ * Body of `GET /api/studies/{name}`, and of `study.json`: a study as it stands.
+ */
+export interface StudyView {
+  study: string;
+  game: string;
+  state: "searching" | "confirming" | "finished" | "stopped" | "failed";
+  /**
+   * Of one trial.
+   */
+  total_steps: number;
+  goal: number | null;
+  /**
+   * How many the search is to have.
+   */
+  num_trials: number;
+  parallel: number;
+  /**
+   * Of all calls together.
+   */
+  elapsed_seconds: number;
+  trials: StudyTrial[];
+  /**
+   * The defaults first.
+   */
+  confirmations: StudyConfirmation[];
+  /**
+   * None: nothing was better than the defaults, or it is not known yet.
+   */
+  winner: number | null;
+  /**
+   * The winner as a file of settings.
+   */
+  winner_yaml: string | null;
+  /**
+   * Where that was written for the game.
+   */
+  file: string | null;
+  /**
+   * What goes on with the study.
+   */
+  command: string;
+  error: string | null;
+}

@@ -18,6 +18,8 @@ import type {
   SettingProblem,
   SettingsForm,
   SettingsView,
+  StudySummary,
+  StudyView,
 } from "@attract/schema";
 import { KEY_HEADER, keepSessionKey, sessionKey } from "./session-key.ts";
 
@@ -77,6 +79,9 @@ export const api = {
   fleet: (runId: string) => get<FleetView>(runPath(runId, "/fleet")),
   log: (runId: string) => get<LogView>(runPath(runId, "/log")),
   metrics: (runId: string, maxPoints: number) => get<MetricsView>(metricsPath(runId, maxPoints)),
+  /** Studies of `attract tune`, the one that changed last first. */
+  studies: () => get<StudySummary[]>("api/studies"),
+  study: (name: string) => get<StudyView>(`api/studies/${encodeURIComponent(name)}`),
   settingsForm: () => get<SettingsForm>("api/settings"),
   /** What a run of `game` would use with `settings`, or what is wrong with them; nothing is started. */
   trySettings: (game: string, settings: Record<string, unknown>) =>

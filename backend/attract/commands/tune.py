@@ -1,0 +1,211 @@
+"""`attract tune`: searches for the settings that suit a game, and writes those that hold on fresh seeds."""
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+import yaml
+from rich.console import Console
+
+from attract.browser.chromium import require_chromium
+from attract.commands.output import GuardedOutput
+from attract.commands.tune_display import StudyDisplay, result_lines
+from attract.errors import ConfigurationError, TrialError
+from attract.processes.cores import usable_cores
+from attract.processes.exit_codes import DONE, FAILED, USAGE
+from attract.processes.interrupt import Interrupts
+from attract.runs.directory import write_atomically
+from attract.runs.studies import locked_study, study_folder, write_view
+from attract.schema.studies import StudyView
+from attract.settings.presets import layer_settings
+from attract.settings.run import ServerSettings
+from attract.tuning.process_runner import ProcessRunner
+from attract.tuning.space import read_search
+
+TRIAL_STEPS: Final = 100_000
+"""Of a trial, unless told: most games show within so many whether they learn."""
+WINNER: Final = "winner.train.yaml"
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What the command line was asked for."""
+
+    game: str
+    """A bundled name, or an absolute path."""
+    beneath: Mapping[str, Any]
+    """Settings that the game comes with."""
+    given: Mapping[str, Any]
+    """Settings that were given."""
+    study: str | None = None
+    trials: int = 20
+    minutes: float | None = None
+    parallel: int | None = None
+    seeds: int = 4
+    search: Path | None = None
+    out: Path | None = None
+    force: bool = False
+    json_output: bool = False
+
+
+async def tune_game(order: TuneOptions, server: ServerSettings) -> int:
+    """Search, confirm, and write the winner's file if there is one; the exit code.
+
+    The first signal ends the trials in order, the second at once; the same command goes on.
+
+    Raises: ConfigurationError: when what was asked for cannot be.
+    """
+    check_optuna()
+    require_chromium()
+    name = order.study or _stem(order.game)
+    folder = study_folder(server.runs_dir, name)
+    target = file_of(order)
+    with locked_study(folder):
+        _check_target(target, folder, force=order.force)
+        return await _tune(order, name, folder, target)
+
+
+async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None) -> int:
+    # Optuna is an extra: what needs it is imported once it is known to be there.
+    from attract.tuning.search import Search
+    from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study
+
+    steps = order.given.get("total_steps") or order.beneath.get("total_steps") or TRIAL_STEPS
+    given = layer_settings({"total_steps": steps}, order.given)
+    searched = {} if order.search is None else read_search(order.search)
+    study = StudyOrder(order.game, order.beneath, given, searched)
+    budget = Budget(order.trials, order.minutes, parallel_of(order, study.settings), order.seeds)
+    search = Search(folder)
+    kept = search.fact("order")
+    if kept is None:
+        search.keep("order", study.data())
+    else:
+        study = same_study(kept, study)
+    output = GuardedOutput(sys.stderr if order.json_output else sys.stdout)
+    command = shlex.join(["attract", *sys.argv[1:]])
+    newest: list[StudyView] = []
+
+    with StudyDisplay(Console(file=cast("IO[str]", output))) as display:
+
+        def on_change(view: StudyView) -> None:
+            view = view.model_copy(update={"command": command})
+            newest[:] = [view]
+            write_view(folder, view)
+            display.changed(view)
+
+        tuner = Tuner(name, study, budget, search, ProcessRunner(folder), on_change)
+        task = asyncio.ensure_future(tuner.run())
+
+        def on_interrupt() -> None:
+            display.say("ending the trials; the same command goes on; Ctrl-C again ends at once")
+            task.cancel()
+
+        error: TrialError | ConfigurationError | None = None
+        with Interrupts(on_interrupt).listening() as interrupts:
+            output.when_gone(lambda: interrupts.received(signal.SIGPIPE))
+            second = asyncio.ensure_future(interrupts.second.wait())
+            second.add_done_callback(lambda done: done.cancelled() or task.cancel())
+            try:
+                await task
+            except (TrialError, ConfigurationError) as failed:
+                error = failed
+            except asyncio.CancelledError:
+                if interrupts.exit_code is None:
+                    raise
+            finally:
+                second.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await second
+        view = _ended(newest[-1], error, is_stopped=interrupts.exit_code is not None)
+        if view.winner is not None and view.state == "finished":
+            view = _write_winner(view, yaml_of(view, tuner.winning_settings(view.winner)), folder, target)
+        write_view(folder, view)
+        display.changed(view)
+    if isinstance(error, ConfigurationError):
+        raise error
+    for line in result_lines(view):
+        print(line, file=cast("IO[str]", output))
+    if order.json_output:
+        print(json.dumps(view.model_dump(mode="json")), flush=True)
+    if isinstance(error, TrialError):
+        return USAGE if error.refused else FAILED
+    return DONE if view.state == "finished" else interrupts.exit_code or FAILED
+
+
+def _ended(view: StudyView, error: TrialError | ConfigurationError | None, *, is_stopped: bool) -> StudyView:
+    if error is not None:
+        return view.model_copy(update={"state": "failed", "error": str(error), "trials": _over(view)})
+    if view.state == "finished" or not is_stopped:
+        return view
+    return view.model_copy(update={"state": "stopped", "trials": _over(view)})
+
+
+def _over(view: StudyView) -> list[Any]:
+    return [one for one in view.trials if one.state != "running"]
+
+
+def check_optuna() -> None:
+    """Raises: ConfigurationError: when Optuna, which is an extra, is not installed."""
+    if importlib.util.find_spec("optuna") is None:
+        raise ConfigurationError(
+            "Optuna is not installed", setting="attract tune", fix="pip install 'attract[tune]'"
+        )
+
+
+def parallel_of(order: TuneOptions, settings: Any, cores: int | None = None) -> int:
+    """How many trials run at once: as told, or as many as have a core for each worker and for the learner."""
+    if order.parallel is not None:
+        return order.parallel
+    available = usable_cores() if cores is None else cores
+    return max(1, available // (settings.collection.num_workers + 1))
+
+
+def file_of(order: TuneOptions) -> Path | None:
+    """Where the winner's file goes besides the study's folder: --out, or beside a module of the user's."""
+    if order.out is not None:
+        return order.out
+    return Path(order.game).with_suffix(".train.yaml") if Path(order.game).suffix else None
+
+
+def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:
+    if target is None or force or not target.exists():
+        return
+    own = folder / WINNER
+    if own.is_file() and target.is_file() and own.read_bytes() == target.read_bytes():
+        return
+    raise ConfigurationError(
+        f"{target} is there already, and its settings would be lost",
+        setting="attract tune",
+        fix="name another file with --out, or replace it with --force",
+    )
+
+
+def yaml_of(view: StudyView, settings: Mapping[str, Any]) -> str:
+    """The winner's file: what it was measured by, and the settings."""
+    rows = {row.trial: row for row in view.confirmations}
+    lines = [f"# Found by `attract tune`: {len(view.trials)} trials of {view.total_steps:,} steps."]
+    for label, number in (("with these settings", view.winner), ("without them", 0)):
+        row = rows[cast("int", number)]
+        score, seconds = sum(row.scores) / len(row.scores), sum(row.seconds) / len(row.seconds)
+        lines.append(f"# Mean return {label}, {len(row.seeds)} fresh seeds: {score:.4g}, {seconds:.1f} s.")
+    return "\n".join(lines) + "\n" + yaml.safe_dump(dict(settings), sort_keys=False)
+
+
+def _write_winner(view: StudyView, text: str, folder: Path, target: Path | None) -> StudyView:
+    file = folder / WINNER if target is None else target
+    for path in {folder / WINNER, file}:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode())
+    return view.model_copy(update={"winner_yaml": text, "file": str(file)})
+
+
+def _stem(game: str) -> str:
+    return Path(game).name.split(".")[0] or "game"

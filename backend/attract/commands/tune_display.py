@@ -1,0 +1,151 @@
+"""What `attract tune` shows: a table on a terminal, a line for each trial that ends anywhere else."""
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any, Final, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from attract.commands.train_display import duration, printable
+from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
+
+SHOWN_TRIALS: Final = 15
+
+
+class StudyDisplay:
+    """Tells how a study goes on; a context manager, owned by the tune command."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+        self._told: set[tuple[str, int, int]] = set()
+        self._is_first = True
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def changed(self, view: StudyView) -> None:
+        """The study as it stands now."""
+        if self._live is not None:
+            self._live.update(study_table(view))
+            return
+        for trial in view.trials:
+            if self._is_new("trial", trial.number, 0) and trial.state != "running" and not self._is_first:
+                self.say(trial_line(trial))
+            elif trial.state == "running":
+                self._told.discard(("trial", trial.number, 0))
+        for row in view.confirmations:
+            if row.seeds and self._is_new("seed", row.trial, len(row.seeds)) and not self._is_first:
+                self.say(confirmation_line(row))
+        if self._is_first and view.trials:
+            self.say(f"study {view.study}: {len(view.trials)} trials are done already")
+        self._is_first = False
+
+    def _is_new(self, kind: str, number: int, count: int) -> bool:
+        key = (kind, number, count)
+        is_new = key not in self._told
+        self._told.add(key)
+        return is_new
+
+
+def trial_line(trial: StudyTrial) -> str:
+    """One line on a trial that has ended."""
+    front = "  on the front" if trial.on_front else ""
+    return printable(
+        f"trial {trial.number}  {trial.state}  score {_number(trial.score)}  {_seconds(trial.seconds)}  "
+        f"{trial.agent_steps} steps{front}  {settings_text(trial)}"
+    )
+
+
+def confirmation_line(row: StudyConfirmation) -> str:
+    """One line on a run with a fresh seed."""
+    who = "the defaults" if row.trial == 0 else f"trial {row.trial}"
+    return f"confirmed  {who}  seed {row.seeds[-1]}  score {row.scores[-1]:.4g}  {row.seconds[-1]:.1f} s"
+
+
+def settings_text(trial: StudyTrial) -> str:
+    """The settings in a line; those of the defaults by that word."""
+    if trial.number == 0:
+        return "the defaults"
+    return " ".join(f"{name.split('.')[-1]}={_value(value)}" for name, value in trial.settings.items())
+
+
+def study_table(view: StudyView) -> Group:
+    """The newest trials, the best first, and what is known of the finalists."""
+    table = Table(title=f"{escape(view.study)}: {view.state}", title_justify="left")
+    for name in ("trial", "", "score", "seconds", "steps"):
+        table.add_column(name, justify="left" if name == "" else "right")
+    table.add_column("settings", overflow="fold")
+    running = [one for one in view.trials if one.state == "running"]
+    ended = [one for one in view.trials if one.state == "finished" and one.score is not None]
+    best = sorted(ended, key=lambda one: -(one.score or 0.0))
+    default = [one for one in best if one.number == 0]
+    shown = best[: SHOWN_TRIALS - len(running)]
+    for trial in [*running, *shown, *(one for one in default if one not in shown)]:
+        table.add_row(
+            str(trial.number),
+            "running" if trial.state == "running" else ("front" if trial.on_front else ""),
+            _number(trial.score),
+            _seconds(trial.seconds),
+            f"{trial.agent_steps:,}",
+            escape(printable(settings_text(trial))),
+            style="bold" if trial.on_front else None,
+        )
+    counts: Mapping[str, Any] = {
+        state: sum(one.state == state for one in view.trials) for state in ("finished", "pruned", "failed")
+    }
+    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    lines = [f"{told or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]
+    lines += [confirmation_text(row) for row in view.confirmations if row.seeds]
+    return Group(table, *(Text(line) for line in lines))
+
+
+def confirmation_text(row: StudyConfirmation) -> str:
+    """What a finalist, or the defaults, came to so far."""
+    who = "the defaults" if row.trial == 0 else f"trial {row.trial}"
+    verdict = "" if row.verdict is None else f": {row.verdict} (chance {row.chance:.2g})"
+    return (
+        f"{who}: {len(row.seeds)} fresh seeds, score {fmean(row.scores):.4g}, "
+        f"{fmean(row.seconds):.1f} s{verdict}"
+    )
+
+
+def result_lines(view: StudyView) -> list[str]:
+    """What came of the study, when the command ends."""
+    lines = [confirmation_text(row) for row in view.confirmations if row.seeds]
+    if view.state == "stopped":
+        done = len(view.trials)
+        return [*lines, f"stopped after {done} trials; the same command goes on: {view.command}"]
+    if view.state == "failed":
+        return [*lines, f"error: {printable(view.error or '')}"]
+    if view.winner is None:
+        return [*lines, "the defaults are as good: nothing is written"]
+    return [*lines, f"trial {view.winner} wins; its settings: {view.file}"]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f} s"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType]
+    return "none" if value is None else str(value)

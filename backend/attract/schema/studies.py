@@ -1,0 +1,87 @@
+"""Studies of `attract tune`: what is kept of each, and what the HTTP API and `--json` say of it."""
+
+from typing import Literal
+
+from attract.schema.base import Count, FiniteModel, Name, Text
+
+StudyState = Literal["searching", "confirming", "finished", "stopped", "failed"]
+"""`stopped`: no process works at it; the same command goes on."""
+TrialState = Literal["running", "finished", "pruned", "failed"]
+VerdictKind = Literal["better", "quicker", "no better"]
+SearchedValue = None | bool | int | float | str | list[int]
+
+
+class StudyTrial(FiniteModel):
+    """One training run of a study, with one choice of settings."""
+
+    number: Count
+    """0 are the defaults: what the run would have without a search."""
+    state: TrialState
+    settings: dict[Name, SearchedValue]
+    """What was searched over, by dotted name."""
+    score: float | None = None
+    """Mean return of the last 100 episodes of training, no more than the goal where one is set; of a trial
+    that was ended early, when it was. None: no episode ended."""
+    seconds: float | None = None
+    """Of training, from the first lease on; starting and saving are not counted."""
+    agent_steps: Count = 0
+    on_front: bool = False
+    """No other trial has a higher score in as few seconds, or as high a score in fewer."""
+    error: Text | None = None
+
+
+class StudyConfirmation(FiniteModel):
+    """What a finalist, or the defaults, came to on fresh seeds."""
+
+    trial: Count
+    seeds: list[Count]
+    """Of the runs that have ended, in order."""
+    scores: list[float]
+    """Mean return of an evaluation of each, no more than the goal where one is set."""
+    seconds: list[float]
+    verdict: VerdictKind | None = None
+    """Against the defaults; None: of the defaults themselves, or not known yet."""
+    chance: float | None = None
+    """How often seeds dealt out by chance show as large a difference, in [0, 1]."""
+
+
+class StudyView(FiniteModel):
+    """Body of `GET /api/studies/{name}`, and of `study.json`: a study as it stands."""
+
+    study: Name
+    game: Text
+    state: StudyState
+    total_steps: Count
+    """Of one trial."""
+    goal: float | None = None
+    num_trials: Count
+    """How many the search is to have."""
+    parallel: Count
+    elapsed_seconds: float
+    """Of all calls together."""
+    trials: list[StudyTrial] = []
+    confirmations: list[StudyConfirmation] = []
+    """The defaults first."""
+    winner: Count | None = None
+    """None: nothing was better than the defaults, or it is not known yet."""
+    winner_yaml: Text | None = None
+    """The winner as a file of settings."""
+    file: Text | None = None
+    """Where that was written for the game."""
+    command: Text = ""
+    """What goes on with the study."""
+    error: Text | None = None
+
+
+class StudySummary(FiniteModel):
+    """One study in the list of all: `GET /api/studies`."""
+
+    study: Name
+    game: Text
+    state: StudyState
+    num_trials: Count
+    num_done: Count
+    best_score: float | None
+    winner: Count | None
+    changed: Text
+    """UTC, ISO 8601."""

@@ -1,0 +1,1 @@
+"""Searches for the settings that suit a game: trials are runs of their own."""

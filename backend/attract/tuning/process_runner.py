@@ -1,0 +1,145 @@
+"""Trials as `attract train` processes on this machine."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from asyncio.subprocess import Process
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from attract.errors import TrialError
+from attract.processes.exit_codes import DONE, GOAL_MISSED, INTERRUPTED, USAGE
+from attract.runs.directory import RunDirectory
+from attract.settings.run import SERVER_VARIABLES
+from attract.settings.variables import SETTING_VARIABLES
+from attract.tuning.runner import Progress, TrialOrder, TrialResult
+
+END_SECONDS: Final = 30.0
+"""How long a trial that was told to end has for it."""
+SAID_CHARACTERS: Final = 1000
+MAX_LINE_BYTES: Final = 1 << 22
+
+
+class ProcessRunner:
+    """Starts one process a trial, in a session of its own: a terminal's Ctrl-C reaches the tuner alone.
+
+    Owner: the tune command. A trial whose tuner was killed ends by itself: nobody reads its lines.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """`folder`: where the trials' runs and logs are kept, a run that ended in order only until then."""
+        self._runs_dir = folder / "runs"
+        self._logs = folder / "logs"
+
+    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
+        """See `TrialRunner`."""
+        self._logs.mkdir(parents=True, exist_ok=True)
+        config = self._logs / f"{order.run_id}.yaml"
+        config.write_text(yaml.safe_dump(dict(order.settings), sort_keys=False), encoding="utf-8")
+        goal = order.settings.get("until_return")
+        result = await self._train(order, config, goal, goes_on)
+        if order.evaluated and result.score is not None and result.score != goal:
+            played = await self._json_of("eval", order.run_id, "--json", of=order)
+            score = float(played["return_mean"])
+            result = TrialResult(
+                score if goal is None else min(score, goal), result.seconds, result.agent_steps
+            )
+        shutil.rmtree(self._runs_dir / order.run_id, ignore_errors=True)
+        return result
+
+    async def _train(
+        self, order: TrialOrder, config: Path, goal: float | None, goes_on: Callable[[Progress], bool]
+    ) -> TrialResult:
+        words = ["train", order.game, "--run-id", order.run_id, "--config", str(config), "--port", "0"]
+        words += ["--json-lines"] + ([] if order.checked else ["--no-check"])
+        last: Progress | None = None
+        final: dict[str, Any] | None = None
+        ended_early = False
+        async with self._process(order, *words) as process:
+            assert process.stdout is not None
+            async for line in process.stdout:
+                said: dict[str, Any] = json.loads(line)
+                if "state" in said:
+                    final = said
+                    continue
+                last = Progress(
+                    said["agent_steps"], said["wall_seconds"], _capped(said["episode_return_mean"], goal)
+                )
+                if not ended_early and not goes_on(last):
+                    ended_early = True
+                    process.send_signal(signal.SIGINT)
+            code = await process.wait()
+        if ended_early and last is not None and code in (INTERRUPTED, DONE, GOAL_MISSED):
+            return TrialResult(last.score, last.seconds, last.agent_steps, ended_early=code == INTERRUPTED)
+        if final is None or code not in (DONE, GOAL_MISSED):
+            raise self._failure(order, code)
+        score = goal if final["goal_reached"] else _capped(final["episode_return_mean"], goal)
+        _, description = RunDirectory.view(self._runs_dir, order.run_id).read_game()
+        return TrialResult(score, final["wall_seconds"], final["agent_steps"], description=description)
+
+    async def _json_of(self, *words: str, of: TrialOrder) -> dict[str, Any]:
+        async with self._process(of, *words) as process:
+            assert process.stdout is not None
+            said = await process.stdout.read()
+            code = await process.wait()
+        if code != DONE:
+            raise self._failure(of, code)
+        return json.loads(said)
+
+    @contextlib.asynccontextmanager
+    async def _process(self, order: TrialOrder, *words: str):
+        """A process that is gone when the block is left."""
+        with self._log_of(order).open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "attract", *words, "--runs-dir", str(self._runs_dir)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                limit=MAX_LINE_BYTES,
+                env=environment_of_trials(os.environ),
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            if process.returncode is None:
+                await _end(process)
+
+    def _failure(self, order: TrialOrder, code: int) -> TrialError:
+        said = self._log_of(order).read_text(encoding="utf-8", errors="replace").strip()
+        return TrialError(order.run_id, said[-SAID_CHARACTERS:], refused=code == USAGE)
+
+    def _log_of(self, order: TrialOrder) -> Path:
+        return self._logs / f"{order.run_id}.log"
+
+
+async def _end(process: Process) -> None:
+    """Ctrl-C, and the end at once for what does not heed it; also when this is cancelled meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    try:
+        # What it still says is read, or a full pipe would keep it.
+        await asyncio.wait_for(process.communicate(), END_SECONDS)
+    except TimeoutError:
+        pass
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def environment_of_trials(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without variables of settings, which the trial's file has, and of the server: it serves nobody."""
+    left_out: Collection[str] = {*SETTING_VARIABLES, *SERVER_VARIABLES}
+    return {name: value for name, value in environment.items() if name not in left_out}
+
+
+def _capped(score: float | None, goal: float | None) -> float | None:
+    return score if score is None or goal is None else min(score, goal)

@@ -1,0 +1,60 @@
+"""Which trials are ended early: those behind the median of the others at the same step."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Final
+
+SHARES: Final = (0.25, 0.5, 0.75)
+"""Of a trial's steps: where it is compared."""
+LEAST_OTHERS: Final = 4
+"""With fewer to compare with, nothing is ended."""
+
+
+def rungs_of(total_steps: int) -> tuple[int, ...]:
+    """The steps at which a trial is compared with the others."""
+    return tuple(round(share * total_steps) for share in SHARES)
+
+
+class Rungs:
+    """One trial's scores at the steps where it is compared.
+
+    Owner: the tuner, from the trial's start to its end.
+    """
+
+    def __init__(self, total_steps: int) -> None:
+        self._left = list(rungs_of(total_steps))
+        self.scores: dict[int, float | None] = {}
+        """By step; None: no episode had ended."""
+
+    def reached(self, agent_steps: int, score: float | None) -> list[int]:
+        """Take note of a score; the rungs that it is the first of."""
+        new = [rung for rung in self._left if rung <= agent_steps]
+        self._left = [rung for rung in self._left if rung > agent_steps]
+        self.scores |= dict.fromkeys(new, score)
+        return new
+
+    def ended(self, score: float | None) -> None:
+        """The trial is over; what it came to is what it would have at every later step."""
+        self.scores |= dict.fromkeys(self._left, score)
+        self._left = []
+
+
+def is_behind(score: float | None, others: Sequence[float | None]) -> bool:
+    """Whether a trial is to be ended, by its score and those of the others at the same step.
+
+    The median stopping rule (Golovin et al. 2017, section 3.2.2), with scores as they stand instead of their
+    running means: `score` is already a mean over episodes.
+    """
+    if len(others) < LEAST_OTHERS:
+        return False
+    return _number(score) < median(map(_number, others))
+
+
+def scores_at(rung: int, trials: Sequence[Mapping[int, float | None]]) -> list[float | None]:
+    """The scores of those trials that came so far."""
+    return [scores[rung] for scores in trials if rung in scores]
+
+
+def _number(score: float | None) -> float:
+    return -math.inf if score is None else score

@@ -1,0 +1,61 @@
+"""What runs one trial: a process here, or whatever else keeps this protocol."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from attract.schema.game import GameDescription
+
+
+@dataclass(frozen=True)
+class TrialOrder:
+    """One training run, as plain data: it may be sent to another machine."""
+
+    run_id: str
+    game: str
+    settings: Mapping[str, Any]
+    """Every setting of the run, nested."""
+    evaluated: bool = False
+    """Score by an evaluation of the policy that came of it, instead of by its training."""
+    checked: bool = False
+    """Look for faults of the game first, as a training does."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trial is, after an update."""
+
+    agent_steps: int
+    seconds: float
+    score: float | None
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """How a trial ended."""
+
+    score: float | None
+    """Mean return, no more than the goal; None: no episode ended."""
+    seconds: float
+    """From the first lease on."""
+    agent_steps: int
+    ended_early: bool = False
+    description: GameDescription | None = None
+    """Of the game, where the runner knows it."""
+
+
+class TrialRunner(Protocol):
+    """Runs trials, several at once; `attract tune` has the one that starts processes on this machine."""
+
+    async def run(self, order: TrialOrder, goes_on: Callable[[Progress], bool]) -> TrialResult:
+        """Train until the end that the settings name.
+
+        Args:
+            order: what to train; its run id is new.
+            goes_on: called after each update, on the caller's event loop; False ends the trial.
+
+        Raises:
+            TrialError: when the run fails or is refused.
+            asyncio.CancelledError: once the trial, told to end, has gone.
+        """
+        ...

@@ -1,0 +1,212 @@
+"""The trials of a study in Optuna's journal, and its choice of what to try next."""
+
+import json
+import random
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import TPESampler
+from optuna.storages.journal import JournalFileBackend, JournalStorage
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
+
+from attract.tuning.space import Choice, Domain, Range, Space
+
+JOURNAL: Final = "trials.journal"
+STUDY: Final = "study"
+"""Its name in the journal."""
+NEAR_TRIALS: Final = 8
+"""The first ones after the defaults."""
+CHANGED_SHARE: Final = 0.3
+"""Of what is searched: so much differs in each of them."""
+RANDOM_TRIALS: Final = 8
+"""Drawn without regard to others before the sampler has something to go by."""
+LOST: Final = "lost"
+
+
+@dataclass
+class Trying:
+    """One trial as the study knows it."""
+
+    number: int
+    state: str
+    """As `TrialState` of the schema."""
+    values: dict[str, Any]
+    """By dotted name."""
+    score: float | None = None
+    seconds: float | None = None
+    agent_steps: int = 0
+    took_seconds: float = 0.0
+    """With starting and ending."""
+    rungs: dict[int, float | None] = field(default_factory=dict[int, float | None])
+    error: str | None = None
+
+
+class Search:
+    """A study on disk; owned by the tuner, used from one thread.
+
+    Two objectives: the score is to be high, the seconds low. Optuna's pruners know one objective only, so
+    which trials end early is decided elsewhere, and told here.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the study in `folder`, or begin it. Trials that a killed tuner left are tried again."""
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        folder.mkdir(parents=True, exist_ok=True)
+        storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+        known = [one.study_name for one in storage.get_all_studies()]
+        begun = 0
+        if STUDY in known:
+            begun = len(optuna.load_study(study_name=STUDY, storage=storage).trials)
+        # A sampler that was opened again would draw the same numbers again.
+        sampler = TPESampler(n_startup_trials=RANDOM_TRIALS, multivariate=True, seed=begun)
+        self._study = optuna.create_study(
+            storage=storage,
+            study_name=STUDY,
+            directions=["maximize", "minimize"],
+            sampler=sampler,
+            load_if_exists=True,
+        )
+        self._running: dict[int, Trial] = {}
+        for trial in self._study.get_trials(states=(TrialState.RUNNING,)):
+            self._study._storage.set_trial_user_attr(trial._trial_id, LOST, True)  # pyright: ignore[reportPrivateUsage]
+            self._study.tell(trial.number, state=TrialState.FAIL)
+            if trial.params:
+                self._study.enqueue_trial(trial.params)
+
+    def fact(self, name: str) -> Any:
+        """What was kept under `name`, as JSON; None: nothing."""
+        return self._study.user_attrs.get(name)
+
+    def keep(self, name: str, value: Any) -> None:
+        """Keep a fact of the study."""
+        self._study.set_user_attr(name, value)
+
+    def add_default(self, space: Space, trial: Trying) -> None:
+        """The defaults have been tried: what is in the space of it tells the sampler, too.
+
+        The first trials differ from them in some settings alone: a random choice of all is mostly a bad one.
+        """
+        params = {
+            name: _stored(domain, trial.values[name])
+            for name, domain in space.items()
+            if domain.holds(trial.values[name])
+        }
+        kept = create_trial(
+            state=TrialState.PRUNED if trial.score is None else TrialState.COMPLETE,
+            values=None if trial.score is None else [trial.score, cast("float", trial.seconds)],
+            params=params,
+            distributions={name: _distribution(space[name]) for name in params},
+            user_attrs=_attributes(trial),
+        )
+        self._study.add_trial(kept)
+        names = list(space)
+        for place in range(NEAR_TRIALS):
+            draw = random.Random(place)
+            near = dict(params)
+            for name in draw.sample(names, max(1, round(CHANGED_SHARE * len(names)))):
+                usual = near.pop(name, None)
+                # What is left out is drawn by the sampler, of a range seldom the same again.
+                if isinstance(space[name], Choice):
+                    others = [one for one in map(json.dumps, space[name].samples) if one != usual]
+                    near |= {name: draw.choice(others)} if others else {}
+            self._study.enqueue_trial(near)
+
+    def ask(self, space: Space) -> Trying:
+        """The next trial, which runs from now on."""
+        trial = self._study.ask()
+        values = {name: _suggested(trial, name, domain) for name, domain in space.items()}
+        self._running[trial.number] = trial
+        trial.set_user_attr("values", values)
+        return Trying(trial.number, "running", values)
+
+    def tell(self, trial: Trying) -> None:
+        """A trial that `ask` gave has ended, as its record says."""
+        asked = self._running.pop(trial.number)
+        for name, value in _attributes(trial).items():
+            asked.set_user_attr(name, value)
+        if trial.state == "finished" and trial.score is not None:
+            self._study.tell(asked, [trial.score, cast("float", trial.seconds)])
+        else:
+            # One without a score is as bad as one that was ended early.
+            is_failed = trial.state == "failed"
+            self._study.tell(asked, state=TrialState.FAIL if is_failed else TrialState.PRUNED)
+
+    def trials(self) -> list[Trying]:
+        """All trials in order, without those that a killed tuner lost."""
+        found = self._study.get_trials(deepcopy=False)
+        return [
+            _record(one)
+            for one in found
+            if not one.user_attrs.get(LOST) and one.state != TrialState.WAITING and "values" in one.user_attrs
+        ]
+
+
+def _record(trial: FrozenTrial) -> Trying:
+    kept = trial.user_attrs
+    return Trying(
+        number=trial.number,
+        state=kept.get("state", "running"),
+        values=kept["values"],
+        score=kept.get("score"),
+        seconds=kept.get("seconds"),
+        agent_steps=kept.get("agent_steps", 0),
+        took_seconds=kept.get("took_seconds", 0.0),
+        # JSON has no whole numbers for keys.
+        rungs={int(step): score for step, score in kept.get("rungs", {}).items()},
+        error=kept.get("error"),
+    )
+
+
+def _attributes(trial: Trying) -> dict[str, Any]:
+    return {
+        "state": trial.state,
+        "values": trial.values,
+        "score": trial.score,
+        "seconds": trial.seconds,
+        "agent_steps": trial.agent_steps,
+        "took_seconds": trial.took_seconds,
+        "rungs": {str(step): score for step, score in trial.rungs.items()},
+        "error": trial.error,
+    }
+
+
+def _distribution(domain: Domain) -> BaseDistribution:
+    match domain:
+        case Choice():
+            return CategoricalDistribution([json.dumps(value) for value in domain.values])
+        case Range(whole=True):
+            return IntDistribution(int(domain.low), int(domain.high), log=domain.log)
+        case Range():
+            return FloatDistribution(domain.low, domain.high, log=domain.log)
+
+
+def _stored(domain: Domain, value: Any) -> Any:
+    """Optuna's choices are texts: lists are no choices for it."""
+    return json.dumps(value) if isinstance(domain, Choice) else value
+
+
+def _suggested(trial: Trial, name: str, domain: Domain) -> Any:
+    match domain:
+        case Choice():
+            return json.loads(trial.suggest_categorical(name, [json.dumps(one) for one in domain.values]))
+        case Range(whole=True):
+            return trial.suggest_int(name, int(domain.low), int(domain.high), log=domain.log)
+        case Range():
+            # As many digits as a person would write: the file is read by people.
+            return float(f"{trial.suggest_float(name, domain.low, domain.high, log=domain.log):.3g}")
+
+
+def space_data(space: Mapping[str, Domain]) -> dict[str, Any]:
+    """A space as JSON, which `space_of` reads."""
+    return {name: domain.as_data() for name, domain in space.items()}
+
+
+def space_of(data: Mapping[str, Any]) -> Space:
+    """What `space_data` wrote."""
+    return {name: Choice(tuple(one)) if isinstance(one, list) else Range(**one) for name, one in data.items()}

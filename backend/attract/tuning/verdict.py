@@ -1,0 +1,108 @@
+"""Which trials are worth a second look, and whether one is better than the defaults or was only lucky."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import Final
+
+from attract.schema.studies import VerdictKind
+
+LEVEL: Final = 0.1
+"""How often a search that found nothing may say that it did, over all finalists together."""
+QUICKER: Final = 0.9
+"""Of the defaults' seconds: what takes more is not worth a file."""
+TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Point:
+    """A finished trial by its two measures."""
+
+    trial: int
+    score: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Scores and seconds of one choice of settings, seed by seed."""
+
+    scores: Sequence[float]
+    seconds: Sequence[float]
+
+
+def front_of(points: Sequence[Point]) -> list[int]:
+    """Trials that no other one dominates: as good in both measures and better in one."""
+
+    def dominates(one: Point, other: Point) -> bool:
+        is_as_good = one.score >= other.score and one.seconds <= other.seconds
+        return is_as_good and (one.score > other.score or one.seconds < other.seconds)
+
+    return [one.trial for one in points if not any(dominates(other, one) for other in points)]
+
+
+def finalists_of(points: Sequence[Point]) -> list[int]:
+    """Whom the defaults, trial 0, are compared with on fresh seeds: at most two, none without another trial.
+
+    The one with the highest score, the quicker one of equals; and the quickest of those that score as high as
+    the defaults and are quicker than they are.
+    """
+    others = [one for one in points if one.trial != 0]
+    if not others:
+        return []
+    best = max(others, key=lambda one: (one.score, -one.seconds))
+    found = [best.trial]
+    default = next((one for one in points if one.trial == 0), None)
+    if default is not None:
+        quick = [
+            one for one in others if one.score >= default.score and one.seconds <= QUICKER * default.seconds
+        ]
+        if quick:
+            quickest = min(quick, key=lambda one: one.seconds)
+            found += [quickest.trial] if quickest.trial != best.trial else []
+    return found
+
+
+def chance_of(higher: Sequence[float], lower: Sequence[float]) -> float:
+    """How often values dealt out anew have means that are as far apart in this direction, in (0, 1].
+
+    The exact permutation test, one-sided; of five against five values it looks at 252 deals.
+    """
+    pooled = [*higher, *lower]
+    total, count = sum(pooled), len(higher)
+
+    def difference(of_first: float) -> float:
+        return of_first / count - (total - of_first) / (len(pooled) - count)
+
+    seen = difference(sum(higher))
+    slack = TOLERANCE * (1 + abs(seen))
+    deals = [difference(sum(deal)) for deal in combinations(pooled, count)]
+    return sum(one >= seen - slack for one in deals) / len(deals)
+
+
+def judge(finalist: Sample, default: Sample, *, num_finalists: int) -> tuple[VerdictKind, float]:
+    """Whether it is better than the defaults, or as good and quicker; and how likely chance shows the same.
+
+    Args:
+        finalist, default: on the same number of fresh seeds, of which neither was chosen by.
+        num_finalists: that are judged: each gets its share of `LEVEL` (Bonferroni).
+    """
+    level = LEVEL / num_finalists
+    chance = chance_of(finalist.scores, default.scores)
+    if chance <= level:
+        return "better", chance
+    quicker = chance_of(default.seconds, finalist.seconds)
+    is_as_good = fmean(finalist.scores) >= fmean(default.scores)
+    if is_as_good and quicker <= level and fmean(finalist.seconds) <= QUICKER * fmean(default.seconds):
+        return "quicker", quicker
+    return "no better", chance
+
+
+def winner_of(judged: Sequence[tuple[int, VerdictKind, Sample]]) -> int | None:
+    """The finalist to be written: what is better wins over what is quicker, then the higher score."""
+    won = [one for one in judged if one[1] != "no better"]
+    if not won:
+        return None
+    best = max(won, key=lambda one: (one[1] == "better", fmean(one[2].scores), -fmean(one[2].seconds)))
+    return best[0]

@@ -1,0 +1,89 @@
+"""What `attract tune` refuses, how many trials it runs at once, and the file it writes."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+from attract.commands import tune
+from attract.commands.tune import TuneOptions, file_of, parallel_of, tune_game, yaml_of
+from attract.errors import ConfigurationError
+from attract.runs.studies import locked_study, study_folder
+from attract.schema.studies import StudyConfirmation, StudyTrial, StudyView
+from attract.settings.run import RunSettings, ServerSettings
+
+
+def options(game: str = "snake", **more: object) -> TuneOptions:
+    return TuneOptions(game, {}, {}, **more)  # pyright: ignore[reportArgumentType]
+
+
+def test_as_many_trials_as_have_cores_for_their_workers_and_learner():
+    two = RunSettings()
+    assert [parallel_of(options(), two, cores) for cores in (1, 2, 3, 6, 16)] == [1, 1, 1, 2, 5]
+    assert parallel_of(options(parallel=7), two, 2) == 7
+
+
+def test_the_winners_file_lies_beside_a_game_of_ones_own(tmp_path: Path):
+    assert file_of(options(str(tmp_path / "g.ts"))) == tmp_path / "g.train.yaml"
+    assert file_of(options(str(tmp_path / "g.page.ts"))) == tmp_path / "g.page.train.yaml"
+    assert file_of(options("snake")) is None
+    assert file_of(options("snake", out=Path("o.yaml"))) == Path("o.yaml")
+
+
+async def test_a_file_that_is_there_is_not_lost(tmp_path: Path):
+    out = tmp_path / "o.yaml"
+    out.write_text("ppo: {gamma: 0.9}\n")
+    with pytest.raises(ConfigurationError, match="is there already") as refused:
+        await tune_game(options(out=out), ServerSettings(runs_dir=tmp_path))
+    assert "--force" in str(refused.value)
+    assert out.read_text() == "ppo: {gamma: 0.9}\n"
+
+
+def test_one_that_the_study_wrote_itself_may_be_written_again(tmp_path: Path):
+    out = tmp_path / "o.yaml"
+    for path in (out, tmp_path / tune.WINNER):
+        path.write_text("a: 1\n")
+    tune._check_target(out, tmp_path, force=False)
+    out.write_text("a: 2\n")
+    with pytest.raises(ConfigurationError):
+        tune._check_target(out, tmp_path, force=False)
+    tune._check_target(out, tmp_path, force=True)
+
+
+async def test_a_study_that_another_process_works_at_is_refused(tmp_path: Path):
+    refused = pytest.raises(ConfigurationError, match="another process")
+    with locked_study(study_folder(tmp_path, "snake")), refused:
+        await tune_game(options(), ServerSettings(runs_dir=tmp_path))
+
+
+async def test_without_optuna_it_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "optuna" else find(name, *more)
+    )
+    with pytest.raises(ConfigurationError, match=r"pip install 'attract\[tune\]'"):
+        await tune_game(options(), ServerSettings(runs_dir=tmp_path))
+
+
+def test_the_file_says_what_it_was_measured_by_and_is_read_as_settings():
+    rows = [
+        StudyConfirmation(trial=0, seeds=[1, 2], scores=[1.0, 2.0], seconds=[10.0, 11.0]),
+        StudyConfirmation(trial=3, seeds=[1, 2], scores=[4.0, 5.0], seconds=[5.0, 6.0]),
+    ]
+    view = StudyView(
+        study="s",
+        game="snake",
+        state="finished",
+        total_steps=1000,
+        num_trials=1,
+        parallel=1,
+        elapsed_seconds=1.0,
+        trials=[StudyTrial(number=3, state="finished", settings={})],
+        confirmations=rows,
+        winner=3,
+    )
+    text = yaml_of(view, {"ppo": {"gamma": 0.9}, "policy": {"hidden_sizes": [64]}})
+    assert "Mean return with these settings, 2 fresh seeds: 4.5, 5.5 s." in text
+    assert "Mean return without them, 2 fresh seeds: 1.5, 10.5 s." in text
+    assert RunSettings.from_mapping(yaml.safe_load(text)).ppo.gamma == 0.9

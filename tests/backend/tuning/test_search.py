@@ -1,0 +1,106 @@
+"""The study on disk: it outlives the process that searched."""
+
+from pathlib import Path
+
+from attract.tuning.search import NEAR_TRIALS, Search, Trying, space_data, space_of
+from attract.tuning.space import Choice, Range
+
+SPACE = {
+    "ppo.gamma": Choice((0.9, 0.99)),
+    "policy.hidden_sizes": Choice(([64, 64], [64])),
+    "ppo.gae_lambda": Choice((None, 0.9)),
+    "ppo.learning_rate": Range(1e-4, 1e-2, log=True, whole=False),
+    "ppo.n_epochs": Range(1, 8, log=False, whole=True),
+}
+DEFAULTS = {
+    "ppo.gamma": 0.99,
+    "policy.hidden_sizes": [64, 64],
+    "ppo.gae_lambda": None,
+    "ppo.learning_rate": 1e-3,
+    "ppo.n_epochs": 4,
+}
+
+
+def begun(folder: Path) -> Search:
+    search = Search(folder)
+    default = Trying(0, "finished", DEFAULTS, 1.0, 2.0, 100, 3.0, {25: 0.5, 50: None})
+    search.add_default(SPACE, default)
+    return search
+
+
+def finish(search: Search, trial: Trying, score: float | None) -> None:
+    trial.state, trial.score, trial.seconds = "finished", score, 1.0
+    search.tell(trial)
+
+
+def test_values_are_of_the_space_and_the_defaults_are_the_first(tmp_path: Path):
+    search = begun(tmp_path)
+    for _ in range(12):
+        trial = search.ask(SPACE)
+        assert all(domain.holds(trial.values[name]) for name, domain in SPACE.items()), trial.values
+        finish(search, trial, trial.values["ppo.gamma"])
+    trials = search.trials()
+    assert [one.number for one in trials] == list(range(13))
+    assert trials[0].values == DEFAULTS
+    assert trials[0].rungs == {25: 0.5, 50: None}
+
+
+def test_what_ended_is_there_when_the_study_is_opened_again(tmp_path: Path):
+    search = begun(tmp_path)
+    pruned, failed, scoreless = (search.ask(SPACE) for _ in range(3))
+    pruned.state, pruned.score, pruned.rungs = "pruned", -1.0, {25: -1.0}
+    failed.state, failed.error = "failed", "it broke"
+    search.tell(pruned)
+    search.tell(failed)
+    finish(search, scoreless, None)
+    again = Search(tmp_path).trials()
+    assert [(one.state, one.score, one.error) for one in again] == [
+        ("finished", 1.0, None),
+        ("pruned", -1.0, None),
+        ("failed", None, "it broke"),
+        ("finished", None, None),
+    ]
+    assert again[1].rungs == {25: -1.0}
+
+
+def test_what_a_killed_tuner_left_running_is_tried_again_once(tmp_path: Path):
+    lost = begun(tmp_path).ask(SPACE)
+    again = Search(tmp_path)
+    assert [one.number for one in again.trials()] == [0]
+    tried = [again.ask(SPACE) for _ in range(2 * NEAR_TRIALS)]
+    for one in tried:
+        finish(again, one, 1.0)
+    assert [one.values for one in tried].count(lost.values) == 1
+
+
+def test_the_first_trials_differ_from_the_defaults_in_some_settings(tmp_path: Path):
+    search = begun(tmp_path)
+    for _ in range(NEAR_TRIALS):
+        values = search.ask(SPACE).values
+        # A third of five settings are two.
+        assert sum(values[name] != DEFAULTS[name] for name in SPACE) in (1, 2)
+    assert sum(search.ask(SPACE).values[name] != DEFAULTS[name] for name in SPACE) > 2
+
+
+def test_a_study_that_is_opened_again_does_not_draw_the_same_again(tmp_path: Path):
+    first = begun(tmp_path)
+    one = first.ask(SPACE)
+    finish(first, one, 1.0)
+    second = Search(tmp_path).ask(SPACE)
+    assert second.values["ppo.learning_rate"] != one.values["ppo.learning_rate"]
+
+
+def test_the_sampler_learns_which_values_score(tmp_path: Path):
+    search = begun(tmp_path)
+    for _ in range(40):
+        trial = search.ask(SPACE)
+        finish(search, trial, 100.0 * (trial.values["ppo.gamma"] == 0.9))
+    late = [one.values["ppo.gamma"] for one in search.trials()[21:]]
+    assert late.count(0.9) >= 15
+
+
+def test_facts_and_spaces_are_kept(tmp_path: Path):
+    search = Search(tmp_path)
+    assert search.fact("space") is None
+    search.keep("space", space_data(SPACE))
+    assert space_of(Search(tmp_path).fact("space")) == SPACE

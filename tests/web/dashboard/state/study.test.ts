@@ -1,0 +1,86 @@
+/** What a study's page says of its trials. */
+
+import type { StudyTrial, StudyView } from "@attract/schema";
+import { describe, expect, it } from "vitest";
+import {
+  confirmationText,
+  outcomeText,
+  pointsOf,
+  settingsText,
+  sortedTrials,
+} from "../../../../web/dashboard/src/state/study.ts";
+
+const trial = (number: number, changes: Partial<StudyTrial> = {}): StudyTrial => ({
+  number,
+  state: "finished",
+  settings: { "ppo.gamma": 0.9, "policy.hidden_sizes": [64, 64], "ppo.gae_lambda": null },
+  score: number,
+  seconds: 10 - number,
+  agent_steps: 100,
+  on_front: false,
+  error: null,
+  ...changes,
+});
+
+const study = (changes: Partial<StudyView>): StudyView => ({
+  study: "s",
+  game: "snake",
+  state: "searching",
+  total_steps: 100,
+  goal: null,
+  num_trials: 8,
+  parallel: 1,
+  elapsed_seconds: 1,
+  trials: [trial(0), trial(1, { state: "running" })],
+  confirmations: [],
+  winner: null,
+  winner_yaml: null,
+  file: null,
+  command: "",
+  error: null,
+  ...changes,
+});
+
+describe("a study", () => {
+  it("has a point for each finished trial with a score, the quickest first", () => {
+    const trials = [trial(1), trial(2), trial(3, { state: "pruned" }), trial(4, { score: null })];
+    expect(pointsOf(trials).map(({ number }) => number)).toEqual([2, 1]);
+  });
+
+  it("lists what runs first, then the best, then what was ended early and what failed", () => {
+    const trials = [
+      trial(1),
+      trial(9, { state: "pruned" }),
+      trial(2),
+      trial(3, { state: "failed", score: null }),
+      trial(4, { state: "running", score: null }),
+      trial(5, { score: null }),
+    ];
+    expect(sortedTrials(trials).map(({ number }) => number)).toEqual([4, 2, 1, 5, 9, 3]);
+  });
+
+  it("writes settings in a line, the defaults by that word", () => {
+    expect(settingsText(trial(1))).toBe("gamma 0.9, hidden_sizes 64,64, gae_lambda none");
+    expect(settingsText(trial(0))).toBe("the defaults");
+  });
+
+  it("says who was confirmed and what came of it", () => {
+    const row = { trial: 2, seeds: [1, 2], scores: [3, 4], seconds: [5, 6], verdict: null, chance: null };
+    expect(confirmationText({ ...row, verdict: "better" })).toBe(
+      "Trial 2, 2 fresh seeds: score 3.50, 5.50 s: better",
+    );
+    expect(confirmationText({ ...row, trial: 0, seeds: [1], scores: [3], seconds: [5] })).toBe(
+      "The defaults, 1 fresh seed: score 3, 5 s",
+    );
+    expect(confirmationText({ ...row, seeds: [], scores: [], seconds: [] })).toBe("Trial 2: not run yet");
+  });
+
+  it.each([
+    [{}, "1 of 8 trials are done."],
+    [{ state: "stopped" }, "Stopped after 1 of 8 trials. The same command goes on."],
+    [{ state: "finished" }, "Nothing was better than the defaults on fresh seeds."],
+    [{ state: "finished", winner: 3 }, "Trial 3 was better than the defaults on fresh seeds."],
+  ] as [Partial<StudyView>, string][])("says what it has come to: %o", (changes, text) => {
+    expect(outcomeText(study(changes))).toBe(text);
+  });
+});

@@ -1,0 +1,145 @@
+/** One study: what it has come to, its front, its trials, and the winner's file. */
+
+import type { StudyView as Study, StudyTrial } from "@attract/schema";
+import { Loader } from "@mantine/core";
+import { api } from "../api/client.ts";
+import { CopyText } from "../components/copy-text.tsx";
+import { ErrorNotice } from "../components/notice.tsx";
+import { useLoaded } from "../hooks/use-loaded.ts";
+import { formatCount, formatDuration, formatNumber } from "../state/format.ts";
+import { confirmationText, outcomeText, pointsOf, settingsText, sortedTrials } from "../state/study.ts";
+import { FrontChart } from "./front-chart.tsx";
+import { StudyPill } from "./study-pill.tsx";
+
+const RELOAD_MS = 2000;
+
+const STATES: Readonly<Record<StudyTrial["state"], string>> = {
+  running: "Running",
+  finished: "Finished",
+  pruned: "Ended early",
+  failed: "Failed",
+};
+
+export function StudyView({ name }: { name: string }) {
+  const { value: study, error, reload } = useLoaded(`study ${name}`, () => api.study(name), RELOAD_MS);
+  return (
+    <main id="content">
+      <p className="back">
+        <a href="#/tuning">All studies</a>
+      </p>
+      <div className="study-head">
+        <h1>{name}</h1>
+        {study !== null && <StudyPill state={study.state} />}
+      </div>
+      {error !== null && <ErrorNotice error={error} onRetry={reload} />}
+      {study === null && error === null && <Loader aria-label="Loading the study" />}
+      {study !== null && <Parts study={study} />}
+    </main>
+  );
+}
+
+function Parts({ study }: { study: Study }) {
+  return (
+    <>
+      <p className="lede">
+        {outcomeText(study)} Trials of {formatCount(study.total_steps)} steps
+        {study.goal !== null && `, up to a return of ${formatNumber(study.goal)}`}; {study.parallel} at once;{" "}
+        {formatDuration(study.elapsed_seconds)} so far.
+      </p>
+      {study.error !== null && <p className="reports">{study.error}</p>}
+      <section className="section card" aria-labelledby="front-title">
+        <h2 id="front-title">Score against seconds</h2>
+        <p className="soft">
+          On the line no other trial scores as high in fewer seconds. The hollow dot is the defaults
+          {study.winner !== null && ", the large full one is the winner"}.
+        </p>
+        <FrontChart points={pointsOf(study.trials)} winner={study.winner} />
+      </section>
+      {study.confirmations.length > 0 && (
+        <section className="section card" aria-labelledby="confirmed-title">
+          <h2 id="confirmed-title">On fresh seeds</h2>
+          <ul className="confirmed">
+            {study.confirmations.map((row) => (
+              <li key={row.trial}>{confirmationText(row)}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {study.winner_yaml !== null && <Winner yaml={study.winner_yaml} file={study.file} />}
+      <section className="section card" aria-labelledby="trials-title">
+        <h2 id="trials-title">Trials</h2>
+        <Trials trials={sortedTrials(study.trials)} winner={study.winner} />
+      </section>
+      {study.command !== "" && study.state !== "finished" && (
+        <section className="section card" aria-labelledby="command-title">
+          <h2 id="command-title">What goes on with it</h2>
+          <pre className="command">{study.command}</pre>
+          <CopyText text={study.command} name="command" />
+        </section>
+      )}
+    </>
+  );
+}
+
+function Winner({ yaml, file }: { yaml: string; file: string | null }) {
+  return (
+    <section className="section card" aria-labelledby="winner-title">
+      <h2 id="winner-title">The winner's settings</h2>
+      {file !== null && (
+        <p className="soft">
+          They are in <code>{file}</code>. Beside the game, as <code>GAME.train.yaml</code>, every training
+          has them; anywhere else, <code>--config</code> names the file.
+        </p>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
+      <pre className="command" tabIndex={0}>
+        {yaml}
+      </pre>
+      <CopyText text={yaml} name="settings" />
+    </section>
+  );
+}
+
+function Trials({ trials, winner }: { trials: readonly StudyTrial[]; winner: number | null }) {
+  if (trials.length === 0) return <p className="soft">The first trial, of the defaults, is starting.</p>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <section className="table-scroll" tabIndex={0} aria-label="All trials">
+      <table className="fleet-table trials">
+        <thead>
+          <tr>
+            <th scope="col" className="number">
+              Trial
+            </th>
+            <th scope="col">State</th>
+            <th scope="col" className="number">
+              Score
+            </th>
+            <th scope="col" className="number">
+              Seconds
+            </th>
+            <th scope="col" className="number">
+              Steps
+            </th>
+            <th scope="col">Settings</th>
+          </tr>
+        </thead>
+        <tbody>
+          {trials.map((one) => (
+            <tr key={one.number} data-front={one.on_front}>
+              <td className="number">{one.number}</td>
+              <td>
+                {one.number === winner ? "Winner" : STATES[one.state]}
+                {one.on_front && one.number !== winner && ", on the front"}
+              </td>
+              <td className="number">{formatNumber(one.score)}</td>
+              <td className="number">{formatNumber(one.seconds)}</td>
+              <td className="number">{formatCount(one.agent_steps)}</td>
+              <td className="settings">{one.error ?? settingsText(one)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
