@@ -110,7 +110,7 @@ def assert_alike(mine, theirs):
 @pytest.mark.parametrize("head", HEADS)
 @settings(max_examples=20, deadline=None, derandomize=True, phases=(Phase.generate,))
 @given(network=NETWORKS, ppo=SETTINGS, rates=RATES)
-def test_P5_whole_updates_equal_those_by_autograd(head, network, ppo, rates):
+def test_P5_P12_whole_updates_equal_those_by_autograd(head, network, ppo, rates):
     if ppo["prio_alpha"] > 0:
         ppo["minibatch_unit"] = None
     ppo = PpoSettings(**ppo)
