@@ -104,10 +104,8 @@ def assert_same(policy, weights):
 def recorded(policy):
     """The prepared observations of every minibatch, as the network sees them."""
     seen = []
-    original = policy.forward_preprocessed
-    policy.forward_preprocessed = lambda prepared: (seen.append(prepared["obs"].clone()), original(prepared))[
-        1
-    ]
+    original = policy.features
+    policy.features = lambda prepared: (seen.append(prepared["obs"].clone()), original(prepared))[1]
     return seen
 
 

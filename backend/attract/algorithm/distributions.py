@@ -167,7 +167,7 @@ class Bernoulli:
         self, outputs: Tensor, actions: Tensor, action_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """See `ActionDistribution`; `actions` are [N, n] integers 0 or 1, both sums over bits."""
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         logits = outputs.t().contiguous()
         # log sigmoid(l) = -softplus(-l) for a 1, log(1 - sigmoid(l)) = -softplus(l) for a 0.
         chosen = torch.nn.functional.softplus((1.0 - 2.0 * actions.t()) * logits)
@@ -178,12 +178,12 @@ class Bernoulli:
 
     def sample(self, outputs: Tensor, uniforms: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """[..., n] int64: 1 where u < sigmoid(logit), in float64."""
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         return (uniforms.double() < torch.sigmoid(outputs.double())).long()
 
     def mode(self, outputs: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """[..., n] int64: 1 where the logit is above 0."""
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         return (outputs > 0.0).long()
 
 
@@ -207,20 +207,20 @@ class DiagonalGaussian:
 
         log N(a) = -((a - mean) / std)^2 / 2 - log std - log(2 pi) / 2; entropy log std + (1 + log(2 pi)) / 2.
         """
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         mean, log_std = outputs.t().contiguous().chunk(2)
         deviations = (actions.t() - mean) * torch.exp(-log_std)
         spread = log_std.sum(0)
         size = mean.shape[0]
-        log_probs = -0.5 * deviations.square().sum(0) - spread - size * _HALF_LOG_TWO_PI
-        return log_probs, spread + size * (0.5 + _HALF_LOG_TWO_PI)
+        log_probs = -0.5 * deviations.square().sum(0) - spread - size * HALF_LOG_TWO_PI
+        return log_probs, spread + size * (0.5 + HALF_LOG_TWO_PI)
 
     def sample(self, outputs: Tensor, uniforms: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """[..., size] float32: mean + std z, z by Box and Muller (1958), in float64.
 
         z = sqrt(-2 ln(1 - u)) cos(2 pi u') with the uniforms of draws 2 c and 2 c + 1 for component c.
         """
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         mean, log_std = outputs.double().chunk(2, -1)
         pairs = uniforms.double().unflatten(-1, (-1, 2))
         radius = torch.sqrt(-2.0 * torch.log1p(-pairs[..., 0]))
@@ -228,11 +228,12 @@ class DiagonalGaussian:
 
     def mode(self, outputs: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """[..., size] float32: the means, not clipped."""
-        _refuse_mask(action_mask)
+        refuse_mask(action_mask)
         return outputs.chunk(2, -1)[0]
 
 
-_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+"""Of the logarithm of a normal density."""
 
 
 def resolve_distribution(action_space: Mapping[str, Any]) -> ActionDistribution:
@@ -277,6 +278,7 @@ def _categorical_columns(logits: Tensor, actions: Tensor) -> tuple[Tensor, Tenso
     return chosen, -(log_probs.exp() * log_probs).sum(0)
 
 
-def _refuse_mask(action_mask: Tensor | None) -> None:
+def refuse_mask(action_mask: Tensor | None) -> None:
+    """Raises: RuntimeError: when there is a mask, of actions that know none."""
     if action_mask is not None:
         raise RuntimeError("expected a mask for discrete choices only, got one for other actions")

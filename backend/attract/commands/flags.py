@@ -38,6 +38,7 @@ GROUPS: Final = {
     "cloning": LEARNING,
     "device": LEARNING,
     "learner_threads": LEARNING,
+    "learner": LEARNING,
     "policy": POLICY,
     "collection": COLLECTION,
     "evaluation": EVALUATION,

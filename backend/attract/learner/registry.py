@@ -11,17 +11,18 @@ from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Lea
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
+from attract.settings.base import LearnerName
 from attract.settings.cloning import CloningSettings
 from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 
 
-def _ppo(hyperparameters: Mapping[str, Any]) -> AlgorithmChoice:
+def _ppo(hyperparameters: Mapping[str, Any], learner: LearnerName) -> AlgorithmChoice:
     settings = PpoSettings.from_mapping(hyperparameters)
-    return AlgorithmChoice("ppo", settings.normalize_observations, lambda one: Ppo(one, settings))
+    return AlgorithmChoice("ppo", settings.normalize_observations, lambda one: Ppo(one, settings, learner))
 
 
-ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any]], AlgorithmChoice]] = {"ppo": _ppo}
+ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any], LearnerName], AlgorithmChoice]] = {"ppo": _ppo}
 """Name to what makes a choice of its settings' plain data."""
 
 
@@ -29,6 +30,7 @@ def choose_algorithm(
     name: str,
     hyperparameters: Mapping[str, Any],
     *,
+    learner: LearnerName = "auto",
     exploration: Mapping[str, Any] | None = None,
     cloning: Mapping[str, Any] | None = None,
     demonstrations: Mapping[str | None, Batch] | None = None,
@@ -38,6 +40,7 @@ def choose_algorithm(
     Args:
         name: a key of `ALGORITHMS`.
         hyperparameters: plain data of its settings.
+        learner: how its gradients are computed.
         exploration: plain data of `RndSettings`, to pay for the unseen around it; None: nothing does.
         cloning: plain data of `CloningSettings`, of the weight that demonstrations have beside experience.
         demonstrations: by policy id, None of a sole policy; None: there are none.
@@ -46,7 +49,7 @@ def choose_algorithm(
     """
     if name not in ALGORITHMS:
         raise ConfigurationError(f"no algorithm is called {name!r}; there is {', '.join(ALGORITHMS)}")
-    choice = ALGORITHMS[name](hyperparameters)
+    choice = ALGORITHMS[name](hyperparameters, learner)
     if exploration is not None:
         choice = replace(choice, create=partial(_with_rnd, choice, RndSettings.from_mapping(exploration)))
     if cloning is not None and demonstrations is not None:

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-_NARROW_INPUTS = 16
+NARROW_INPUTS = 16
 """Below this many inputs x^T g is several times faster than g^T x for the same weight gradient."""
 
 
@@ -45,6 +45,6 @@ class _TanhLayerOnCpu(torch.autograd.Function):
         inputs, weight, outputs = ctx.saved_tensors
         grad = torch.ops.aten.tanh_backward(grad_outputs[0], outputs)
         grad_inputs = grad @ weight if ctx.needs_input_grad[0] else None
-        narrow = weight.shape[1] < _NARROW_INPUTS
+        narrow = weight.shape[1] < NARROW_INPUTS
         grad_weight = (inputs.t() @ grad).t() if narrow else grad.t() @ inputs
         return grad_inputs, grad_weight, grad.sum(0)

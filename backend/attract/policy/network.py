@@ -131,11 +131,11 @@ class Policy(nn.Module):
         """
         if self.core is not None:
             raise RuntimeError("expected a feed-forward policy, got a recurrent one: use unroll or step")
-        return self._heads(self._features(preprocessed))
+        return self._heads(self.features(preprocessed))
 
     def step(self, preprocessed: Preprocessed, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One decision as the ONNX graph takes it: [N, num_outputs], [N], and [N, state_size] after it."""
-        features = self._features(preprocessed)
+        features = self.features(preprocessed)
         if self.core is not None:
             state = self.core.cell(self.core.inputs(features), state)
             features = state[:, : self.core.size]
@@ -155,7 +155,7 @@ class Policy(nn.Module):
             before zeroing.
         """
         horizon, segments = reset_after.shape
-        features = self._features({key: array.flatten(0, 1) for key, array in preprocessed.items()})
+        features = self.features({key: array.flatten(0, 1) for key, array in preprocessed.items()})
         states = state.expand(horizon, *state.shape)
         if self.core is not None:
             states = self.core.unroll(features.view(horizon, segments, -1), state, reset_after)
@@ -167,7 +167,8 @@ class Policy(nn.Module):
         """[N] values of observations read with the given states, which are not advanced (rule E4)."""
         return self.step(preprocessed, state)[1]
 
-    def _features(self, preprocessed: Preprocessed) -> Tensor:
+    def features(self, preprocessed: Preprocessed) -> Tensor:
+        """[N, num_features], what a core or the trunks take in: the encoded entries, joined."""
         parts: list[Tensor] = []
         for entry in self.entries:
             encoded = entry.encode(preprocessed[entry.key])

@@ -19,8 +19,6 @@ from attract.schema.spaces import (
 
 _DTYPES = {"float32": torch.float32, "uint8": torch.uint8, "int32": torch.int32}
 UINT8_SCALE = 1.0 / 255.0
-IMAGE_RANK = 3
-"""A box of [height, width, channels] is an image; every other rank is flattened."""
 
 Observations = Mapping[str, Tensor]
 """Raw observations by entry key, as the wire carries them, with the same leading dimensions in each."""
@@ -90,7 +88,7 @@ def _entry(
 ) -> Entry:
     dtype, shape = _DTYPES[space.stored_type], space.stored_shape
     if isinstance(space, BoxSpace):
-        kind: EntryKind = "image" if len(shape) == IMAGE_RANK else "vector"
+        kind: EntryKind = "image" if space.is_image else "vector"
         return Entry(key, input_name, suffix, kind, dtype, shape)
     if isinstance(space, MultiBinarySpace):
         return Entry(key, input_name, suffix, "bits", dtype, shape)

@@ -2,6 +2,7 @@
 
 from attract.run.plan import collection_config
 from attract.schema.game import GameDescription, GameReference
+from attract.schema.spaces import BoxSpace, DictSpace
 from attract.settings.ppo import PpoSettings
 from attract.settings.run import RunSettings
 
@@ -25,6 +26,7 @@ def plan_lines(
         *([_batch_line(settings, description, game)] if verbose else []),
         *_policy_lines(settings, description, game),
         *(_minibatch_lines(settings, description, game) if verbose else []),
+        *([_learner_line(settings, description)] if verbose else []),
         *_schedule_lines(settings, verbose=verbose),
         *(_correction_lines(settings) if verbose else []),
         *_room_lines(settings, description, game, verbose=verbose),
@@ -110,6 +112,30 @@ def _cut(settings: RunSettings, segments: int) -> str:
         f"{parts} of up to {steps} steps, {drawn}; times {ppo.n_epochs} epochs "
         f"are {parts * ppo.n_epochs} optimizer steps an update"
     )
+
+
+def _learner_line(settings: RunSettings, description: GameDescription) -> str:
+    why = _why_autograd(settings, description)
+    if why is not None:
+        return f"learner: autograd, {why}"
+    return "learner: fused on a CPU (--learner autograd: by torch's autograd)"
+
+
+def _why_autograd(settings: RunSettings, description: GameDescription) -> str | None:
+    """What keeps the learner from its fused steps; None: nothing, where it computes on a CPU."""
+    observation = description.observation
+    entries = observation.spaces.values() if isinstance(observation, DictSpace) else [observation]
+    if settings.learner == "autograd":
+        return "as it is set"
+    if settings.device == "cuda":
+        return "for it computes on a GPU"
+    if settings.policy.recurrent != "none":
+        return f"for the policy has a memory ({settings.policy.recurrent})"
+    if any(isinstance(one, BoxSpace) and one.is_image for one in entries):
+        return "for the policy sees pictures"
+    if settings.cloning.demonstrations is not None:
+        return "for demonstrations count beside experience"
+    return None
 
 
 def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:

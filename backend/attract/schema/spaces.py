@@ -1,6 +1,6 @@
 """Observation and action spaces as data, each with what storing and checking ask of it."""
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,9 @@ from attract.schema.base import FiniteModel
 Dimension = Annotated[int, Field(ge=1, le=1 << 20)]
 Bound = float | list[float] | None
 StoredType = Literal["float32", "uint8", "int32"]
+
+
+IMAGE_RANK: Final = 3
 
 
 class BoxSpace(FiniteModel):
@@ -20,6 +23,11 @@ class BoxSpace(FiniteModel):
     shape: Annotated[list[Dimension], Field(max_length=4)]
     low: Bound = None
     high: Bound = None
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is [height, width, channels]; as an observation, every other rank is flattened."""
+        return len(self.shape) == IMAGE_RANK
 
     @property
     def size(self) -> int:

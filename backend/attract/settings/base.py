@@ -14,6 +14,7 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1, le=2**53 - 1)]
 """Up to what every number type of the project holds exactly."""
 ScheduleName = Literal["constant", "linear"]
+LearnerName = Literal["auto", "autograd"]
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 

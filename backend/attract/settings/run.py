@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from attract.settings.base import LogFormat, LogLevel, Positive, Settings, split_names, variable
+from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
 from attract.settings.cloning import CloningSettings
 from attract.settings.collection import CollectionSettings
 from attract.settings.curriculum import (
@@ -97,6 +97,9 @@ class RunSettings(Settings):
     """Where the learner computes. `auto`: a CUDA GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Torch threads; 0: one on small machines."""
+    learner: LearnerName = "auto"
+    """How gradients are computed. `auto`: written out where the network is dense layers on a CPU, which takes
+    half the time; else by torch. `autograd`: always by torch."""
     preset: (
         Literal[
             "default",

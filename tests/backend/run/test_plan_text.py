@@ -2,6 +2,7 @@ import pytest
 
 from attract.run.plan_text import plan_lines
 from attract.schema.game import GameReference
+from attract.schema.spaces import BoxSpace, DictSpace
 from attract.settings.run import RunSettings
 from socket_fleet import DESCRIPTION
 
@@ -51,6 +52,31 @@ def test_S5_what_is_derived_is_told():
     assert (
         told[2] == "minibatches: 3 of up to 32 steps, by step; times 2 epochs are 6 optimizer steps an update"
     )
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, "learner: fused on a CPU (--learner autograd: by torch's autograd)"),
+        ({"learner": "autograd"}, "learner: autograd, as it is set"),
+        ({"device": "cuda"}, "learner: autograd, for it computes on a GPU"),
+        ({"policy": {"recurrent": "gru"}}, "learner: autograd, for the policy has a memory (gru)"),
+        (
+            {"cloning": {"demonstrations": "played"}},
+            "learner: autograd, for demonstrations count beside experience",
+        ),
+    ],
+)
+def test_the_learner_says_how_it_computes_gradients(settings, told):
+    assert [line for line in lines(**settings) if line.startswith("learner")] == [told]
+
+
+def test_the_learner_says_that_pictures_stay_with_autograd():
+    picture = BoxSpace(shape=[12, 12, 1], dtype="uint8")
+    for observation in (picture, DictSpace(spaces={"map": picture, "place": BoxSpace(shape=[2])})):
+        seeing = DESCRIPTION.model_copy(update={"observation": observation})
+        told = plan_lines(RunSettings(), seeing, GAME)
+        assert "learner: autograd, for the policy sees pictures" in told
 
 
 def test_S5_whole_segments_are_counted_as_such():

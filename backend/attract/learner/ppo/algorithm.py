@@ -18,6 +18,7 @@ from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 
 RETURNS = "return_statistics"
@@ -47,12 +48,14 @@ class Ppo:
     Args:
         learnable: the policy.
         settings: of the run.
+        learner: how gradients are computed.
     """
 
-    def __init__(self, learnable: Learnable, settings: PpoSettings) -> None:
+    def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
         self._policy = learnable.policy
         self._distribution = learnable.distribution
         self._settings = settings
+        self._learner: LearnerName = learner
         self._num_agents = learnable.num_agents
         self.optimizer = create_optimizer(learnable.policy, settings.learning_rate)
         self.generator = learnable.generator("shuffle")
@@ -102,6 +105,7 @@ class Ppo:
             # Of equal opponents who learn, points become rare, and are no less worth playing for (rule P14).
             least_deviation=0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation,
             extra_loss=extra_loss,
+            learner=self._learner,
         )
         advantages = self._advantages
         # Of a policy that is held they are the critic's error.

@@ -93,8 +93,11 @@ class StepInputs:
 
     def forward(self, policy: Policy, minibatch: Minibatch) -> tuple[Tensor, Tensor]:
         """See `Inputs`."""
-        gathered = minibatch.gathered
-        return policy.forward_preprocessed(self._gather(minibatch.index) if gathered is None else gathered)
+        return policy.forward_preprocessed(self._of(minibatch))
+
+    def features(self, policy: Policy, minibatch: Minibatch) -> Tensor:
+        """[n, num_features] of the minibatch's steps, for a policy whose features hang on no weights."""
+        return policy.features(self._of(minibatch))
 
     def split(self, order: Tensor, sizes: list[int]) -> Iterator[Preprocessed | None]:
         """The observations of these steps, cut into runs of these lengths; None each when they are large.
@@ -105,6 +108,10 @@ class StepInputs:
             return iter([None] * len(sizes))
         runs = {key: array.split(sizes) for key, array in self._gather(order).items()}
         return ({key: run[place] for key, run in runs.items()} for place in range(len(sizes)))
+
+    def _of(self, minibatch: Minibatch) -> Preprocessed:
+        gathered = minibatch.gathered
+        return self._gather(minibatch.index) if gathered is None else gathered
 
     def _gather(self, index: Tensor) -> Preprocessed:
         return {key: array.index_select(0, index) for key, array in self._preprocessed.items()}

@@ -8,20 +8,17 @@ import torch
 from torch import Tensor
 
 from attract.algorithm.distributions import ActionDistribution
-from attract.algorithm.losses import (
-    approx_kl,
-    clip_fraction,
-    clipped_surrogate_loss,
-    explained_variance,
-    value_loss,
-)
+from attract.algorithm.losses import approx_kl, clip_fraction, explained_variance
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss
 from attract.learner.ppo.estimates import Estimates, Estimator
-from attract.learner.ppo.minibatches import Minibatches, Steps
+from attract.learner.ppo.fused_steps import FusedSteps, can_be_fused
+from attract.learner.ppo.gradient_steps import AutogradSteps, GradientSteps
+from attract.learner.ppo.minibatches import Minibatches, StepInputs, Steps
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport
 from attract.policy.network import Policy
+from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 
 ADAM_EPSILON = 1e-5
@@ -51,6 +48,7 @@ def ppo_update(
     rates: ScheduledHyperparameters,
     least_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
+    learner: LearnerName = "auto",
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
     """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
@@ -71,6 +69,7 @@ def ppo_update(
         rates: numbers that do.
         least_deviation: that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
+        learner: `auto` does without autograd where it can.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
     Returns: what was done.
@@ -89,6 +88,7 @@ def ppo_update(
             rates,
             least_deviation,
             extra_loss,
+            learner,
             on_minibatch,
         )
     except BaseException:
@@ -106,12 +106,11 @@ def _update(
     rates: ScheduledHyperparameters,
     least_deviation: float,
     extra_loss: ExtraLoss | None,
+    learner: LearnerName,
     on_minibatch: Callable[[int, int], None] | None,
 ) -> UpdateReport:
     estimator = Estimator(policy, distribution, batch, settings)
     minibatches = Minibatches(policy, batch, settings, least_deviation)
-    parameters = list(policy.parameters())
-    max_norm = math.inf if settings.max_grad_norm is None else settings.max_grad_norm
     for group in optimizer.param_groups:
         group["lr"] = rates.learning_rate * group.get("rate", 1.0)
     rows: list[Tensor] = []
@@ -122,32 +121,25 @@ def _update(
     stopped = False
     targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
     epoch = 0
-    for epoch in range(settings.n_epochs):
-        if epoch > 0 and settings.recompute_advantages:
-            targets = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
-        for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
-            if on_minibatch is not None:
-                on_minibatch(epoch, number)
-            places.append((epoch, number))
-            outputs, new_values = minibatches.inputs.forward(policy, part)
-            loss, row, log_ratio = _loss(
-                distribution, outputs, new_values, part.steps, targets.value_coef, settings, rates
-            )
-            rows.append(row)
-            log_ratios.append(log_ratio)
-            if kl_stop is not None and kl_stop.is_too_far(log_ratio):
-                stopped = True
+    with _gradient_steps(
+        policy, optimizer, minibatches, generator, distribution, settings, rates, extra_loss, learner
+    ) as steps:
+        for epoch in range(settings.n_epochs):
+            if epoch > 0 and settings.recompute_advantages:
+                targets = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
+            for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
+                if on_minibatch is not None:
+                    on_minibatch(epoch, number)
+                places.append((epoch, number))
+                losses = steps.losses(part, targets.value_coef)
+                rows.append(losses.row)
+                log_ratios.append(losses.log_ratio)
+                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio):
+                    stopped = True
+                    break
+                norms.append(steps.step())
+            if stopped:
                 break
-            if extra_loss is not None:
-                loss = loss + extra_loss(generator)
-            for parameter in parameters:
-                parameter.grad = None
-            loss.backward()
-            norms.append(torch.nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True))
-            optimizer.step()
-            policy.limit_spread()
-        if stopped:
-            break
     table = torch.stack(rows)
     norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
     log_ratio = torch.cat(log_ratios)
@@ -156,7 +148,7 @@ def _update(
     if not math.isfinite(kl):
         # Clipping hides an infinite ratio from the loss: whose was it?
         table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
-    _check_finite(table, norm, parameters, places)
+    _check_finite(table, norm, list(policy.parameters()), places)
     means = table.mean(0).tolist()
     return UpdateReport(
         policy_loss=means[0],
@@ -228,31 +220,27 @@ def _prio_details(
     }
 
 
-def _loss(
+def _gradient_steps(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    minibatches: Minibatches,
+    generator: torch.Generator,
     distribution: ActionDistribution,
-    outputs: Tensor,
-    new_values: Tensor,
-    steps: Steps,
-    value_coef: float,
     settings: PpoSettings,
     rates: ScheduledHyperparameters,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """policy_loss + value_coef * value_loss - entropy_coef * entropy, [4] to report, [n] log ratios.
-
-    With `normalize_value_loss`, value_coef is divided by max(1, variance of the batch's value targets). Of a
-    policy that is held (rule P12) policy_loss has no gradient.
-    """
-    new_log_probs, entropies = distribution.log_prob_and_entropy(outputs, steps.actions, steps.action_masks)
-    log_ratio = new_log_probs - steps.log_probs
-    ratio = log_ratio.exp()
-    surrogate = clipped_surrogate_loss(ratio, steps.advantages, rates.clip_range, steps.weights)
-    value = value_loss(new_values, steps.value_targets, steps.values, settings.clip_range_vf)
-    entropy = entropies.mean()
-    loss = torch.add(surrogate.detach() if rates.is_policy_held else surrogate, value, alpha=value_coef)
-    if rates.entropy_coef != 0.0:
-        loss = torch.sub(loss, entropy, alpha=rates.entropy_coef)
-    with torch.no_grad():
-        return loss, torch.stack((surrogate, value, entropy, loss)), log_ratio.detach()
+    extra_loss: ExtraLoss | None,
+    learner: LearnerName,
+) -> GradientSteps:
+    inputs = minibatches.inputs
+    if (
+        learner == "auto"
+        and extra_loss is None
+        and isinstance(optimizer, torch.optim.Adam)
+        and isinstance(inputs, StepInputs)
+        and can_be_fused(policy, distribution)
+    ):
+        return FusedSteps(policy, optimizer, inputs, distribution, settings, rates)
+    return AutogradSteps(policy, optimizer, inputs, distribution, settings, rates, extra_loss, generator)
 
 
 class KlStop:
@@ -268,9 +256,9 @@ class KlStop:
         self._limit = KL_STOP_FACTOR * target_kl
         self._is_lag_known = not has_lag
 
-    def is_too_far(self, log_ratio: Tensor) -> bool:
-        """Whether a minibatch's [n] log ratios show it; given in turn, the update's first one first."""
-        kl = float(approx_kl(log_ratio, log_ratio.exp()))
+    def is_too_far(self, log_ratio: Tensor, ratio: Tensor) -> bool:
+        """Whether a minibatch's [n] ratios show it; given in turn, the update's first one first."""
+        kl = float(approx_kl(log_ratio, ratio))
         if not self._is_lag_known:
             self._limit, self._is_lag_known = self._limit + kl, True
         return kl > self._limit

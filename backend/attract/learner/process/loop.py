@@ -81,6 +81,7 @@ class Learner:
         self._algorithm = choose_algorithm(
             settings.algorithm,
             settings.hyperparameters,
+            learner=settings.learner,
             exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
             cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
             demonstrations=None
