@@ -85,6 +85,16 @@ function leavesOf(view: unknown): number[] {
   return Object.values(view as object).flatMap(leavesOf);
 }
 
+/** What `attract export` wrote, its model in base64. */
+interface KeptPolicy {
+  document: PolicyDocument;
+  model: string;
+}
+
+function agentOf({ document, model }: KeptPolicy): Agent {
+  return new Agent({ document, model: Uint8Array.from(atob(model), (letter) => letter.charCodeAt(0)) });
+}
+
 const attractPageTrials = {
   /** The adapter whose module has this text. */
   async open(text: string): Promise<{ id: string; ticksPerStep: number }> {
@@ -183,23 +193,17 @@ const attractPageTrials = {
   /**
    * What so many episodes of an evaluation with that seed bring, each played to its end in a page of its own.
    *
-   * @param policy what `attract export` wrote, its model in base64; null: random play.
+   * @param policy null: random play.
    */
   async returns(
     count: number,
     seed: { low: number; high: number },
-    policy: { document: PolicyDocument; model: string } | null,
+    policy: KeptPolicy | null,
   ): Promise<number[]> {
     const frames = new PageFrames(definition as GameDefinition, { most: 1, isFresh: true });
     const instance = createInstance(frames.definition);
     const chance = new RandomPlayer(frames.definition.action, seed.low, seed.high);
-    const agent =
-      policy === null
-        ? null
-        : new Agent({
-            document: policy.document,
-            model: Uint8Array.from(atob(policy.model), (letter) => letter.charCodeAt(0)),
-          });
+    const agent = policy === null ? null : agentOf(policy);
     const returns: number[] = [];
     for (let episode = 0; episode < count; episode++) {
       await frames.spare();
@@ -221,6 +225,22 @@ const attractPageTrials = {
     }
     frames.close();
     return returns;
+  },
+
+  /** Shows the page as it looks after so many steps of this policy; how large it is, from the window's corner. */
+  async show(policy: KeptPolicy, steps: number): Promise<[width: number, height: number]> {
+    const page = (definition as GameDefinition).page as NonNullable<GameDefinition["page"]>;
+    const frames = new PageFrames(definition as GameDefinition, { most: 1, draws: true, isSeen: true });
+    frames.fit(...page.size);
+    const instance = createInstance(frames.definition, { seedLow: SEED });
+    const agent = agentOf(policy);
+    await frames.spare();
+    instance.start(0);
+    for (let i = 0; i < steps && !instance.episodeOver; i++) {
+      const mask = instance.masks[0];
+      instance.step(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }));
+    }
+    return [...page.size];
   },
 
   /** One copy that whoever drives the browser steps: `act` gives reward and end, and begins the next episode. */

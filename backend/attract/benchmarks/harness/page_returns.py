@@ -11,6 +11,13 @@ from attract.schema.philox import derive_seed
 from attract.settings.run import EvaluationSettings
 
 
+def read_policy(folder: Path) -> dict[str, Any]:
+    """An exported policy as trials take it: `policy.json`, and the model in base64."""
+    model = (folder / "policy.onnx").read_bytes()
+    document = json.loads((folder / "policy.json").read_text(encoding="utf-8"))
+    return {"document": document, "model": base64.b64encode(model).decode()}
+
+
 def played_returns(game: str, episodes: int, policy: Path | None = None) -> list[float]:
     """Returns of the first episodes of an evaluation with the default seed, each in a fresh page.
 
@@ -20,12 +27,7 @@ def played_returns(game: str, episodes: int, policy: Path | None = None) -> list
 
     Raises: ConfigurationError: when the web side is not built, or the game lives in no page.
     """
-    files: dict[str, Any] | None = None
-    if policy is not None:
-        model = (policy / "policy.onnx").read_bytes()
-        document = json.loads((policy / "policy.json").read_text(encoding="utf-8"))
-        files = {"document": document, "model": base64.b64encode(model).decode()}
-
+    files = None if policy is None else read_policy(policy)
     seed = derive_seed(EvaluationSettings().seed, "evaluation")
 
     async def ask(origin: GameOrigin) -> list[float]:
