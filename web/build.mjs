@@ -8,6 +8,7 @@
  *   templates/                             what `attract new` writes
  *   play/agent.js                          plays an exported policy in a page of one's own; `attract export` copies it
  *   page-games/<name>/                     every bundled game that lives in a page, and game.page.js, its adapter
+ *   trained/<name>/                        a trained policy of such a game, its card and a picture
  *   page/                                  page-clock.js, the virtual clock of games that live in a page; page-probe.js and
  *                                          page-trials.js, what `attract probe` and `attract bench` run beside one
  *   exported-page/                         the page of `attract export --page`: what is the same for every game
@@ -198,7 +199,7 @@ async function buildPageGames(folder) {
     const to = path.join(folder, name);
     await cp(path.join(source, name), to, {
       recursive: true,
-      filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml|[\\/]src)$/.test(file),
+      filter: (file) => !/(\.page\.ts|\.md|\.train\.yaml|[\\/]src|[\\/]trained)$/.test(file),
     });
     const main = path.join(source, name, "src", "main.js");
     if (existsSync(main)) {
@@ -224,6 +225,16 @@ async function buildPageGames(folder) {
     });
     const settings = path.join(source, name, "game.train.yaml");
     if (existsSync(settings)) await copyFile(settings, path.join(to, "game.train.yaml"));
+  }
+}
+
+/** Of each game that lives in a page: a trained policy, its card, and a picture; not in the page's own folder, which is exported. */
+async function copyTrained(folder) {
+  const source = path.join(WEB, "page-games");
+  await mkdir(folder, { recursive: true });
+  for (const name of await readdir(source)) {
+    const trained = path.join(source, name, "trained");
+    if (existsSync(trained)) await cp(trained, path.join(folder, name), { recursive: true });
   }
 }
 
@@ -303,6 +314,7 @@ const PARTS = {
   "exported-page": buildExportedPage,
   page: buildPageScripts,
   "page-games": buildPageGames,
+  trained: copyTrained,
   templates: copyTemplates,
   bin: copyBundler,
   "node-stepper": buildNodeStepper,

@@ -585,7 +585,7 @@ def health(url: str = DEFAULT_URL, /) -> int:
 @app.command
 def results(
     *,
-    suite: Literal["bundled", "defaults"] = "bundled",
+    suite: Literal["bundled", "defaults", "pages"] = "bundled",
     only: str | None = None,
     seed: int | None = None,
     reward_scale: float | None = None,
@@ -600,7 +600,8 @@ def results(
     Parameters
     ----------
     suite
-        `bundled`: the games that come with Attract, with their settings; `defaults`: plain games without any.
+        `bundled`: the games that come with Attract, with their settings; `defaults`: plain games without any;
+        `pages`: the bundled games that live in a page, random play beside them.
     only
         One task: a game's name, or `schedules`.
     seed

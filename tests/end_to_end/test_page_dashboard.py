@@ -262,6 +262,37 @@ async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) 
             await page.mouse.up()
 
 
+async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) -> None:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with serve(tmp_path / "runs") as address:
+        async with chromium() as browser, open_page(browser, address) as (page, said):
+            # Of a browser without a graphics processor, whose picture is taken.
+            said.expected.append("GPU stall due to ReadPixels")
+            place = page.locator(".game-place", has_text="Juggler")
+            picture = place.locator("img")
+            await picture.scroll_into_view_if_needed()
+            await page.wait_for_function(
+                "(image) => image.naturalWidth === 400", arg=await picture.element_handle()
+            )
+            await expect(place).to_contain_text(re.compile(r"PixiJS.*Random play 0.\d+, trained 27"))
+            assert await page.locator(".game-card:not(:has(canvas))").count() == 6
+            await photograph(page, PICTURES / "page-game-cards.png")
+
+            await place.get_by_role("button", name="Watch the trained agent").click()
+            screen = '.game-place:has-text("Juggler") .screen'
+            game = thread_of(page, screen).frame_locator(SHOWN).locator("body")
+            for _ in range(90):
+                # Chance hits it half a time.
+                if await game.evaluate("(body) => body.ownerDocument.defaultView.juggler.game.hits") >= 4:
+                    break
+                await page.wait_for_timeout(1000)
+            else:
+                raise AssertionError("the trained agent does not juggle")
+            await photograph(page, PICTURES / "page-game-trained.png", full_page=False)
+            await place.get_by_role("button", name="Stop").click()
+            await expect(place.get_by_role("button", name="Watch the trained agent")).to_be_visible()
+
+
 async def test_episodes_that_are_over_before_the_next_page_is_there_wait_for_it(tmp_path: Path) -> None:
     (tmp_path / "flash.page.ts").write_text(SHORT_GAME)
     (tmp_path / "flash.html").write_text(SHORT_PAGE)

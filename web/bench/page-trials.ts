@@ -1,6 +1,7 @@
 /** Trials of games that live in a page: how fast they go, what it costs to begin, whether they play the same way twice. */
 
 /// <reference lib="dom" />
+import { Agent, type PolicyDocument } from "@attract/play";
 import type { Action, GameDefinition } from "attract/contract";
 import { drawActions } from "attract/cost";
 import { createInstance } from "attract/group-instance";
@@ -82,6 +83,16 @@ function addState(hash: Hash, instance: Instance): void {
 function leavesOf(view: unknown): number[] {
   if (ArrayBuffer.isView(view)) return Array.from(view as Float32Array);
   return Object.values(view as object).flatMap(leavesOf);
+}
+
+/** What `attract export` wrote, its model in base64. */
+interface KeptPolicy {
+  document: PolicyDocument;
+  model: string;
+}
+
+function agentOf({ document, model }: KeptPolicy): Agent {
+  return new Agent({ document, model: Uint8Array.from(atob(model), (letter) => letter.charCodeAt(0)) });
 }
 
 const attractPageTrials = {
@@ -177,6 +188,59 @@ const attractPageTrials = {
     }
     frames.close();
     return equal;
+  },
+
+  /**
+   * What so many episodes of an evaluation with that seed bring, each played to its end in a page of its own.
+   *
+   * @param policy null: random play.
+   */
+  async returns(
+    count: number,
+    seed: { low: number; high: number },
+    policy: KeptPolicy | null,
+  ): Promise<number[]> {
+    const frames = new PageFrames(definition as GameDefinition, { most: 1, isFresh: true });
+    const instance = createInstance(frames.definition);
+    const chance = new RandomPlayer(frames.definition.action, seed.low, seed.high);
+    const agent = policy === null ? null : agentOf(policy);
+    const returns: number[] = [];
+    for (let episode = 0; episode < count; episode++) {
+      await frames.spare();
+      // Of an evaluation's episodes each is the first of its copy that has this number.
+      instance.setStream(seed.low, seed.high, episode);
+      instance.start(0);
+      agent?.reset();
+      let sum = 0;
+      while (!instance.episodeOver) {
+        const mask = instance.masks[0];
+        instance.step(
+          agent === null
+            ? drawActions(instance, chance)
+            : agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }),
+        );
+        sum += instance.rewards[0];
+      }
+      returns.push(sum);
+    }
+    frames.close();
+    return returns;
+  },
+
+  /** Shows the page as it looks after so many steps of this policy; how large it is, from the window's corner. */
+  async show(policy: KeptPolicy, steps: number): Promise<[width: number, height: number]> {
+    const page = (definition as GameDefinition).page as NonNullable<GameDefinition["page"]>;
+    const frames = new PageFrames(definition as GameDefinition, { most: 1, draws: true, isSeen: true });
+    frames.fit(...page.size);
+    const instance = createInstance(frames.definition, { seedLow: SEED });
+    const agent = agentOf(policy);
+    await frames.spare();
+    instance.start(0);
+    for (let i = 0; i < steps && !instance.episodeOver; i++) {
+      const mask = instance.masks[0];
+      instance.step(agent.act(instance.views[0], { mask: mask.length > 0 ? mask : null }));
+    }
+    return [...page.size];
   },
 
   /** One copy that whoever drives the browser steps: `act` gives reward and end, and begins the next episode. */

@@ -8,10 +8,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, pstdev
 from typing import Any, Literal
 
 from attract.benchmarks.harness.command_line import attract, json_of
 from attract.benchmarks.harness.machine import describe_machine
+from attract.benchmarks.harness.page_returns import played_returns
+from attract.benchmarks.learning.pages import RANDOM, plan_pages
 from attract.benchmarks.learning.plan import Run, plan_runs
 from attract.benchmarks.learning.record import Finding, Record, Row
 from attract.benchmarks.learning.suite import SUITE_DIR, module_of, plan_suite
@@ -22,7 +25,7 @@ from attract.processes.exit_codes import DONE, GOAL_MISSED
 MOST_SECONDS = 3 * 3600.0
 """No run is begun after this; another call goes on with those left."""
 OPPONENT_GAMES = 200
-Suite = Literal["bundled", "defaults"]
+Suite = Literal["bundled", "defaults", "pages"]
 BASELINE_PACKAGES = ("stable_baselines3", "gymnasium")
 
 
@@ -58,7 +61,7 @@ def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
             say(f"three hours are over with {len(open_runs) - number + 1} runs left: call again to go on")
             break
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
-        row = _baseline_row(run) if run.baseline is not None else _own_row(run, order.runs_dir)
+        row = _row(run, order.runs_dir)
         record.put(run, row, describe_machine())
         say(f"  {row.return_mean:.2f} +- {row.standard_error:.2f} after {row.wall_seconds:.0f} s")
         _write(order.out, render(record, shown, scale=order.scale))
@@ -78,12 +81,16 @@ def _planned(order: ResultsOptions) -> list[Run]:
             setting="--reward-scale",
             fix="add --suite defaults",
         )
-    return plan_runs(only=order.only, seed=order.seed, scale=order.scale)
+    plan = plan_pages if order.suite == "pages" else plan_runs
+    return plan(only=order.only, seed=order.seed, scale=order.scale)
 
 
 def _shown(order: ResultsOptions, record: Record) -> list[Run]:
-    """Every run of the suite asked for, done now or earlier, and of the other one if any is done."""
-    suites: dict[Suite, list[Run]] = {"bundled": plan_runs(scale=order.scale)}
+    """Every run of the suite asked for, done now or earlier, and of another one if any is done."""
+    suites: dict[Suite, list[Run]] = {
+        "bundled": plan_runs(scale=order.scale),
+        "pages": plan_pages(scale=order.scale),
+    }
     if SUITE_DIR.is_dir():
         suites["defaults"] = plan_suite(scale=order.scale)
     if order.suite == "defaults" and order.reward_scale is not None:
@@ -96,6 +103,28 @@ def _shown(order: ResultsOptions, record: Record) -> list[Run]:
         if suite == order.suite or any(record.get(one) is not None for one in runs)
         for run in runs
     ]
+
+
+def _row(run: Run, runs_dir: Path) -> Row:
+    if run.baseline is not None:
+        return _baseline_row(run)
+    return _random_row(run) if run.variant == RANDOM else _own_row(run, runs_dir)
+
+
+def _random_row(run: Run) -> Row:
+    """Of random play in the evaluation's episodes."""
+    began = time.monotonic()
+    played = played_returns(run.game, run.episodes)
+    return Row(
+        steps=run.steps,
+        flags=list(run.flags),
+        agent_steps=0,
+        wall_seconds=time.monotonic() - began,
+        steps_per_second=0.0,
+        return_mean=mean(played),
+        return_std=pstdev(played),
+        episodes=len(played),
+    )
 
 
 def _own_row(run: Run, runs_dir: Path) -> Row:

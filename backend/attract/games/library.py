@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attract.errors import ConfigurationError, GameError, nearest_name
+from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
 from attract.games.source_maps import SourceMap
@@ -116,6 +117,10 @@ class GameLibrary:
             return {}
         return read_settings_file(path)
 
+    def card_file(self, game: str, file: CardFile) -> Path | None:
+        """A file beside the card of a bundled game; None when there is none."""
+        return card_file(self._web_dir, game, file)
+
     def keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
         """Serve a module that a run directory kept, under its content hash."""
         return self._keep(name, code, source_map)
@@ -186,8 +191,10 @@ class GameLibrary:
         entries.sort(key=lambda entry: entry.error is not None)
         for name in self.bundled_names():
             module = await self.resolve(name)
+            card = card_of(self._web_dir, name)
+            title = self.title_of(name)
             entries.append(
-                GameEntry(name=name, title=self.title_of(name), bundled=True, reference=module.reference)
+                GameEntry(name=name, title=title, bundled=True, reference=module.reference, card=card)
             )
         return entries
 

@@ -19,6 +19,16 @@ PlayedAction = int | list[int] | list[float] | None
 """One agent's action of one step as the wire has it; None: it was away."""
 
 
+class GameCard(WireModel):
+    """What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it."""
+
+    about: Text
+    random_return: Amount
+    """Mean of random play in the episodes of an evaluation."""
+    trained_return: Amount
+    """Mean of the kept policy in the same episodes."""
+
+
 class GameEntry(WireModel):
     """One game that can be trained here: bundled, or a module under the served project directory."""
 
@@ -29,6 +39,7 @@ class GameEntry(WireModel):
     error: Text | None = None
     reference: GameReference | None = None
     """The built module, for the preview on the game's card; None when it could not be built."""
+    card: GameCard | None = None
 
 
 class StartRun(WireModel):

@@ -18,6 +18,7 @@ from attract.errors import (
     RunActiveError,
     UnknownRunError,
 )
+from attract.games.cards import CardFile
 from attract.games.library import GameLibrary
 from attract.run.events import event_of, stream_events
 from attract.run.service import RunService
@@ -119,6 +120,16 @@ def _add_server_routes(
     async def get_games() -> list[GameEntry]:
         return await games.entries()
 
+    @app.get("/api/games/{game}/card.jpg")
+    @role("viewer")
+    def get_card(game: str) -> Response:
+        return _card_file(games, game, "card.jpg", "image/jpeg")
+
+    @app.get("/api/games/{game}/policy.onnx")
+    @role("viewer")
+    def get_kept_policy(game: str) -> Response:
+        return _card_file(games, game, "policy.onnx", "application/octet-stream")
+
     form = settings_form()
 
     @app.get("/api/settings")
@@ -152,6 +163,13 @@ def _add_server_routes(
         return Response(
             module.source_map, media_type="application/json", headers={"cache-control": IMMUTABLE}
         )
+
+
+def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -> Response:
+    path = games.card_file(game, file)
+    if path is None:
+        raise HTTPException(404, Problem(error=f"{game} has no card").model_dump())
+    return Response(path.read_bytes(), media_type=media_type)
 
 
 def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:

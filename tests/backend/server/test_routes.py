@@ -104,6 +104,14 @@ async def test_a_viewer_sees_and_changes_nothing(world: GatewayWorld):
             assert (await client.post(path, json={"game": "counting"})).status_code == 403
 
 
+async def test_a_card_is_for_members_and_only_of_a_game_that_has_one(world: GatewayWorld):
+    for file in ("card.jpg", "policy.onnx"):
+        for game in ("counting", "nothing", "..", "%2e%2e"):
+            assert (await world.client.get(f"/api/games/{game}/{file}")).status_code == 404
+        async with anonymous(world) as client:
+            assert (await client.get(f"/api/games/juggler/{file}")).status_code == 401
+
+
 async def test_games_are_listed_and_served_by_hash_for_good(world: GatewayWorld):
     entries = [GameEntry.model_validate(entry) for entry in (await world.client.get("/api/games")).json()]
     (counting,) = entries

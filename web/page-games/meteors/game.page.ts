@@ -2,15 +2,35 @@
 
 import { box, definePageGame, discrete } from "attract/page";
 
-/** Meteors that an agent sees, the lowest first. */
-const SEEN = 5;
+/** Places beside the ship, from left to right, in pixels from its middle. */
+const PLACES = Array.from({ length: 13 }, (_, i) => 40 * (i - 6));
+
+interface Meteor {
+  x: number;
+  y: number;
+  radius: number;
+  vx: number;
+  vy: number;
+}
+
+/** How soon something comes down on a ship at `x`: 1 now, 0 in three seconds or not at all. */
+function danger(x: number, meteors: readonly Meteor[]): number {
+  if (x < 14 || x > 466) return 1;
+  let soonest = 3;
+  for (const meteor of meteors) {
+    const seconds = (376 - meteor.y) / meteor.vy;
+    if (seconds > -0.2 && Math.abs(meteor.x + meteor.vx * seconds - x) < meteor.radius + 20)
+      soonest = Math.min(soonest, Math.max(0, seconds));
+  }
+  return 1 - soonest / 3;
+}
 
 export default definePageGame({
   id: "Meteors-v1",
   page: "index.html",
   size: [480, 400],
   maxSeconds: 60,
-  observation: box({ low: -3, high: 3, shape: [1 + 5 * SEEN] }),
+  observation: box({ low: 0, high: 1, shape: [1 + PLACES.length] }),
   action: discrete(["left", "stay", "right"]),
   keys: { left: ["ArrowLeft"], stay: [], right: ["ArrowRight"] },
   // The game's variables belong to its script, not to the window: a function made within the page can name them.
@@ -21,15 +41,7 @@ export default definePageGame({
   restart: (w) => w.newGame(),
   observe(w) {
     const { ship, meteors } = w.look();
-    const lowest = [...meteors].sort((a, b) => b.y - a.y).slice(0, SEEN);
-    const seen = lowest.flatMap((m) => [
-      (m.x - ship.x) / 240,
-      m.y / 360,
-      m.radius / 22,
-      m.vx / 60,
-      m.vy / 210,
-    ]);
-    return [ship.x / 480, ...seen, ...new Array(5 * SEEN - seen.length).fill(0)];
+    return [ship.x / 480, ...PLACES.map((offset) => danger(ship.x + offset, meteors))];
   },
   score: (w) => w.look().survived,
   over: (w) => w.look().state !== "playing",

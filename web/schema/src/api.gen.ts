@@ -233,6 +233,20 @@ export interface WorkerView {
   left_out: string | null;
 }
 /**
+ * What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it.
+ */
+export interface GameCard {
+  about: string;
+  /**
+   * Mean of random play in the episodes of an evaluation.
+   */
+  random_return: number;
+  /**
+   * Mean of the kept policy in the same episodes.
+   */
+  trained_return: number;
+}
+/**
  * One game that can be trained here: bundled, or a module under the served project directory.
  */
 export interface GameEntry {
@@ -247,6 +261,7 @@ export interface GameEntry {
    * The built module, for the preview on the game's card; None when it could not be built.
    */
   reference: GameReference | null;
+  card: GameCard | null;
 }
 /**
  * A readable report of a game that broke, or of what a check of it found (kind `check`).

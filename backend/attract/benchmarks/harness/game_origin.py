@@ -34,6 +34,11 @@ class GameOrigin:
         order = f"(given) => attractPageTrials.{name}(...given)"
         return await self._tab.evaluate(order, list(arguments))
 
+    async def picture(self, width: int, height: int) -> bytes:
+        """A JPEG of the tab's upper left corner, so many CSS pixels of it."""
+        await self._tab.set_viewport_size({"width": width, "height": height})
+        return await self._tab.screenshot(type="jpeg", quality=80)
+
     async def renderer_bytes(self) -> int:
         """Resident memory of the largest process of the browser's pages."""
         session = await self._browser.new_browser_cdp_session()

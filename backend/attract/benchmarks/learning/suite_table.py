@@ -15,8 +15,7 @@ from attract.benchmarks.learning.suite import (
     strategies,
     variants_of,
 )
-
-MISSING = "not run"
+from attract.benchmarks.learning.table_cells import MISSING
 
 INTRODUCTION = """## Plain games with the defaults
 

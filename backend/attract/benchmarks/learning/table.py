@@ -1,13 +1,14 @@
 """The results as a page of Markdown."""
 
 from collections.abc import Sequence
-from statistics import mean, median
+from statistics import median
 
+from attract.benchmarks.learning.pages_table import render_pages
 from attract.benchmarks.learning.plan import SCHEDULES, SCHEDULES_NAME, TASKS, Run, Task, Variant
 from attract.benchmarks.learning.record import Record, Row
 from attract.benchmarks.learning.suite_table import render_suite
+from attract.benchmarks.learning.table_cells import MISSING, returns, verdict
 
-MISSING = "not run"
 NO_TWIN = "no twin"
 
 INTRODUCTION = """# What training gives
@@ -37,7 +38,8 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
         parts.append(f"Machine: {record.machine}. {SECONDS}")
     if scale != 1.0:
         parts.append(SCALED.format(share=scale))
-    parts += [_tasks_table(record, runs), _schedules_table(record, runs), render_suite(record, runs)]
+    parts += [_tasks_table(record, runs), _schedules_table(record, runs)]
+    parts += [render_suite(record, runs), render_pages(record, runs)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -67,13 +69,13 @@ def _task_line(
         f"{mine[0].steps:,}" if task.goal is None else f"to {task.goal:g}, at most {mine[0].steps:,}",
         _seconds(done),
         f"{task.episodes}",
-        _returns(rows),
+        returns(rows),
         f"{sign} {variant.bar:g}",
-        _verdict(variant, rows),
+        verdict(variant, rows),
     ]
     if baselines:
         baseline_rows = [record.get(run) for run in baselines]
-        cells += [_returns(baseline_rows), _seconds([row for row in baseline_rows if row is not None])]
+        cells += [returns(baseline_rows), _seconds([row for row in baseline_rows if row is not None])]
     else:
         cells += [NO_TWIN, ""]
     return "| " + " | ".join(cells) + " |"
@@ -99,7 +101,7 @@ def _schedules_table(record: Record, runs: Sequence[Run]) -> str:
             base = speed
         ratio = "" if speed is None or base is None else f"{speed / base:.2f}"
         shown = MISSING if speed is None else f"{speed:,.0f}"
-        cells = [f"`{variant.name}`", f"{mine[0].steps:,}", shown, ratio, _returns(rows)]
+        cells = [f"`{variant.name}`", f"{mine[0].steps:,}", shown, ratio, returns(rows)]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) if len(lines) > header else ""
 
@@ -108,25 +110,5 @@ def _of(runs: Sequence[Run], task: str, variant: str) -> list[Run]:
     return [run for run in runs if (run.task, run.variant) == (task, variant)]
 
 
-def _returns(rows: Sequence[Row | None]) -> str:
-    digits = 2 if mean([abs(row.return_mean) for row in rows if row is not None] or [10.0]) < 2 else 1
-    return ", ".join(
-        MISSING if row is None else f"{row.return_mean:.{digits}f} +- {row.standard_error:.{digits}f}"
-        for row in rows
-    )
-
-
 def _seconds(rows: Sequence[Row]) -> str:
     return f"{median([row.wall_seconds for row in rows]):.0f}" if rows else MISSING
-
-
-def _verdict(variant: Variant, rows: Sequence[Row | None]) -> str:
-    """`yes` or `no` over all seeds; open while one that could still fail is missing."""
-    misses = [
-        row.return_mean < variant.bar if variant.bar_is == "at least" else row.return_mean > variant.bar
-        for row in rows
-        if row is not None
-    ]
-    if any(misses):
-        return "no"
-    return "yes" if len(misses) == len(rows) else "open"

@@ -16,12 +16,14 @@ PAGES = (1, 4, 16, 64)
 REAL_TIME = 60.0
 """Frames a second that a person sees."""
 UNIT = "frames/s"
+FURTHER_PAGES = 8
+MEMORY_STEPS = 20
 
 
 def names_of(game: str) -> tuple[str, ...]:
     """The figures of one game."""
     speeds = (f"page_games/{game}_{count}_pages" for count in PAGES)
-    rest = ("drawn", "restart_ms", "reload_ms", "by_evaluate")
+    rest = ("drawn", "restart_ms", "reload_ms", "by_evaluate", "page_mib")
     return (*speeds, *(f"page_games/{game}_{name}" for name in rest))
 
 
@@ -29,7 +31,11 @@ def _measured(game: str, options: BenchOptions) -> Mapping[str, Figure]:
     async def measure(origin: GameOrigin) -> dict[str, Figure]:
         return await _figures(origin, game, options)
 
-    return at_origin(game, GameLibrary(Path.cwd()), measure)
+    library = GameLibrary(Path.cwd())
+    figures = at_origin(game, library, measure)
+    options.say(f"  {game}, memory of a page")
+    # In a browser of its own: another that had 64 pages gives the next what it freed.
+    return figures | {f"page_games/{game}_page_mib": at_origin(game, library, page_memory)}
 
 
 async def _figures(origin: GameOrigin, game: str, options: BenchOptions) -> dict[str, Figure]:
@@ -48,6 +54,17 @@ async def _figures(origin: GameOrigin, game: str, options: BenchOptions) -> dict
         origin, milliseconds / 1000, options.rounds, figures[f"page_games/{game}_4_pages"]
     )
     return figures
+
+
+async def page_memory(origin: GameOrigin) -> Figure:
+    """Resident memory that each further page takes which has played some steps; the first is not counted."""
+    sizes: list[float] = []
+    for _ in range(1 + FURTHER_PAGES):
+        await origin.ask("single")
+        for step in range(MEMORY_STEPS):
+            await origin.ask("act", step % 2)
+        sizes.append(await origin.renderer_bytes() / 2**20)
+    return Figure.of([(sizes[-1] - sizes[0]) / FURTHER_PAGES], "MiB", better="lower")
 
 
 async def _speed(

@@ -14,3 +14,4 @@ def test_a_page_goes_faster_from_within_than_step_by_step_from_outside() -> None
     assert figures["page_games/meteors_4_pages"].value > 100 * 60
     assert figures["page_games/meteors_by_evaluate"].detail["times_slower"] > 3
     assert figures["page_games/meteors_reload_ms"].value > figures["page_games/meteors_restart_ms"].value
+    assert 0.5 < figures["page_games/meteors_page_mib"].value < 50

@@ -125,6 +125,12 @@ export async function fetchModel(path: string): Promise<{ version: number; onnx:
   return { version, onnx: new Uint8Array(await response.arrayBuffer()) };
 }
 
+/** The model that is kept of a bundled game which has a card. */
+export async function fetchKeptPolicy(game: string): Promise<Uint8Array> {
+  const response = await send(`api/games/${encodeURIComponent(game)}/policy.onnx`, {});
+  return new Uint8Array(await response.arrayBuffer());
+}
+
 /** The version in a model's URL. Raises RangeError. */
 export function versionIn(url: string): number {
   const found = /\/policy\/(\d+)\.onnx(?:\?|$)/.exec(url)?.[1];

@@ -1,28 +1,39 @@
-/** A small live picture of a game under random play, for its card; it rests while out of sight. */
+/** A small live picture of a game, for its card: under random play, or by the policy kept of it; it rests while out of sight. */
 
-import type { GameReference } from "@attract/schema";
+import type { GameEntry, GameReference } from "@attract/schema";
 import { useEffect, useRef, useState } from "react";
-import { describeError } from "../api/client.ts";
+import { describeError, fetchKeptPolicy, serverUrl } from "../api/client.ts";
 import { type Reset, Stage } from "../game/stage.ts";
 
-/** The place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
-export function StillPreview() {
+/** In the place of a preview: a game that lives in a page has a process of its own, so that one moves at a time. */
+export function StillPreview({ game }: { game: GameEntry }) {
   return (
     <div className="screen" aria-hidden="true">
-      <div className="over">
-        <span className="small">Lives in its page</span>
-      </div>
+      {game.card === null ? (
+        <div className="over">
+          <span className="small">Lives in its page</span>
+        </div>
+      ) : (
+        <img src={serverUrl(`api/games/${game.name}/card.jpg`).href} alt="" />
+      )}
     </div>
   );
 }
 
 interface GamePreviewProps {
   reference: GameReference;
+  /** The bundled game whose kept policy plays; null: chance does. */
+  trained: string | null;
   /** Told once how a game that lives in a page begins its episodes; the same function at each call. */
   onReset: (reset: Reset) => void;
 }
 
-export function GamePreview({ reference, onReset }: GamePreviewProps) {
+async function play(stage: Stage, game: string): Promise<void> {
+  await stage.setPolicy(0, [await fetchKeptPolicy(game)], [0]);
+  stage.start();
+}
+
+export function GamePreview({ reference, trained, onReset }: GamePreviewProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [error, setError] = useState<unknown>(null);
 
@@ -35,11 +46,12 @@ export function GamePreview({ reference, onReset }: GamePreviewProps) {
         stage ??= new Stage({
           reference,
           canvas: element,
-          player: "chance",
+          player: trained === null ? "chance" : "policy",
           onOpened: ({ reset }) => onReset(reset),
           onError: setError,
         });
-        if (!still) stage.start();
+        if (trained !== null) play(stage, trained).catch(setError);
+        else if (!still) stage.start();
       } else stage?.stop();
     });
     seen.observe(element);
@@ -47,7 +59,7 @@ export function GamePreview({ reference, onReset }: GamePreviewProps) {
       seen.disconnect();
       stage?.close();
     };
-  }, [reference, onReset]);
+  }, [reference, trained, onReset]);
 
   return (
     <div className="screen" aria-hidden="true">

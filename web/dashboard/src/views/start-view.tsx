@@ -8,6 +8,7 @@ import { ErrorNotice } from "../components/notice.tsx";
 import type { Reset } from "../game/stage.ts";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { replaceRoute } from "../hooks/use-route.ts";
+import { formatNumber } from "../state/format.ts";
 import { shortError } from "../state/report-text.ts";
 import {
   type Changes,
@@ -100,34 +101,58 @@ const RESETS: ReadonlyMap<unknown, readonly [text: string, title: string]> = new
 
 function GameCard({ entry, isChosen }: { entry: GameEntry; isChosen: boolean }) {
   const [reset, setReset] = useState<Reset>(null);
+  const [isWatched, setWatched] = useState(false);
   const [resetText, resetTitle] = RESETS.get(reset) ?? [];
+  const { card } = entry;
+  const isPlaying = isWatched && isChosen;
+  const choose = () => {
+    replaceRoute({ view: "start", game: entry.name, from: null });
+    showForm();
+  };
   return (
-    <button
-      type="button"
-      className="game-card"
-      aria-pressed={isChosen}
-      onClick={() => {
-        replaceRoute({ view: "start", game: entry.name, from: null });
-        showForm();
-      }}
-    >
-      {entry.reference !== null &&
-        (entry.reference.has_page && !isChosen ? (
-          <StillPreview />
-        ) : (
-          <GamePreview reference={entry.reference} onReset={setReset} />
-        ))}
-      <span className="name">
-        {entry.title}
-        {isChosen && resetText !== undefined && (
-          <span className="label" title={resetTitle}>
-            {resetText}
+    <div className="game-place">
+      <button type="button" className="game-card" aria-pressed={isChosen} onClick={choose}>
+        {entry.reference !== null &&
+          (entry.reference.has_page && !isChosen ? (
+            <StillPreview game={entry} />
+          ) : (
+            <GamePreview
+              key={String(isPlaying)}
+              reference={entry.reference}
+              trained={isPlaying ? entry.name : null}
+              onReset={setReset}
+            />
+          ))}
+        <span className="name">
+          {entry.title}
+          {isChosen && resetText !== undefined && (
+            <span className="label" title={resetTitle}>
+              {resetText}
+            </span>
+          )}
+          {!entry.bundled && <span className="label">yours</span>}
+        </span>
+        {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
+        {card !== null && (
+          <span className="about">
+            {card.about} Random play {formatNumber(card.random_return)}, trained{" "}
+            {formatNumber(card.trained_return)}.
           </span>
         )}
-        {!entry.bundled && <span className="label">yours</span>}
-      </span>
-      {!entry.bundled && <span className="path soft mono">{entry.name}</span>}
-    </button>
+      </button>
+      {card !== null && (
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => {
+            setWatched(!isPlaying);
+            replaceRoute({ view: "start", game: entry.name, from: null });
+          }}
+        >
+          {isPlaying ? "Stop" : "Watch the trained agent"}
+        </Button>
+      )}
+    </div>
   );
 }
 
