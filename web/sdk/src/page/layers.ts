@@ -18,12 +18,14 @@ export interface Picture {
   /** Of the largest canvas, in its own pixels. */
   readonly width: number;
   readonly height: number;
-  /** Colours below all layers, the lowest first. */
+  /** Colours below all layers, the lowest first: that one hides what lies under it. */
   readonly ground: readonly string[];
   /** The lowest first. */
   readonly layers: readonly Layer[];
 }
 
+/** What a page lies on that says nothing of it. */
+const WHITE = "rgb(255, 255, 255)";
 /** Where what has no position of its own is painted: above all negative z-indices, below 0. */
 const IN_FLOW = -0.5;
 
@@ -60,10 +62,11 @@ export function findPicture(window: PageWindow, selector: string | null): Pictur
       };
     });
   const ground: string[] = [];
-  for (let above = main.parentElement; above !== null; above = above.parentElement) {
+  for (let above = main.parentElement; above !== null && !isOpaque(ground[0]); above = above.parentElement) {
     const color = backgroundOf(window, above);
     if (color !== null) ground.unshift(color);
   }
+  if (!isOpaque(ground[0])) ground.unshift(WHITE);
   return { width: main.width, height: main.height, ground, layers };
 }
 
@@ -106,6 +109,10 @@ function overlap(a: DOMRect, b: DOMRect): boolean {
 function backgroundOf(window: PageWindow, element: Element): string | null {
   const color: string = window.getComputedStyle(element).backgroundColor;
   return /^rgba\(.*, 0\)$/.test(color) ? null : color;
+}
+
+function isOpaque(color: string | undefined): boolean {
+  return color !== undefined && /^rgb\(/.test(color);
 }
 
 /** As CSS paints: by z-index within what both lie in, then as they stand in the document. */

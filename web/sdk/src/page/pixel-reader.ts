@@ -4,9 +4,9 @@ import type { PageWindow } from "../page-adapter.ts";
 import type { PixelSettings } from "../page-pixels.ts";
 import { findPicture, type Picture } from "./layers.ts";
 
-/** Bilinear drawing at more than half the size would miss pixels. */
-const MOST_SHRINKING = 2;
-const WHITE = "#fff";
+/** How many pixels may become one other than by halving. */
+const MOST_UNEVEN = 1.5;
+const FINENESS = [1, 2, 4];
 /** What may change which canvases are seen, and where. */
 const WATCHED = {
   subtree: true,
@@ -70,13 +70,13 @@ export class PixelReader {
       this.#picture = findPicture(this.#window, canvas);
       for (const layer of this.#picture.layers) this.#check?.(layer.canvas);
     }
-    let [width, height] = [firstSide(this.#picture.width, size), firstSide(this.#picture.height, size)];
+    let width = nextSide(this.#picture.width, size);
+    let height = nextSide(this.#picture.height, size);
     let context = surface(width, height);
     paint(this.#picture, context, width, height);
-    // Bilinear at exactly half the size is the mean of each four.
-    while (width > size || height > size) {
-      width = Math.max(size, width / 2);
-      height = Math.max(size, height / 2);
+    while (context.canvas.width !== size || context.canvas.height !== size) {
+      width = nextSide(context.canvas.width, size);
+      height = nextSide(context.canvas.height, size);
       const smaller = surface(width, height);
       smaller.drawImage(context.canvas, 0, 0, width, height);
       context = smaller;
@@ -110,8 +110,6 @@ function paint(
   width: number,
   height: number,
 ): void {
-  context.fillStyle = WHITE;
-  context.fillRect(0, 0, width, height);
   for (const color of ground) {
     context.fillStyle = color;
     context.fillRect(0, 0, width, height);
@@ -126,17 +124,21 @@ function paint(
   }
 }
 
-/** `size` doubled until at most `MOST_SHRINKING` pixels of the canvas make one. */
-function firstSide(from: number, size: number): number {
-  let side = size;
-  while (from > MOST_SHRINKING * side) side *= 2;
-  return side;
+/**
+ * The next size on the way from `side` to `size`. Bilinear drawing to half the size is the mean of each four; to other sizes
+ * pixels count unevenly: that happens once, at up to four times `size`, and by no more than `MOST_UNEVEN`. Of an odd side the
+ * half is exact, too, and its last half pixel is cut off.
+ */
+function nextSide(side: number, size: number): number {
+  if (side === 4 * size || side === 2 * size || side > 4 * MOST_UNEVEN * size) return side / 2;
+  return size * (FINENESS.find((times) => side <= times * MOST_UNEVEN * size) ?? 1);
 }
 
 /** Of this thread, for all its pages: each use covers all of it. */
 const surfaces = new Map<string, OffscreenCanvasRenderingContext2D>();
 
-function surface(width: number, height: number): OffscreenCanvasRenderingContext2D {
+function surface(drawnWidth: number, drawnHeight: number): OffscreenCanvasRenderingContext2D {
+  const [width, height] = [Math.floor(drawnWidth), Math.floor(drawnHeight)];
   const key = `${width}x${height}`;
   const known = surfaces.get(key);
   if (known !== undefined) return known;
