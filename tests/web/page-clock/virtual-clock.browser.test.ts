@@ -314,6 +314,29 @@ test("the null WebGL passes for a device: shaders compile, programs link, buffer
   expect(run(none.page, `document.createElement("canvas").getContext("webgl")`)).toBe(null);
 });
 
+test("a canvas that is refused WebGL is known until it draws in 2D; throwaway tries are no canvas of the page", () => {
+  const { page, clock } = opened({ webGl: "none" });
+  run(page, `board = document.createElement("canvas"); board.id = "board"; board.getContext("webgl2")`);
+  expect([...clock.refusedWebGl].map((canvas) => (canvas as HTMLCanvasElement).id)).toEqual(["board"]);
+  expect(run(page, `board.getContext("2d") !== null && board.getContext("webgl")`)).toBe(null);
+  expect(clock.refusedWebGl.size).toBe(0);
+  expect(clock.webGlRenderer).toBe(null);
+  const real = opened({ webGl: "real" });
+  run(real.page, `document.createElement("canvas").getContext("webgl")`);
+  expect(real.clock.webGlRenderer).toMatch(/\w/);
+});
+
+test("what an agent sees is kept where it can be read", () => {
+  const attributes = `[document.createElement("canvas").getContext("2d", { alpha: false }).getContextAttributes(),
+    document.createElement("canvas").getContext("webgl").getContextAttributes()]`;
+  const seen = run(opened({ webGl: "real", isSeen: true }).page, attributes) as object[];
+  expect(seen[0]).toMatchObject({ willReadFrequently: true, alpha: false });
+  expect(seen[1]).toMatchObject({ preserveDrawingBuffer: true });
+  const unseen = run(opened({ webGl: "real" }).page, attributes) as object[];
+  expect(unseen[0]).toMatchObject({ willReadFrequently: false });
+  expect(unseen[1]).toMatchObject({ preserveDrawingBuffer: false });
+});
+
 test("what no clock holds is said", () => {
   const { page, clock } = opened();
   run(page, `new Worker(URL.createObjectURL(new Blob([""]))).terminate()`);

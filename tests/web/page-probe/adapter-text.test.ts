@@ -87,7 +87,7 @@ test("what was found becomes an adapter that the SDK takes, and that reads the p
   expect(page?.keys).toEqual([{ nothing: [], left: ["ArrowLeft"], "point far": [], click: [] }]);
   expect(page?.pointers).toEqual({ "point far": [10, 20, "move"], click: [30, 40] });
   expect(page?.taps).toBe(true);
-  expect(page?.observe(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
+  expect(page?.observe?.(PAGE)).toEqual([0.5, 0.1, 0.1, 0, 0, 0, 1, 0, 0]);
   expect([page?.score?.(PAGE), page?.over(PAGE), page?.ready?.(PAGE)]).toEqual([7, true, true]);
   expect(page?.reset).toBe("own");
   const seeds: number[] = [];
@@ -122,7 +122,7 @@ test("where nothing was found the adapter stands all the same, and says what to 
   expect(text).toContain("No score was found");
   expect(text).toContain("No end was found");
   const { page } = await defined(text);
-  expect([page?.observe({}), page?.over({}), page?.reward?.({})]).toEqual([[0], false, 1 / 60]);
+  expect([page?.observe?.({}), page?.over({}), page?.reward?.({})]).toEqual([[0], false, 1 / 60]);
 });
 
 test("a page's own words are read once for all that is seen", async () => {
@@ -146,7 +146,7 @@ test("a page's own words are read once for all that is seen", async () => {
       this.advanced += ms;
     },
   };
-  expect(page?.observe(window)).toEqual([0.5, 5]);
+  expect(page?.observe?.(window)).toEqual([0.5, 5]);
   expect(asked).toBe(1);
   const held: unknown[] = [];
   page?.act?.(window, 1, { ticks: 0, hold: (keys) => held.push(keys), point: () => 0, lift: () => 0 });
@@ -165,9 +165,9 @@ test("an environment is stepped, and its observation flattened", async () => {
   };
   const hands = { ticks: 0, hold: () => 0, point: () => 0, lift: () => 0 };
   page?.restart?.(window, hands);
-  expect(page?.observe(window)).toEqual([1, 2, 3]);
+  expect(page?.observe?.(window)).toEqual([1, 2, 3]);
   page?.act?.(window, 1, hands);
-  expect([page?.observe(window), page?.reward?.(window), page?.over(window)]).toEqual([[1, 0, 0], 4, true]);
+  expect([page?.observe?.(window), page?.reward?.(window), page?.over(window)]).toEqual([[1, 0, 0], 4, true]);
 });
 
 test("moves that bear the same words have labels of their own", async () => {

@@ -23,13 +23,26 @@ export interface Drawing {
   isOn: boolean;
   /** Whether the page read back what it had not drawn: that canvas is drawn from then on, since a game may depend on it. */
   isRead: boolean;
+  /** Canvases that asked for WebGL, got none, and have nothing else to draw by. */
+  readonly refused: Set<AnyCanvas>;
+  /** What the browser says draws its WebGL; null until a page uses it. */
+  renderer: string | null;
 }
 
+export type AnyCanvas = HTMLCanvasElement | OffscreenCanvas;
 export type WebGl = "null" | "none" | "real";
 
-/** @param webGl "null": a device that draws nothing; "none": a browser without; "real": the browser's own. */
-export function installDrawing(window: Page, isOn: boolean, webGl: WebGl): Drawing {
-  const drawing: Drawing = { isOn, isRead: false };
+export interface DrawingOptions {
+  /** Whether 2D drawing leaves marks. */
+  draws: boolean;
+  /** "null": a device that draws nothing; "none": a browser without; "real": the browser's own. */
+  webGl: WebGl;
+  /** Whether an agent sees what is drawn: canvases are made so that they can be read at any time, at little cost. */
+  isSeen: boolean;
+}
+
+export function installDrawing(window: Page, { draws, webGl, isSeen }: DrawingOptions): Drawing {
+  const drawing: Drawing = { isOn: draws, isRead: false, refused: new Set(), renderer: null };
   /** Contexts that the page reads. */
   const read = new WeakSet<object>();
   for (const { prototype } of [window.CanvasRenderingContext2D, window.OffscreenCanvasRenderingContext2D]) {
@@ -51,15 +64,32 @@ export function installDrawing(window: Page, isOn: boolean, webGl: WebGl): Drawi
     });
   }
   for (const { prototype } of [window.HTMLCanvasElement, window.OffscreenCanvas]) {
-    const getContext = prototype.getContext as (kind: string, attributes?: object) => unknown;
+    const original = prototype.getContext as (kind: string, attributes?: object) => unknown;
     const nulls = new WeakMap<object, unknown>();
-    define(prototype, "getContext", function (this: HTMLCanvasElement, kind: string, attributes?: object) {
-      if (!/webgl/.test(kind) || webGl === "real") return getContext.call(this, kind, attributes);
-      if (webGl === "none") return null;
-      const known = nulls.get(this) ?? createNullWebGl(window, this, kind === "webgl2");
-      nulls.set(this, known);
-      return known;
+    /** Canvases that have what they draw by: another kind is refused them by the browser itself. */
+    const equipped = new WeakSet<object>();
+    define(prototype, "getContext", function (this: AnyCanvas, kind: string, attributes?: object) {
+      const isWebGl = /webgl/.test(kind);
+      if (isWebGl && webGl === "null") {
+        const known = nulls.get(this) ?? createNullWebGl(window, this, kind === "webgl2");
+        nulls.set(this, known);
+        return known;
+      }
+      const kept = isWebGl ? { preserveDrawingBuffer: true } : { willReadFrequently: true };
+      const asked = isSeen ? { ...attributes, ...kept } : attributes;
+      const context = isWebGl && webGl === "none" ? null : original.call(this, kind, asked);
+      if (context !== null) {
+        equipped.add(this);
+        drawing.refused.delete(this);
+        if (isWebGl) drawing.renderer ??= rendererOf(context as WebGLRenderingContext);
+      } else if (isWebGl && !equipped.has(this)) drawing.refused.add(this);
+      return context;
     });
   }
   return drawing;
+}
+
+function rendererOf(gl: WebGLRenderingContext): string {
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  return String(gl.getParameter(names?.UNMASKED_RENDERER_WEBGL ?? gl.RENDERER));
 }

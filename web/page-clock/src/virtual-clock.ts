@@ -3,7 +3,7 @@
 import { type Animations, followAnimations } from "./animations.ts";
 import { Chance, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
-import { type Drawing, installDrawing, type WebGl } from "./drawing.ts";
+import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
@@ -23,11 +23,19 @@ export interface ClockOptions {
   /** Whether what the page draws is to be seen. */
   draws: boolean;
   webGl: WebGl;
+  /** Whether an agent sees what is drawn. */
+  isSeen: boolean;
   /** Of the window, in CSS pixels. */
   size: readonly [width: number, height: number];
 }
 
-export const DEFAULT_OPTIONS: ClockOptions = { seed: 1, draws: true, webGl: "null", size: [800, 600] };
+export const DEFAULT_OPTIONS: ClockOptions = {
+  seed: 1,
+  draws: true,
+  webGl: "null",
+  isSeen: false,
+  size: [800, 600],
+};
 /** Errors that are kept; older ones go. */
 const MOST_ERRORS = 20;
 
@@ -64,7 +72,7 @@ export class VirtualClock {
     this.#observers = installObservers(window, this.#time);
     this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
-    this.#drawing = installDrawing(window, options.draws, options.webGl);
+    this.#drawing = installDrawing(window, options);
     this.#surroundings = installSurroundings(window, options.size);
     installChance(window, this.#chance);
     installSound(window, this.#time);
@@ -93,6 +101,16 @@ export class VirtualClock {
   /** Whether the page read back what it was not to draw: those canvases are drawn all the same. */
   get isDrawingRead(): boolean {
     return this.#drawing.isRead;
+  }
+
+  /** Canvases that asked for WebGL in vain, and that nothing is drawn on. */
+  get refusedWebGl(): ReadonlySet<AnyCanvas> {
+    return this.#drawing.refused;
+  }
+
+  /** What draws the page's WebGL, in the browser's words; null where the page uses none of its own. */
+  get webGlRenderer(): string | null {
+    return this.#drawing.renderer;
   }
 
   /** How often time crept because a loop of the page waited for it. */

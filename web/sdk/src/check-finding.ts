@@ -33,6 +33,8 @@ export const CHECKS = [
   "slow-step",
   "page-error",
   "reads-drawing",
+  "slow-webgl",
+  "undrawn-ticks",
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];

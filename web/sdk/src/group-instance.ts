@@ -40,7 +40,9 @@ export class GroupInstance extends InstanceBase {
       this.#readActive(result.active, "update");
       isEnded ||= this.#isNobodyActive();
     } while (ticks < ticksPerStep && !isEnded && !isTruncated);
-    if (result.observation !== undefined) this.#writeObservations("update", result.observation);
+    // Once: of a game that lives in a page it is only now looked for.
+    const { observation } = result;
+    if (observation !== undefined) this.#writeObservations("update", observation);
     for (const reader of this.readers) reader.checkFinite("update");
     if (!isEnded && !isTruncated && this.episodeSteps + 1 !== maxSteps) this.checkMasks("update");
     this.executedTicks = ticks;

@@ -277,7 +277,9 @@ export class GameInstance extends InstanceBase {
       truncated = readFlag("truncated", result.truncated);
     } while (ticks < ticksPerStep && !terminated && !truncated);
     const reader = this.readers[0];
-    if (result.observation !== undefined) reader.write("update", result.observation as ArrayLike<number>);
+    // Once: of a game that lives in a page it is only now looked for.
+    const { observation } = result;
+    if (observation !== undefined) reader.write("update", observation as ArrayLike<number>);
     reader.checkFinite("update");
     if (!terminated && !truncated && this.episodeSteps + 1 !== maxSteps) this.checkMasks("update");
     this.executedTicks = ticks;

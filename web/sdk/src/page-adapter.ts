@@ -1,6 +1,7 @@
 /** How a game that lives in a page is played: what its adapter says, without a word of the page's own types. */
 
 import type { ObservationValue, PerAgent } from "./contract.ts";
+import type { PixelSettings } from "./page-pixels.ts";
 
 /** The page's own window, with whatever its scripts left there. */
 // biome-ignore lint/suspicious/noExplicitAny: nobody here knows what a page's globals are
@@ -37,6 +38,8 @@ export interface PageAdapter<W = PageWindow> {
   readonly keys: readonly KeysByLabel[];
   readonly pointers: Readonly<Record<string, PointerPlace>>;
   readonly labels: readonly string[];
+  /** Where the agent sees the page's canvas; without them it sees what `observe` says alone. */
+  readonly pixels?: PixelSettings;
   prepare?(window: W): void;
   loaded?(window: W): void;
   ready?(window: W): boolean;
@@ -45,7 +48,7 @@ export interface PageAdapter<W = PageWindow> {
   menu?(window: W, page: PageHands): void;
   playing?(window: W): boolean;
   act?(window: W, action: number | ArrayLike<number>, page: PageHands): void;
-  observe(window: W): ObservationValue | ObservationValue[];
+  observe?(window: W): ObservationValue | ObservationValue[];
   allowed?(window: W): ArrayLike<boolean | number>;
   score?(window: W): PerAgent<number>;
   reward?(window: W): PerAgent<number>;

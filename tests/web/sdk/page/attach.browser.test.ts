@@ -36,6 +36,8 @@ interface Opened {
   look(): { state: string; ticks: number; starts: number; held: string[]; pressed: string[] };
   told: (boolean | string)[];
   seen: number[];
+  /** What the agent was given, a copy of each. */
+  given: Uint8Array[];
 }
 
 async function open(options: AttachOptions = {}, adapter: Partial<PageGameOptions> = {}): Promise<Opened> {
@@ -62,8 +64,10 @@ async function open(options: AttachOptions = {}, adapter: Partial<PageGameOption
   });
   const told: Opened["told"] = [];
   const seen: number[] = [];
+  const given: Opened["given"] = [];
   const agent = {
     act: (observation: ArrayLike<number>) => {
+      given.push(Uint8Array.from(observation));
       seen.push(observation[0]);
       return seen.length % 2;
     },
@@ -78,7 +82,7 @@ async function open(options: AttachOptions = {}, adapter: Partial<PageGameOption
     ...options,
   });
   opened.push([frame, attached]);
-  return { attached, told, seen, look: () => page.look() };
+  return { attached, told, seen, given, look: () => page.look() };
 }
 
 test("after a while without anybody the agent goes through the menu, plays, and begins again", async () => {
@@ -104,6 +108,39 @@ test("it leaves off with nothing held, and for good when it is detached", async 
   expect([attached.isPlaying, seen.length]).toEqual([false, length]);
   attached.play();
   expect(attached.isPlaying).toBe(false);
+});
+
+test("an agent of pixels sees the page's own canvas, however large and fine it is shown", async () => {
+  const { given, look } = await open(
+    {},
+    {
+      observation: undefined,
+      observe: undefined,
+      pixels: { size: 8, stack: 2 },
+      loaded: (w) =>
+        w.eval(`{
+          const canvas = document.createElement("canvas");
+          // As a page does on a screen of two pixels for one of CSS.
+          canvas.width = canvas.height = 160;
+          canvas.style.width = canvas.style.height = "80px";
+          document.body.append(canvas);
+          const context = canvas.getContext("2d");
+          const draw = () => {
+            context.fillStyle = "rgb(" + [ticks, ticks, ticks] + ")";
+            context.fillRect(0, 0, 160, 160);
+            requestAnimationFrame(draw);
+          };
+          draw();
+        }`),
+    },
+  );
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+  const [first, second] = given;
+  expect(first).toHaveLength(8 * 8 * 2);
+  // One brightness for all, which tells the frame; at first there is no picture before it.
+  expect([new Set(first).size, first[0] < 10]).toEqual([1, true]);
+  expect([second[0], new Set(second).size]).toEqual([first[0], second[1] > second[0] ? 2 : 1]);
+  expect(given.some((one) => one[1] > 30)).toBe(true);
 });
 
 test("what an adapter throws ends it, and is told", async () => {

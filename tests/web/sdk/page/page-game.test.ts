@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describe } from "../../../../web/sdk/src/description.ts";
-import { box, definePageGame, discrete, multiBinary } from "../../../../web/sdk/src/page/index.ts";
+import { box, definePageGame, dict, discrete, multiBinary } from "../../../../web/sdk/src/page/index.ts";
 
 const GIVEN = {
   id: "Hop-v1",
@@ -32,6 +32,16 @@ test("without a restart each episode has a page of its own", () => {
   expect(definePageGame({ ...GIVEN, restart: () => undefined }).page?.reset).toBe("own");
 });
 
+test("pixels are the observation, or the entry of that name beside what else is seen", () => {
+  const { observation: _space, observe: _look, ...rest } = GIVEN;
+  const alone = definePageGame({ ...rest, pixels: { size: 32, grey: false, stack: 2 } });
+  expect(alone.observation).toMatchObject({ kind: "box", dtype: "uint8", shape: [32, 32, 6] });
+  expect(alone.page?.pixels).toMatchObject({ size: 32, canvas: null });
+  const both = { pixels: {}, observe: () => ({ speed: [0] }) };
+  const beside = definePageGame({ ...rest, ...both, observation: dict({ speed: box({ shape: [1] }) }) });
+  expect(Object.keys((beside.observation as ReturnType<typeof dict>).spaces)).toEqual(["speed", "pixels"]);
+});
+
 test("where there is no page it says so", () => {
   expect(() => definePageGame(GIVEN).create()).toThrow(/Hop-v1 lives in the page dist\/index.html/);
 });
@@ -46,6 +56,20 @@ test.each([
   [{ size: [0, 5] }, "size: must be [width, height]"],
   [{ ticksPerStep: 1.5 }, "ticksPerStep: must be a whole number"],
   [{ over: undefined }, "over: must be given"],
+  [{ observe: undefined }, "observe: must be given, a function of the page's window, or pixels: {}"],
+  [{ pixels: true }, "pixels: must be an object such as { size: 84 }, got true"],
+  [{ pixels: { sise: 84 } }, "sise: unknown option; did you mean size?"],
+  [
+    { pixels: { size: 1000 }, observation: undefined, observe: undefined },
+    "pixels.size: must be a whole number from 8 to 256, got 1000",
+  ],
+  [{ pixels: {} }, "observation: beside pixels it is a dict({ ... }) of what else is seen"],
+  [{ pixels: {}, observation: undefined }, "observation: beside pixels, observation and observe(window)"],
+  [{ pixels: {}, observe: undefined }, "observe: beside pixels, observation and observe(window)"],
+  [
+    { pixels: {}, observation: dict({ pixels: box({ shape: [1] }) }) },
+    'observation: beside pixels it is a dict({ ... }) of what else is seen, without an entry "pixels"',
+  ],
   [{ over: true }, "over: must be a function"],
   [{ score: undefined }, "score: give either score or reward"],
   [{ reward: () => 0 }, "score: give either score or reward"],

@@ -106,6 +106,27 @@ test("what an adapter reads of a page that is gone is an error of this window's"
   }
 });
 
+test.each([1, 2])("what an adapter sees is asked for once in a step (%i agents)", async (numAgents) => {
+  let asked = 0;
+  const sets = [{ wait: [], jump: [] }];
+  const instance = await begun(
+    hop({
+      numAgents,
+      keys: numAgents === 1 ? sets : [...sets, ...sets],
+      observe(w) {
+        asked++;
+        const one = [w.look().y, w.look().ticks];
+        return numAgents === 1 ? one : [one, one];
+      },
+      score: () => (numAgents === 1 ? 0 : [0, 0]),
+    }),
+  );
+  const before = asked;
+  instance.step(numAgents === 1 ? 0 : [0, 0]);
+  instance.step(numAgents === 1 ? 0 : [0, 0]);
+  expect(asked - before).toBe(2);
+});
+
 test("masks come from the page, and pointers go where an action has them", async () => {
   const pointed: number[] = [];
   const definition = hop({

@@ -6,6 +6,8 @@ import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
 import { ConfigurationError } from "../errors.ts";
 import { pressAction } from "../page-action.ts";
 import type { PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
+import { besidePixels } from "../page-pixels.ts";
+import { PixelReader } from "./pixel-reader.ts";
 
 const TICKS_PER_SECOND = 60;
 /** Between the end of an episode and the next. */
@@ -70,6 +72,9 @@ class Attached implements AttachedAgent, PageHands {
   readonly #options: AttachOptions;
   readonly #window: PageWindow;
   readonly #input: Input;
+  readonly #pixels: PixelReader | null;
+  /** Whether nothing of this episode has been seen yet. */
+  #isFirst = true;
   #phase: "menu" | "playing" | "pause" = "menu";
   #action: Action = 0;
   /** Of the step under way. */
@@ -88,6 +93,7 @@ class Attached implements AttachedAgent, PageHands {
     this.#agent = agent;
     this.#options = options;
     this.#window = options.window ?? window;
+    this.#pixels = adapter.pixels === undefined ? null : new PixelReader(this.#window, adapter.pixels);
     const focus: Focus = realFocus(this.#window);
     const page = this.#window;
     this.#input = new Input(
@@ -178,6 +184,7 @@ class Attached implements AttachedAgent, PageHands {
   #begin(): void {
     this.#phase = "menu";
     this.#ticksLeft = 0;
+    this.#isFirst = true;
     this.ticks = 0;
     this.#input.release();
     this.#agent.reset();
@@ -210,11 +217,20 @@ class Attached implements AttachedAgent, PageHands {
     }
     if (this.#ticksLeft === 0) {
       const mask = adapter.allowed?.(page) ?? null;
-      this.#action = this.#agent.act(adapter.observe(page) as ObservationValue, { mask });
+      this.#action = this.#agent.act(this.#observation(), { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }
     pressAction(adapter, page, this.#action, this, 1 - this.#ticksLeft / this.#ticksPerStep);
     this.#ticksLeft--;
     this.ticks++;
+  }
+  #observation(): ObservationValue {
+    const observed = this.#adapter.observe?.(this.#window) as ObservationValue;
+    const pixels = this.#pixels;
+    if (pixels === null) return observed;
+    if (this.#isFirst) pixels.begin();
+    else pixels.look();
+    this.#isFirst = false;
+    return observed === undefined ? pixels.stacked : besidePixels(observed, pixels.stacked);
   }
 }

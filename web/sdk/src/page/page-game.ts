@@ -11,6 +11,14 @@ import {
 import { checkDefinition, checkOptionNames } from "../define-game.ts";
 import { ConfigurationError, show } from "../errors.ts";
 import type { KeysByLabel, PageAdapter, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
+import {
+  PIXEL_OPTIONS,
+  type PixelOptions,
+  type PixelSettings,
+  pixelSettings,
+  pixelSpace,
+} from "../page-pixels.ts";
+import { dict, type ObservationSpace } from "../spaces.ts";
 
 /** Simulated time of one tick: pages are drawn 60 times a second, as 17, 17 and 16 ms. */
 const TICKS_PER_SECOND = 60;
@@ -21,8 +29,12 @@ const DEFAULT_SIZE = [800, 600] as const;
 export interface PageGameOptions<W = PageWindow>
   extends Pick<
     GameOptions,
-    "id" | "maxSeconds" | "numAgents" | "observation" | "action" | "actionMask" | "parameters" | "metrics"
+    "id" | "maxSeconds" | "numAgents" | "action" | "actionMask" | "parameters" | "metrics"
   > {
+  /** What `observe` gives. Beside `pixels` a `dict` of what else is seen. */
+  observation?: ObservationSpace;
+  /** The agent sees the page's canvas: alone, or beside what `observe` gives as the entry `pixels`. */
+  pixels?: PixelOptions;
   /** The page, below this adapter's folder: `"dist/index.html"`; or of a server on this machine: `"http://localhost:5173/"`. */
   page: string;
   /** The window's size in CSS pixels. Default: 800 x 600. */
@@ -49,8 +61,8 @@ export interface PageGameOptions<W = PageWindow>
   menu?(window: W, page: PageHands): void;
   /** Whether the episode is under way. Default: it is, one tick after `restart`. */
   playing?(window: W): boolean;
-  /** What the agent sees; not asked once the game is over. */
-  observe(window: W): ObservationValue | ObservationValue[];
+  /** What the agent sees, unless it is pixels alone; not asked once the game is over. */
+  observe?(window: W): ObservationValue | ObservationValue[];
   /** One number per choice, 0 where it is forbidden; with `actionMask`. */
   allowed?(window: W): ArrayLike<boolean | number>;
   /** The reward of a tick is how much this grew in it. */
@@ -93,6 +105,7 @@ const KNOWN_OPTIONS = [
   "maxSeconds",
   "numAgents",
   "observation",
+  "pixels",
   "action",
   "actionMask",
   "keys",
@@ -106,12 +119,13 @@ const KNOWN_OPTIONS = [
 ];
 /** The server finds it in the adapter's text: it must stand there as it is. */
 const ADDRESS = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?\/\S*$/;
-const NEEDED = ["observe", "over"] as const;
+/** Of the observation, where other things are seen beside them. */
+const PIXELS = "pixels";
 
 /** Returns the checked definition of a game that lives in a page. Raises ConfigurationError naming the option to change. */
 export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): GameDefinition {
   checkOptions(options);
-  const { id, maxSeconds, numAgents, observation, action, actionMask, parameters, metrics } = options;
+  const { id, maxSeconds, numAgents, action, actionMask, parameters, metrics } = options;
   const adapter = adapterOf(options);
   const given = { maxSeconds, numAgents, actionMask, parameters, metrics };
   const definition: GameDefinition = {
@@ -119,7 +133,7 @@ export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): Gam
     id,
     tickSeconds: 1 / TICKS_PER_SECOND,
     secondsPerStep: (options.ticksPerStep ?? DEFAULT_TICKS_PER_STEP) / TICKS_PER_SECOND,
-    observation,
+    observation: observationOf(options.observation, adapter.pixels),
     action,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     ...handKeys(adapter),
@@ -142,9 +156,9 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
     if (given !== undefined && typeof given !== "function")
       throw new ConfigurationError(name, `must be a function of the page's window, got ${show(given)}`);
   }
-  for (const name of NEEDED)
-    if (options[name] === undefined)
-      throw new ConfigurationError(name, "must be given, a function of the page's window");
+  if (options.over === undefined)
+    throw new ConfigurationError("over", "must be given, a function of the page's window");
+  checkSight(options);
   const { page, size, ticksPerStep, reset, actionMask } = options;
   if (typeof page !== "string" || !(isBelow(page) || ADDRESS.test(page)))
     throw new ConfigurationError(
@@ -176,6 +190,38 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
   checkHands(options);
+}
+
+/** Something must be seen, and be named apart. */
+function checkSight<W>({ pixels, observation, observe }: PageGameOptions<W>): void {
+  if (pixels === undefined) {
+    if (observe === undefined)
+      throw new ConfigurationError(
+        "observe",
+        "must be given, a function of the page's window, or pixels: {} where the agent is to see the canvas",
+      );
+    return;
+  }
+  if (typeof pixels !== "object" || pixels === null)
+    throw new ConfigurationError("pixels", `must be an object such as { size: 84 }, got ${show(pixels)}`);
+  checkOptionNames(pixels, PIXEL_OPTIONS);
+  if ((observation === undefined) !== (observe === undefined))
+    throw new ConfigurationError(
+      observe === undefined ? "observe" : "observation",
+      "beside pixels, observation and observe(window) are given both, or neither",
+    );
+  if (observation === undefined) return;
+  if (observation.kind !== "dict" || PIXELS in observation.spaces)
+    throw new ConfigurationError(
+      "observation",
+      `beside pixels it is a dict({ ... }) of what else is seen, without an entry "${PIXELS}", got ${show(observation)}`,
+    );
+}
+
+function observationOf(given?: ObservationSpace, pixels?: PixelSettings): ObservationSpace {
+  if (pixels === undefined) return given as ObservationSpace;
+  const space = pixelSpace(pixels);
+  return given?.kind === "dict" ? dict({ ...given.spaces, [PIXELS]: space }) : space;
 }
 
 function isBelow(page: string): boolean {
@@ -231,6 +277,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
     pointers: options.pointers ?? {},
     labels: action.kind === "discrete" ? (action.labels ?? []) : [],
+    ...(options.pixels === undefined ? {} : { pixels: pixelSettings(options.pixels) }),
   } as PageAdapter<W>;
 }
 

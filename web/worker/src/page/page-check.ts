@@ -16,6 +16,8 @@ const MOST_STEPS = 5_000;
 const REPEATED_STEPS = 300;
 const REPEATED_EPISODES = 4;
 const SLOW_LOAD_MS = 3_000;
+/** Who draws WebGL where no graphics processor does. */
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i;
 const REPRODUCIBLE =
   "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
 
@@ -109,7 +111,7 @@ class PageCheck {
   }
 
   #reportPage(frames: PageFrames, loadMilliseconds: number): void {
-    const { errors, unheld, isDrawingRead } = frames.seen;
+    const { errors, unheld, isDrawingRead, webGlRenderer } = frames.seen;
     for (const what of unheld) {
       const text = `this game ${what}`;
       this.#report({ id: "clock", severity: "warning", text, fix: REPRODUCIBLE });
@@ -128,6 +130,14 @@ class PageCheck {
         severity: "warning",
         text: "the page reads back what it has drawn: that canvas is drawn while it is trained, at its cost",
         fix: "where the game depends on it, keep it in an array of its own; where it does not, leave it",
+      });
+    }
+    if (webGlRenderer !== null && SOFTWARE.test(webGlRenderer)) {
+      this.#report({
+        id: "slow-webgl",
+        severity: "warning",
+        text: `this browser has no graphics processor: its WebGL is drawn by ${webGlRenderer}, a frame takes milliseconds`,
+        fix: "train in a browser with one (the dashboard, or a join link), or leave out webGl where the engine can draw in 2D",
       });
     }
     if (loadMilliseconds > SLOW_LOAD_MS) {
@@ -155,11 +165,23 @@ class PageCheck {
       // Without a graphics processor, real WebGL takes a quarter of a second a frame.
       ["while it is drawn", { isFresh: true, draws: true, webGl: "null" }, "alone"],
     ];
+    const { pixels, reset } = this.#definition.page ?? {};
     for (const [how, options, company] of again) {
       if (deadline.isOver) return;
+      // What an agent sees is drawn in every tick already, unless it asks for less.
+      if (options.draws && pixels?.lastTickOnly === false) continue;
       this.#phase(`the same play ${how}`);
       const difference = await this.#difference(original, options, company, deadline.share(0.5));
       if (difference === null) continue;
+      if (options.draws && pixels !== undefined) {
+        this.#report({
+          id: "undrawn-ticks",
+          severity: "error",
+          text: `the agent sees something else where only the last frame of a step is drawn: ${difference}`,
+          fix: "leave out pixels.lastTickOnly: this page does not draw everything anew in each frame",
+        });
+        return;
+      }
       const causes = fresh.seen.unheld.map((what) => `it ${what}`);
       this.#report({
         id: "not-reproducible",
@@ -169,7 +191,7 @@ class PageCheck {
       });
       return;
     }
-    if (deadline.isOver || this.#definition.page?.reset === "reload") return;
+    if (deadline.isOver || reset === "reload") return;
     this.#phase("the same play after other episodes");
     const difference = await this.#difference(original, {}, "alone", deadline);
     if (difference === null) return;

@@ -1,6 +1,9 @@
 /** One page of a page game: a frame of this document under a virtual clock. */
 
 /// <reference lib="dom" />
+import { ConfigurationError } from "attract/errors";
+import { canvasName } from "attract/page/layers";
+import { PixelReader } from "attract/page/pixel-reader";
 import type { PageAdapter, PageHands, PageWindow } from "attract/page-adapter";
 import type { ClockOptions, VirtualClock } from "../../../page-clock/src/virtual-clock.ts";
 
@@ -30,6 +33,8 @@ interface ClockedFrame extends HTMLIFrameElement {
 export class PageFrame implements PageHands {
   readonly window: PageWindow;
   readonly clock: VirtualClock;
+  /** Of an agent that sees the page's canvas. */
+  readonly pixels: PixelReader | null;
   ticks = 0;
   /** How many frames passed until the page was ready. */
   loadTicks = 0;
@@ -46,6 +51,14 @@ export class PageFrame implements PageHands {
     this.clock = clock;
     this.window = element.contentWindow as PageWindow;
     this.#document = element.contentDocument;
+    const { pixels } = adapter;
+    this.pixels =
+      pixels === undefined
+        ? null
+        : new PixelReader(this.window, pixels, (canvas) => {
+            if (clock.refusedWebGl.has(canvas))
+              throw new ConfigurationError("pixels", noWebGlText([canvas], pixels.webGl));
+          });
     element.addEventListener("load", () => {
       this.#isGone = true;
     });
@@ -97,7 +110,7 @@ export class PageFrame implements PageHands {
       return frame;
     } catch (error) {
       element.remove();
-      throw ownError(error);
+      throw withWebGl(ownError(error), adapter, clock);
     }
   }
 
@@ -202,6 +215,8 @@ export class PageFrame implements PageHands {
     this.clock.draws = draws;
     if (adapter.reset === "reload") return;
     this.begin(0);
+    // What cannot be read is told now, and not in the midst of training.
+    this.pixels?.begin();
     for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) this.tick();
   }
 
@@ -234,6 +249,31 @@ export class PageFrame implements PageHands {
 /** Whether any agent's end is said: with several, all of them must have ended. */
 export function isOver(over: boolean | ArrayLike<boolean>): boolean {
   return typeof over === "boolean" ? over : Array.from(over).every(Boolean);
+}
+
+/** @param isOwn whether the page was to have the browser's own. */
+function noWebGlText(
+  canvases: Iterable<{ id?: string; width: number; height: number }>,
+  isOwn: boolean,
+): string {
+  const names = [...canvases].map(canvasName).join(", ");
+  const elsewhere = "or give observation and observe(window) in the place of pixels";
+  if (isOwn)
+    return `${names} asked for WebGL, which this browser does not have: train in one that does (the dashboard, or a join link), ${elsewhere}`;
+  return (
+    `${names} asked for WebGL, which a page is refused whose agent sees pixels: have the engine draw in 2D ` +
+    `(Phaser: type: Phaser.AUTO or CANVAS), take the browser's own by pixels: { webGl: true } ` +
+    `(slow without a graphics processor), name another canvas, ${elsewhere}`
+  );
+}
+
+/** Engines fail in their own words where WebGL is missing: what they asked for is said with it. */
+function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock | null): unknown {
+  const refused = clock?.refusedWebGl;
+  if (pixels === undefined || refused === undefined || refused.size === 0) return error;
+  if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
+  error.message += `; ${noWebGlText(refused, pixels.webGl)}`;
+  return error;
 }
 
 function goneError(): Error {

@@ -3,6 +3,7 @@
 import type { GameDefinition } from "attract/contract";
 import { ticksPerStep } from "attract/define-game";
 import type { PageAdapter } from "attract/page-adapter";
+import type { ClockOptions } from "../../../page-clock/src/virtual-clock.ts";
 import { ownError, PageFrame } from "./page-frame.ts";
 import { PageGame } from "./page-game.ts";
 import type { SpareGames } from "./spare-games.ts";
@@ -34,13 +35,17 @@ export class PageFrames implements SpareGames {
   readonly most: number;
   readonly #adapter: PageAdapter;
   readonly #address: string;
-  readonly #draws: boolean;
-  readonly #webGl: "null" | "real";
+  readonly #clock: Pick<ClockOptions, "draws" | "webGl" | "isSeen">;
   readonly #isSeen: boolean;
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
-  readonly #seen = { errors: new Set<string>(), unheld: new Set<string>(), isDrawingRead: false };
+  readonly #seen = {
+    errors: new Set<string>(),
+    unheld: new Set<string>(),
+    isDrawingRead: false,
+    webGlRenderer: null as string | null,
+  };
   /** All there are, played in or not. */
   readonly #frames = new Set<PageFrame>();
   #loading: Promise<void> | null = null;
@@ -64,14 +69,23 @@ export class PageFrames implements SpareGames {
     this.#adapter = isFresh ? { ...page, reset: "reload" } : page;
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
-    this.#draws = draws;
-    this.#webGl = webGl ?? (draws ? "real" : "null");
+    const { pixels } = page;
+    // What an agent sees is drawn, and the same way whoever looks on.
+    this.#clock =
+      pixels === undefined
+        ? // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
+          { draws, webGl: webGl ?? (draws ? "real" : "null"), isSeen: false }
+        : { draws: true, webGl: pixels.webGl ? "real" : "none", isSeen: true };
     this.#isSeen = isSeen;
     const numTicks = ticksPerStep(
       definition.tickSeconds,
       definition.secondsPerStep ?? definition.tickSeconds,
     );
-    this.definition = { ...definition, create: () => new PageGame(this.#adapter, this, numTicks) };
+    const skipsTicks = pixels?.lastTickOnly === true && !draws && !isSeen;
+    this.definition = {
+      ...definition,
+      create: () => new PageGame(this.#adapter, this, numTicks, skipsTicks),
+    };
   }
 
   spare(): Promise<void> | null {
@@ -80,11 +94,15 @@ export class PageFrames implements SpareGames {
     return this.#loading;
   }
 
-  /** What became of pages so far: their own errors, what no clock holds, and whether they read what they draw. */
-  get seen(): { errors: string[]; unheld: string[]; isDrawingRead: boolean } {
+  /** What became of pages so far: their own errors, what no clock holds, whether they read what they draw, and by what. */
+  get seen(): {
+    errors: string[];
+    unheld: string[];
+    isDrawingRead: boolean;
+    webGlRenderer: string | null;
+  } {
     for (const frame of this.#frames) this.#look(frame);
-    const { errors, unheld, isDrawingRead } = this.#seen;
-    return { errors: [...errors], unheld: [...unheld], isDrawingRead };
+    return { ...this.#seen, errors: [...this.#seen.errors], unheld: [...this.#seen.unheld] };
   }
 
   /** A frame that is ready. Raises Error when `spare` was not waited for. */
@@ -131,13 +149,12 @@ export class PageFrames implements SpareGames {
     for (const what of unheld) this.#seen.unheld.add(what);
     for (const error of clock.errors) this.#seen.errors.add(textOf(error));
     this.#seen.isDrawingRead ||= clock.isDrawingRead;
+    this.#seen.webGlRenderer ??= clock.webGlRenderer;
   }
 
   async #load(): Promise<void> {
     try {
-      // A browser without a graphics processor gives no WebGL, and most engines then draw in 2D.
-      const options = { draws: this.#draws, webGl: this.#webGl };
-      const frame = await PageFrame.load(this.#adapter, this.#address, options, this.#isSeen);
+      const frame = await PageFrame.load(this.#adapter, this.#address, this.#clock, this.#isSeen);
       this.#frames.add(frame);
       if (this.#isClosed) this.#remove(frame);
       else this.#ready.push(frame);

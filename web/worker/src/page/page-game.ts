@@ -1,10 +1,19 @@
 /** A game that lives in a page, as the contract has games: `start` and `update` over a frame and its adapter. */
 
 /// <reference lib="dom" />
-import type { Action, Game, PerAgent, StartContext, StartFields, UpdateResult } from "attract/contract";
+import type {
+  Action,
+  BoxView,
+  Game,
+  PerAgent,
+  StartContext,
+  StartFields,
+  UpdateResult,
+} from "attract/contract";
 import { thrownByGame } from "attract/errors";
 import { pressAction } from "attract/page-action";
 import type { PageAdapter } from "attract/page-adapter";
+import { besidePixels } from "attract/page-pixels";
 import type { PageFrame } from "./page-frame.ts";
 import type { PageFrames } from "./page-frames.ts";
 
@@ -22,17 +31,21 @@ export class PageGame implements Game {
   #gained: number[] = [];
   #isWhole = true;
   readonly #ticksPerStep: number;
+  /** Whether only the last tick of a step is drawn. */
+  readonly #skipsTicks: boolean;
   /** Of this episode. */
   #ticks = 0;
+  #out: StartContext["out"] | null = null;
 
-  constructor(adapter: PageAdapter, frames: PageFrames, ticksPerStep: number) {
+  constructor(adapter: PageAdapter, frames: PageFrames, ticksPerStep: number, skipsTicks = false) {
     this.#adapter = adapter;
     this.#ticksPerStep = ticksPerStep;
+    this.#skipsTicks = skipsTicks;
     this.#frames = frames;
     const observe = (): UpdateResult["observation"] => {
       try {
         // After the end there may be nothing left to see.
-        return this.#isOver ? undefined : adapter.observe(this.#frame?.window);
+        return this.#isOver ? undefined : this.#observation();
       } catch (error) {
         throw thrownByGame("update", this.#frame?.explain(error) ?? error);
       }
@@ -57,14 +70,16 @@ export class PageGame implements Game {
     const frame = this.#frame;
     const { window } = frame;
     try {
+      if (this.#skipsTicks) frame.clock.draws = true;
       frame.begin(random.int(WORD));
       this.#ticks = 0;
+      this.#out = out;
       this.#result.terminated = false;
       this.#score = adapter.score?.(window) ?? 0;
       this.#allow(out.actionMask);
-      const observation = adapter.observe(window);
+      const observation = this.#observation();
       this.#isWhole = true;
-      return { observation };
+      return observation === undefined ? {} : { observation };
     } catch (error) {
       throw frame.explain(error);
     }
@@ -77,6 +92,7 @@ export class PageGame implements Game {
     this.#isWhole = false;
     try {
       pressAction(adapter, frame.window, action, frame, (this.#ticks++ / this.#ticksPerStep) % 1);
+      if (this.#skipsTicks) frame.clock.draws = this.#isStepOver;
       frame.tick();
       result.terminated = adapter.over(frame.window);
       result.reward = this.#reward(frame.window);
@@ -91,6 +107,25 @@ export class PageGame implements Game {
 
   dispose(): void {
     this.#leave(this.#isWhole);
+  }
+
+  /** Whether as many ticks have passed as a step has: whoever watches has steps of one tick. */
+  get #isStepOver(): boolean {
+    return this.#ticks % this.#ticksPerStep === 0;
+  }
+
+  /** Undefined where it stands in `out`. */
+  #observation(): UpdateResult["observation"] {
+    const { pixels, window } = this.#frame as PageFrame;
+    const observed = this.#adapter.observe?.(window);
+    if (pixels === null) return observed;
+    if (this.#ticks === 0) pixels.begin();
+    else if (this.#isStepOver) pixels.look();
+    const { stacked } = pixels;
+    if (observed !== undefined) return besidePixels(observed, stacked);
+    const views: BoxView | BoxView[] = this.#out?.observation;
+    for (const view of Array.isArray(views) ? views : [views]) view.set(stacked);
+    return undefined;
   }
 
   get #isOver(): boolean {
