@@ -16,6 +16,22 @@ export default definePageGame({
   ready: (w) => w.isReady === true, observe: () => [0], score: () => 0, over: () => false, maxSeconds: 1,
 });
 """
+COUNTED = """<!doctype html><script>
+let ticks = 0, hits = 0;
+const begin = () => { ticks = hits = 0; };
+addEventListener("keydown", () => { hits++; });
+requestAnimationFrame(function frame() { ticks++; requestAnimationFrame(frame); });
+window.look = () => ({ ticks, hits });
+</script>"""
+COUNTING = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Counted-v1", page: "dist/index.html", maxSeconds: 5,
+  observation: box({ shape: [1] }), action: discrete(["wait", "hit"]), keys: { wait: [], hit: ["Space"] },
+  restart: (w) => w.eval("begin()"), observe: (w) => [w.look().ticks / 60],
+  score: (w) => w.look().hits, over: (w) => w.look().ticks > 100,
+});
+"""
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +73,30 @@ def test_a_page_that_is_no_game_is_named(page: str, text: str, tmp_path: Path) -
     told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     assert told.code != 0
     assert text in told.stdout + told.stderr
+
+
+def test_a_game_whose_folder_has_moved_is_played_and_exported_from_where_it_is_now(tmp_path: Path) -> None:
+    folder, runs_dir, site = tmp_path / "then", tmp_path / "runs", tmp_path / "site"
+    (folder / "dist").mkdir(parents=True)
+    (folder / "dist" / "index.html").write_text(COUNTED)
+    (folder / "dist" / "bundle.js.map").write_bytes(bytes(2_000))
+    (folder / "game.page.ts").write_text(COUNTING)
+    words = ("train", str(folder / "game.page.ts"), "--headless", "--total-steps", "4000", "--no-check")
+    trained = run_attract(*words, "--workers", "1", "--run-id", "c", runs_dir=runs_dir)
+    assert trained.code == 0, trained.stderr
+    now = folder.rename(tmp_path / "now")
+    evaluate = ("eval", "c", "--episodes", "3", "--json")
+    export = ("export", "c", "--page", "--out", str(site))
+    for words in (evaluate, export):
+        refused = run_attract(*words, runs_dir=runs_dir)
+        assert refused.code == 2, refused.stderr
+        said = " ".join(refused.stderr.split())
+        assert "the page dist/index.html" in said and str(folder) in said and "--game PATH" in said
+    assert not site.exists()
+    evaluated = run_attract(*evaluate, "--game", str(now), runs_dir=runs_dir)
+    assert evaluated.code == 0, evaluated.stderr
+    assert evaluated.json["episodes"] == 3 and evaluated.json["length_mean"] == 25
+    exported = run_attract(*export, "--game", str(now / "game.page.ts"), runs_dir=runs_dir)
+    assert exported.code == 0, exported.stderr
+    assert "left out: bundle.js.map (2 kB)" in exported.stdout
+    assert (site / "attract" / "main.js").is_file() and (site / "index.html").is_file()
