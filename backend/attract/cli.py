@@ -398,7 +398,7 @@ def export(
         where it was.
     """
     from attract.commands.export import export_run
-    from attract.commands.exported_site import left_out_text
+    from attract.commands.exported_page import left_out_text
     from attract.server.in_process import run_async
 
     server = _server_settings(port=0, runs_dir=runs_dir)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from attract.commands.exported_site import AGENT_FOLDER, PLAYER, WEB, write_site
+from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
 from attract.errors import ConfigurationError
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
@@ -30,7 +30,7 @@ class Exported:
     written: list[Path]
     """The files beside policy.json, the policies first."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
-    """See `ExportedSite.left_out`."""
+    """See `ExportedPage.left_out`."""
 
 
 async def export_run(

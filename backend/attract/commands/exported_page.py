@@ -48,7 +48,7 @@ NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 
 @dataclass(frozen=True)
-class ExportedSite:
+class ExportedPage:
     """A page that is ready for any static server."""
 
     written: list[Path]
@@ -57,7 +57,7 @@ class ExportedSite:
     """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
 
 
-def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedSite:
+def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedPage:
     """The page that a game lives in, as it is, with the agent attached.
 
     Args:
@@ -67,7 +67,7 @@ def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedS
         runs_dir: left out wherever it lies.
     """
     page = source.read_bytes()
-    site = ExportedSite([out / source.name, out / AGENT_FOLDER / "main.js"])
+    site = ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"])
     named = {name.decode() for name in NAMED_PACKAGE.findall(page)}
     # The site may lie in the folder that it is made of.
     hidden = {out.resolve(), runs_dir.resolve()}

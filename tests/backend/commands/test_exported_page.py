@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from attract.commands import exported_site
-from attract.commands.exported_site import left_out_text, write_site
+from attract.commands import exported_page
+from attract.commands.exported_page import left_out_text, write_site
 
 PAGE = "<!doctype html><head><script type=module src=game.js></script></head>"
 
@@ -17,8 +17,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (web / "sdk").mkdir(parents=True)
     (web / "sdk" / "page.js").write_text("sdk")
     (web / "agent.js").write_text("player")
-    monkeypatch.setattr(exported_site, "WEB", web)
-    monkeypatch.setattr(exported_site, "PLAYER", web / "agent.js")
+    monkeypatch.setattr(exported_page, "WEB", web)
+    monkeypatch.setattr(exported_page, "PLAYER", web / "agent.js")
     folder = tmp_path / "project"
     for name, size in {
         "art/ship.png": 10,
