@@ -32,6 +32,41 @@ export default definePageGame({
   score: (w) => w.look().hits, over: (w) => w.look().ticks > 100,
 });
 """
+PORTAL = """<!doctype html><title>Games</title><h1>Play</h1>
+<iframe src="play/game.html?from=portal" width="780" height="480" allow="autoplay"></iframe>"""
+IN_PORTAL = """<!doctype html><body><script type="module">
+const held = {};
+addEventListener("keydown", ({ code }) => { held[code] = true; });
+addEventListener("keyup", ({ code }) => { held[code] = false; });
+let state = "menu", side = "Left", score = 0, until = 0, end = 0;
+function turn() { side = Math.random() < 0.5 ? "Left" : "Right"; until = performance.now() + 500; }
+function begin() { state = "playing"; score = 0; end = Date.now() + 4000; turn(); }
+function frame(now) {
+  if (state === "menu" && held.Enter) begin();
+  if (state === "playing") {
+    if (held[`Arrow${side}`] && !held[`Arrow${side === "Left" ? "Right" : "Left"}`]) score++;
+    if (now >= until) turn();
+    if (Date.now() >= end) state = "over";
+  }
+  requestAnimationFrame(frame);
+}
+requestAnimationFrame(frame);
+window.game = { look: () => ({ state, side, score }), menu() { state = "menu"; } };
+</script>"""
+PORTAL_ADAPTER = """
+import { box, definePageGame, discrete } from "attract/page";
+const game = (w) => w.frames[0]?.game;
+export default definePageGame({
+  id: "InPortal-v1", page: "index.html",
+  observation: box({ shape: [1] }), action: discrete(["left", "right"]),
+  keys: { left: ["ArrowLeft"], right: ["ArrowRight"] },
+  ready: (w) => game(w) !== undefined, restart: (w) => game(w).menu(),
+  menu: (w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+  playing: (w) => game(w).look().state === "playing",
+  observe: (w) => [game(w).look().side === "Left" ? -1 : 1],
+  score: (w) => game(w).look().score / 100, over: (w) => game(w).look().state === "over",
+});
+"""
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +135,21 @@ def test_a_game_whose_folder_has_moved_is_played_and_exported_from_where_it_is_n
     assert exported.code == 0, exported.stderr
     assert "left out: bundle.js.map (2 kB)" in exported.stdout
     assert (site / "attract" / "main.js").is_file() and (site / "index.html").is_file()
+
+
+def test_a_game_in_a_frame_within_its_page_is_the_same_twice_and_learned(tmp_path: Path) -> None:
+    (tmp_path / "play").mkdir()
+    (tmp_path / "index.html").write_text(PORTAL)
+    (tmp_path / "play" / "game.html").write_text(IN_PORTAL)
+    (tmp_path / "portal.page.ts").write_text(PORTAL_ADAPTER)
+    runs_dir = tmp_path / "runs"
+    checked = run_attract("check", "portal.page.ts", "--json", runs_dir=runs_dir, folder=tmp_path)
+    assert checked.code == 0, checked.stdout + checked.stderr
+    assert checked.json["findings"] == []
+    words = ("train", "portal.page.ts", "--headless", "--total-steps", "40000", "--no-check", "--json")
+    trained = run_attract(*words, "--run-id", "p", runs_dir=runs_dir, folder=tmp_path)
+    assert trained.code == 0, trained.stderr
+    # Four seconds of 60 frames: 2.4 at most, and half of that by chance.
+    assert trained.json["episode_return_mean"] > 1.9
+    evaluated = run_attract("eval", "p", "--episodes", "4", "--json", runs_dir=runs_dir, folder=tmp_path)
+    assert evaluated.json["return_mean"] > 2.2, evaluated.stderr

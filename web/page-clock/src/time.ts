@@ -30,7 +30,7 @@ export interface TimeOptions {
   evaluate(code: string): void;
   /** Called in each tick after the timers and before the frames' callbacks. */
   beforeFrames?(): void;
-  /** Called at the end of each tick. */
+  /** Called at the end of each tick; reads `now`. */
   afterFrames?(): void;
 }
 
@@ -54,8 +54,10 @@ export class VirtualTime {
   #frame = 0;
   #nesting = 0;
 
-  constructor(options: TimeOptions) {
+  /** @param now where it begins, in ms: of a frame within a page, that of the page. */
+  constructor(options: TimeOptions, now = 0) {
     this.#options = options;
+    this.now = now;
   }
 
   get numTimers(): number {
