@@ -53,6 +53,46 @@ function frame(now) {
 requestAnimationFrame(frame);
 window.game = { look: () => ({ state, side, score }), menu() { state = "menu"; } };
 </script>"""
+AWAITING = """<!doctype html><body><script>
+const held = {};
+addEventListener("keydown", ({ code }) => { held[code] = true; });
+addEventListener("keyup", ({ code }) => { held[code] = false; });
+const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let state = "menu", side = "Left", score = 0, rounds = 0;
+async function round() {
+  side = Math.random() < 0.5 ? "Left" : "Right";
+  for (let i = 0; i < 30; i++) {
+    await frame();
+    if (held[`Arrow${side}`]) score++;
+  }
+}
+async function play() {
+  for (;;) {
+    while (!held.Enter) await frame();
+    score = 0;
+    await wait(100);
+    state = "playing";
+    for (rounds = 0; rounds < 8 && state === "playing"; rounds++) await round();
+    if (state === "playing") state = "over";
+    while (state === "over") await frame();
+  }
+}
+play();
+window.game = { look: () => ({ state, side, score }), menu() { state = "menu"; } };
+</script>"""
+AWAITING_ADAPTER = """
+import { box, definePageGame, discrete } from "attract/page";
+export default definePageGame({
+  id: "Awaiting-v1", page: "index.html", maxSeconds: 10, TURNS
+  observation: box({ shape: [1] }), action: discrete(["left", "right"]),
+  keys: { left: ["ArrowLeft"], right: ["ArrowRight"] }, restart: (w) => w.game.menu(),
+  menu: (w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+  playing: (w) => w.game.look().state === "playing",
+  observe: (w) => [w.game.look().side === "Left" ? -1 : 1],
+  score: (w) => w.game.look().score / 100, over: (w) => w.game.look().state === "over",
+});
+"""
 PORTAL_ADAPTER = """
 import { box, definePageGame, discrete } from "attract/page";
 const game = (w) => w.frames[0]?.game;
@@ -153,3 +193,23 @@ def test_a_game_in_a_frame_within_its_page_is_the_same_twice_and_learned(tmp_pat
     assert trained.json["episode_return_mean"] > 1.9
     evaluated = run_attract("eval", "p", "--episodes", "4", "--json", runs_dir=runs_dir, folder=tmp_path)
     assert evaluated.json["return_mean"] > 2.2, evaluated.stderr
+
+
+@pytest.mark.timeout(600)
+def test_a_game_that_waits_for_promises_between_its_frames_is_learned_with_turns(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(AWAITING)
+    (tmp_path / "never.page.ts").write_text(AWAITING_ADAPTER.replace("TURNS", ""))
+    (tmp_path / "awaiting.page.ts").write_text(AWAITING_ADAPTER.replace("TURNS", "turns: true,"))
+    runs_dir = tmp_path / "runs"
+    refused = run_attract("check", "never.page.ts", "--json", runs_dir=runs_dir, folder=tmp_path)
+    assert "turns: true" in refused.stdout
+    checked = run_attract("check", "awaiting.page.ts", "--json", runs_dir=runs_dir, folder=tmp_path)
+    assert checked.code == 0 and checked.json["findings"] == [], checked.stdout
+    words = ("train", "awaiting.page.ts", "--headless", "--total-steps", "30000", "--no-check", "--json")
+    trained = run_attract(*words, "--run-id", "a", runs_dir=runs_dir, folder=tmp_path)
+    assert trained.code == 0, trained.stderr
+    # Eight rounds of 30 frames: 2.4 at most, and half of that by chance.
+    assert trained.json["episode_return_mean"] > 1.8
+    words = ("eval", "a", "--episodes", "4", "--json")
+    first, second = (run_attract(*words, runs_dir=runs_dir, folder=tmp_path) for _ in range(2))
+    assert first.json["return_mean"] == second.json["return_mean"] > 2.2, first.stderr

@@ -33,6 +33,7 @@ export const CHECKS = [
   "slow-step",
   "page-error",
   "reads-drawing",
+  "needs-turns",
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];
