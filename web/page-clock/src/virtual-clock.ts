@@ -78,6 +78,7 @@ export class VirtualClock {
     this.#time = new VirtualTime(
       {
         report,
+        self: window,
         evaluate: (code) => window.eval(code),
         beforeFrames: () => this.#animations.advance(),
         afterFrames: () => {
