@@ -415,6 +415,7 @@ def evaluate(
     episodes: Annotated[int | None, AtLeastOne] = None,
     seed: int | None = None,
     deterministic: bool | None = None,
+    game: Path | None = None,
     runs_dir: RunsDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
@@ -430,13 +431,15 @@ def evaluate(
         Seed of the evaluation; by default the run's own `evaluation.seed`.
     deterministic
         Take the most probable actions, or sample them; by default the run's own `evaluation.deterministic`.
+    game
+        Where the adapter of a game that lives in a page is now, or its folder; by default where it was.
     json_output
         Print one JSON object and nothing else on stdout.
     """
     from attract.commands.evaluate import EvaluateOptions, evaluate_run
     from attract.server.in_process import run_async
 
-    order = EvaluateOptions(run, episodes, seed, deterministic, json_output)
+    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game)
     return run_async(evaluate_run(order, _server_settings(port=0, runs_dir=runs_dir)))
 
 
@@ -469,6 +472,7 @@ def export(
     export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
     page: Annotated[bool, Parameter(negative="")] = False,
     version: int | None = None,
+    game: Path | None = None,
     runs_dir: RunsDir = None,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
@@ -487,18 +491,25 @@ def export(
         A whole page: the game with the agent playing it, and you in its place. Any static server shows it.
     version
         Another than the run's best, such as a weaker opponent; one of those that are kept.
+    game
+        With --page, where the adapter of a game that lives in a page is now, or its folder; by default
+        where it was.
     """
     from attract.commands.export import export_run
+    from attract.commands.exported_page import left_out_text
     from attract.server.in_process import run_async
 
     server = _server_settings(port=0, runs_dir=runs_dir)
-    run, version, models = run_async(
-        export_run(run, out.resolve(), server, export_format, version, with_page=page)
+    exported = run_async(
+        export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
     )
-    shown = [out / model.relative_to(out.resolve()) for model in models]
+    shown = [out / model.relative_to(out.resolve()) for model in exported.written]
     # The policies come first, and their document lies beside them.
     document = shown[0].with_name("policy.json")
-    print(f"wrote {', '.join(map(str, shown))} and {document} (run {run}, version {version})")
+    of_run = f"run {exported.run_id}, version {exported.version}"
+    print(f"wrote {', '.join(map(str, shown))} and {document} ({of_run})")
+    if exported.left_out:
+        print(left_out_text(exported.left_out))
     if export_format == "js":
         print(
             f'In the page:  import {{ loadAgent }} from "./{out.name}/agent.js";\n'

@@ -15,7 +15,16 @@ from attract.schema.api import CheckFinding
 from attract.schema.messages import Block
 
 NOT_REPRODUCIBLE: Final = frozenset(
-    {"not-reproducible", "state-survives-start", "random", "clock", "timer", "network", "storage"}
+    {
+        "not-reproducible",
+        "needs-turns",
+        "state-survives-start",
+        "random",
+        "clock",
+        "timer",
+        "network",
+        "storage",
+    }
 )
 """Findings of `attract check` after which a replay proves nothing."""
 OUT_OF_BOUNDS: Final = "out-of-bounds"

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.commands.output import CommandConsole
-from attract.games.kept_game import project_of
+from attract.games.kept_game import page_folder, project_of
 from attract.processes.exit_codes import DONE
 from attract.runs.directory import RunDirectory, find_run
 from attract.server.in_process import running_gateway
@@ -25,15 +26,19 @@ class EvaluateOptions:
     seed: int | None
     deterministic: bool | None
     json_output: bool
+    game_path: Path | None = None
+    """Where a game that lives in a page is now; None: where it was."""
 
 
 async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
     """Play the episodes and print what came of them; the exit code.
 
-    Raises: ConfigurationError: when there is no such run, or it has no policy yet.
+    Raises: ConfigurationError: when there is no such run or page, or it has no policy yet.
     """
     run_id = find_run(server.runs_dir, order.run_id)
-    project = project_of(RunDirectory.view(server.runs_dir, run_id))
+    directory = RunDirectory.view(server.runs_dir, run_id)
+    folder = page_folder(directory, server.project_dir, order.game_path)
+    project = project_of(directory)
     if project is not None:
         server = server.model_copy(update={"project_dir": project})
     require_chromium()
@@ -44,6 +49,9 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             console.print(f"browser: {event.get('text')}", markup=False, highlight=False, soft_wrap=True)
 
     async with running_gateway(server, port_is_fixed=False) as gateway:
+        game, _ = directory.read_game()
+        if game is not None and folder is not None:
+            gateway.service.games.place_page(game.name, folder)
         workers = int(gateway.service.view(run_id).settings["collection"]["num_workers"])
         url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
         host = await HostProcess.start(url, on_event)

@@ -3,35 +3,34 @@
 import html
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
 from attract.errors import ConfigurationError
-from attract.games.kept_game import CODE, project_of
-from attract.games.library import GameLibrary
-from attract.games.page_script import with_first_script
+from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models
 from attract.server.in_process import running_gateway
 from attract.settings.run import RunSettings, ServerSettings
 
 ExportFormat = Literal["onnx", "js"]
-WEB = Path(__file__).parents[1] / "web"
-PLAYER = WEB / "play" / "agent.js"
-"""What plays a policy in a page: built from `web/play`."""
-AGENT_FOLDER = "attract"
-"""Of a page that a game lives in: what the agent in it needs."""
-ATTACH = """\
-// After ten seconds without a key, a click or a touch the agent plays; any of them gives the game back.
-import definition from "./game.js";
-import { loadAgent } from "./agent.js";
-import { attachAgent } from "./page.js";
-
-const agent = await loadAgent(new URL(".", import.meta.url));
-attachAgent(definition, agent, { idleSeconds: 10 });
-"""
 PAGE = WEB / "exported-page"
 """A page that shows a game and its agent: built from `web/exported-page`."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export wrote."""
+
+    run_id: str
+    """Which `latest` does not name."""
+    version: int
+    written: list[Path]
+    """The files beside policy.json, the policies first."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """See `ExportedPage.left_out`."""
 
 
 async def export_run(
@@ -42,17 +41,17 @@ async def export_run(
     version: int | None = None,
     *,
     with_page: bool = False,
-) -> tuple[str, int, list[Path]]:
+    game_path: Path | None = None,
+) -> Exported:
     """Write models and policy.json of a version of the run, its best unless told, into `out` (absolute).
 
     Args:
         version: one of those that are kept, such as a weaker opponent.
         export_format: `js`: the player that a page needs, `agent.js`, lies beside them.
         with_page: a whole page lies beside them, with the game as the run played it.
+        game_path: where a game that lives in a page is now; None: where it was.
 
-    Returns: the run, which `latest` does not name; the version; the files beside policy.json.
-
-    Raises: ConfigurationError: when there is no such run or version, or it has no policy yet.
+    Raises: ConfigurationError: when there is no such run, version or page, or it has no policy yet.
     """
     run_id = find_run(server.runs_dir, run_id)
     kept = RunDirectory(server.runs_dir / run_id, None).versions()
@@ -64,9 +63,20 @@ async def export_run(
             fix=f"the nearest are {near}; `--callbacks.checkpoint.every-steps 100000` keeps more",
         )
     out_dir = str(out)
-    game, description = RunDirectory(server.runs_dir / run_id, None).read_game()
-    own_page = description.page if with_page and description is not None else None
-    if own_page is not None:
+    directory = RunDirectory.view(server.runs_dir, run_id)
+    _, description = directory.read_game()
+    source: Path | None = None
+    if with_page or game_path is not None:
+        folder = page_folder(directory, server.project_dir, game_path)
+        own_page = None if description is None else description.page
+        if own_page is not None and folder is None:
+            raise ConfigurationError(
+                f"the page of {run_id} is given by a server, {own_page}: there is no folder to copy",
+                setting="--page",
+                fix="export without --page, and put `attachAgent` into the page (docs/page-games.md)",
+            )
+        source = folder / own_page if with_page and folder is not None and own_page is not None else None
+    if source is not None:
         # The game's own page, with the agent in a folder of its own beside it.
         out = out / AGENT_FOLDER
         out_dir = str(out)
@@ -79,53 +89,14 @@ async def export_run(
         view = gateway.service.view(run_id)
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
-    if own_page is not None and game is not None:
-        project = project_of(RunDirectory.view(server.runs_dir, run_id)) or server.project_dir
-        folder = GameLibrary(project).adapter_folder(game)
-        written += write_site(out.parent, _kept_game(server.runs_dir / run_id), folder, own_page)
+    left_out: dict[str, int] = {}
+    if source is not None:
+        site = write_site(out.parent, _kept_game(directory.path), source, server.runs_dir)
+        written, left_out = written + site.written, site.left_out
     elif with_page:
         seats = RunSettings.from_mapping(view.settings).collection.seats
         written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
-    return run_id, written_version, written
-
-
-def write_site(out: Path, game: Path, folder: Path | None, page: str) -> list[Path]:
-    """The page that a game lives in, as it is, with the agent attached; what is written beside the policy.
-
-    Args:
-        out: the site's folder; the policy is in its `AGENT_FOLDER`.
-        game: the adapter's bundled module.
-        folder: of the adapter.
-        page: below that folder.
-
-    Raises:
-        ConfigurationError: where the page is not there any more.
-    """
-    source = None if folder is None else folder / page
-    if source is None or not source.is_file():
-        raise ConfigurationError(
-            f"the page {page} that the run was trained in is not there",
-            setting="--page",
-            fix="put it back where it was, or set ATTRACT_PROJECT_DIR to the directory that was served then",
-        )
-    skipped = shutil.ignore_patterns(".*", "node_modules", "runs", "*.page.ts", "*.page.js", "*.map")
-
-    def ignored(folder: str, names: list[str]) -> set[str]:
-        # The site may lie in the folder that it is made of.
-        own = {name for name in names if (Path(folder) / name).resolve() == out.resolve()}
-        return set(skipped(folder, names)) | own
-
-    shutil.copytree(source.parent, out, ignore=ignored, dirs_exist_ok=True)
-    agent = out / AGENT_FOLDER
-    main = agent / "main.js"
-    main.write_text(ATTACH, encoding="utf-8")
-    shutil.copyfile(PLAYER, agent / PLAYER.name)
-    shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
-    shutil.copyfile(game, agent / CODE)
-    index = out / source.name
-    tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
-    index.write_bytes(with_first_script(source.read_bytes(), tag))
-    return [index, main]
+    return Exported(run_id, written_version, written, left_out)
 
 
 def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:

@@ -74,6 +74,11 @@ ADVICE: Mapping[str, Advice] = {
         "Play it yourself on the dashboard: see whether the actions do anything, and whether the observation "
         "shows what you look at"
     ),
+    "evaluation-differs": Advice(
+        "See what `attract check` says of the game's own restart (`state-survives-start`): set anew in "
+        '`restart` what it names, or begin episodes by a fresh page, `reset: "reload"`; where it says '
+        "nothing, `attract eval RUN --no-deterministic` samples actions as training does"
+    ),
     "workers-wait": Advice("Pass over each batch less often: `{setting}`", "--ppo.n-epochs {fewer_epochs}"),
     "learner-waits/cores": Advice("Use this machine's other cores: `{setting}`", "--workers {num_cores}"),
     "learner-waits/machines": Advice(

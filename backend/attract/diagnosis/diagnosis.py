@@ -68,6 +68,24 @@ class Diagnosis:
                 shown.add(symptom.finding_id)
         return changes
 
+    def evaluated(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
+        """An evaluation after the newest update; what there is to say of it, as `observe` says it.
+
+        Args:
+            update: whose policy was evaluated.
+            agent_steps: of the run after it.
+            values: the evaluation's metrics by name.
+        """
+        self._history.add_evaluation(values)
+        changes: list[Finding] = []
+        for symptom in SYMPTOMS:
+            if symptom.of_evaluations:
+                sign = symptom.look(self._history, self._facts)
+                change = self._follow(symptom, sign, update, agent_steps)
+                if change is not None:
+                    changes.append(change)
+        return changes
+
     def _follow(self, symptom: Symptom, sign: Sign | None, update: int, agent_steps: int) -> Finding | None:
         watch = self._watches[symptom.finding_id]
         if sign is None:

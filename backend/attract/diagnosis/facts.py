@@ -31,6 +31,9 @@ class RunFacts:
     gamma: float = 0.99
     learning_rate: float = 2.5e-3
     n_epochs: int = 4
+    has_page: bool = False
+    """Whether the game lives in a page: training begins episodes by the game's own restart, evaluations by
+    fresh pages."""
     num_workers: int = 2
     num_cores: int = 2
     is_comparable: bool = True
@@ -68,6 +71,7 @@ class RunFacts:
             gamma=ppo.gamma,
             learning_rate=ppo.learning_rate,
             n_epochs=ppo.n_epochs,
+            has_page=game.page is not None,
             num_workers=collection.num_workers,
             num_cores=num_cores,
             is_comparable=starts_untrained and game.num_agents == 1 and not settings.curriculum.lessons,

@@ -21,6 +21,8 @@ CERTAIN = 3.0
 """Standard errors by which a return must differ from another one."""
 NOTICEABLE = 0.2
 """And untrained standard deviations."""
+EVALUATIONS = ("eval/", "eval_sampled/")
+"""Families of an evaluation's metrics."""
 RETURN, RETURN_STD, EPISODES = "rollout/ep_rew_mean", "rollout/ep_rew_std", "rollout/episodes"
 WINDOW_EPISODES = 100
 
@@ -66,6 +68,8 @@ class History:
         self.best: Returns | None = None
         self.has_improved = False
         """Whether the return was ever better than the baseline."""
+        self.evaluation: tuple[Returns, Returns] | None = None
+        """Of the newest evaluation: what it came to, and the training returns of that time."""
         self.constants: tuple[int, int, float] | None = None
         """How many numbers of the observation never changed, place and value of the first; None: none."""
         self._fewest_constants = math.inf
@@ -99,6 +103,7 @@ class History:
             if agent_steps >= BASELINE_LENGTHS * length * self.num_slots:
                 self.baseline = self._newest(values)
                 self.is_baseline_untrained = self._is_untrained()
+        self.add_evaluation(values)
         now = self.now
         if now is None or self.baseline is None:
             return
@@ -106,6 +111,16 @@ class History:
             self.has_improved = True
         if self.best is None or now.mean > self.best.mean:
             self.best = now
+
+    def add_evaluation(self, values: Mapping[str, float]) -> None:
+        """The metrics of an evaluation, which may stand in an update's row."""
+        now = self.now
+        for family in EVALUATIONS:
+            mean = values.get(f"{family}mean_reward")
+            if mean is not None and now is not None:
+                # How many episodes is not written: a few.
+                found = Returns(mean, values.get(f"{family}std_reward", 0.0), BASELINE_EPISODES)
+                self.evaluation = found, now
 
     @property
     def now(self) -> Returns | None:

@@ -22,6 +22,8 @@ LARGE_RATE = 0.025
 """Ten times the default: after a few of Adam's steps of such a size the policy is in a corner for good."""
 USUAL_KL = 0.02
 STALLED_UPDATES = 20
+LOST = 0.5
+"""Share of what was learned that an evaluation must lack, or have on top, before that is said."""
 WIDE = 0.5
 """Deviation of the returns, as a share of their mean, from which on episodes have very different ends."""
 
@@ -151,6 +153,28 @@ def no_improvement(history: History, facts: RunFacts) -> Sign | None:
         f"({baseline.mean:.4g})"
     )
     return Sign(now.mean, text, "no-improvement")
+
+
+def evaluation_differs(history: History, facts: RunFacts) -> Sign | None:
+    """Fresh pages play unlike those in which the policy was trained."""
+    baseline, newest = history.baseline, history.evaluation
+    if not facts.has_page or not facts.is_comparable or baseline is None or newest is None:
+        return None
+    found, training = newest
+    gain = training.mean - baseline.mean
+    # Actions that are not sampled do better by themselves, by their share of what chance spoils.
+    is_far = abs(found.mean - training.mean) > max(LOST * abs(gain), 2 * training.std, 2 * found.std)
+    is_worse = found.mean < training.mean
+    if not is_far or not (training.exceeds(found) if is_worse else found.exceeds(training)):
+        return None
+    if not is_worse and any(share >= LOST for share in policy_spreads(history, facts)):
+        return None
+    text = (
+        f"evaluations, each episode in a fresh page, come to {found.mean:.4g}, training's own episodes to "
+        f"{training.mean:.4g}: they begin differently, most likely because something survives the game's "
+        "own restart"
+    )
+    return Sign(found.mean, text, "evaluation-differs")
 
 
 def _slower(kl: float) -> float:

@@ -26,6 +26,8 @@ class Symptom:
     """Whether what stands before it in the list would explain it: it is not said while any of that shows."""
     beside: frozenset[str] = frozenset()
     """Findings before it that do not explain it."""
+    of_evaluations: bool = False
+    """Whether an evaluation shows it, which need not wait for the next update."""
     kind: Literal["learning", "speed"] = "learning"
 
 
@@ -49,6 +51,7 @@ SYMPTOMS: Final = (
     Symptom("entropy-collapsed", learning.entropy_collapsed, 10, alone=True),
     Symptom("return-fell", learning.return_fell, 15, alone=True),
     Symptom("no-improvement", learning.no_improvement, 10, alone=True),
+    Symptom("evaluation-differs", learning.evaluation_differs, 1, of_evaluations=True),
     Symptom("workers-wait", experience.workers_wait, 10, kind="speed"),
     Symptom("learner-waits", experience.learner_waits, 10, kind="speed"),
 )

@@ -1,7 +1,8 @@
 """The game of a run as the run's folder keeps it: its module, and what the run was started with."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from attract.errors import ConfigurationError
 from attract.games.library import PAGE_SUFFIXES, GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
@@ -46,3 +47,45 @@ def project_of(directory: RunDirectory) -> Path | None:
     module = Path(str(directory.read_config()["game"]))
     is_adapter = module.name.endswith(PAGE_SUFFIXES)
     return module.parent if is_adapter and module.is_absolute() and module.is_file() else None
+
+
+def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | None) -> Path | None:
+    """The folder that a run's page lies below: its adapter's.
+
+    Args:
+        directory: of the run.
+        project_dir: what a relative path of the game's is relative to.
+        game_path: where its adapter, its page or the folder of either is now; None: where it was.
+
+    Returns: None where the game lives in no page, or in one that a server gives.
+
+    Raises: ConfigurationError: the page is not there, or `game_path` is of a game without one.
+    """
+    reference, description = directory.read_game()
+    page = None if description is None else description.page
+    if reference is None or page is None or "://" in page:
+        if game_path is None:
+            return None
+        raise ConfigurationError(
+            f"the game of {directory.path.name} lives in no page of a folder",
+            setting="--game",
+            fix="leave it out: the run keeps all that its game needs",
+        )
+    if game_path is None:
+        folder = GameLibrary(project_of(directory) or project_dir).adapter_folder(reference)
+        where = (project_dir / reference.name).parent if folder is None else folder
+        looked_in = [] if folder is None else [folder]
+    else:
+        where = game_path.resolve()
+        # Its adapter, or that folder; or the page itself, or the folder of that.
+        above = where.parents
+        depth = len(PurePosixPath(page).parts)
+        looked_in = [where, *above[:depth]]
+    found = next((one for one in looked_in if (one / page).is_file()), None)
+    if found is None:
+        raise ConfigurationError(
+            f"the page {page} that {directory.path.name} was trained in is not below {where}",
+            setting="--game",
+            fix="put it back, or say where it is now: --game PATH, its adapter or the folder of that",
+        )
+    return found

@@ -78,6 +78,7 @@ class GameLibrary:
         self._maps: dict[str, SourceMap | None] = {}
         self._runs_dir = runs_dir
         self._page_files: dict[str, PageFiles] = {}
+        self._page_folders: dict[str, Path] = {}
 
     def bundled_names(self) -> list[str]:
         """Names of the games that come with the package, sorted."""
@@ -147,10 +148,16 @@ class GameLibrary:
             )
         return self._page_files[key]
 
+    def place_page(self, name: str, folder: Path) -> None:
+        """From now on the page of game `name` is below `folder`, wherever its adapter is."""
+        self._page_folders[name] = folder.resolve()
+
     def adapter_folder(self, game: GameReference) -> Path | None:
         """The folder of this adapter; None when it is none, or outside the project directory."""
         if not game.has_page:
             return None
+        if game.name in self._page_folders:
+            return self._page_folders[game.name]
         bundled = self._bundled().get(game.name)
         if bundled is not None:
             return bundled.parent.resolve()

@@ -1,7 +1,7 @@
 """How far a run is: counters, versions, time, returns; and what is told of it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,6 +145,12 @@ class RunProgress:
         if self._diagnosis is None or not row.values:
             return []
         return self._diagnosis.observe(row.update, row.agent_steps, row.values)
+
+    def examine_evaluation(self, values: Mapping[str, float]) -> list[Finding]:
+        """What an evaluation's metrics show beside the training's."""
+        if self._diagnosis is None:
+            return []
+        return self._diagnosis.evaluated(self.counters.updates, self.counters.agent_steps, values)
 
     def examine_again(self, rows: Iterable[tuple[int, int, dict[str, float]]]) -> None:
         """Begin the diagnosis anew with the rows that are there: update, agent steps and metrics of each."""

@@ -64,7 +64,7 @@ class RunService:
     ) -> None:
         """`audit`: the server's own; starts and ends of runs are written there."""
         self._settings = settings
-        self._games = games
+        self.games = games
         self._start_learner = start_learner
         self._clock = clock
         self._archive = RunArchive(settings.runs_dir)
@@ -145,12 +145,12 @@ class RunService:
             check_resumed(past, chosen, settings)
             game = game or str(config["game"])
         else:
-            chosen = settings_of(self._games, game, settings)
+            chosen = settings_of(self.games, game, settings)
         check_demonstrations(chosen)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
             await check_device(chosen.device)
-            module = await self._games.resolve(game)
+            module = await self.games.resolve(game)
             if resume and run_id is not None:
                 directory = RunDirectory.open_locked(self._archive.runs_dir, run_id)
             else:
@@ -170,7 +170,7 @@ class RunService:
             GameError: its module cannot be bundled.
             AttractError: no browser came, or it did not answer.
         """
-        module = await self._games.resolve(game)
+        module = await self.games.resolve(game)
         return await self._membership.checker.check(module, budget_seconds, wait_seconds)
 
     async def pause(self, run_id: str) -> RunView:
@@ -285,7 +285,7 @@ class RunService:
             return self.active.view()
         with known_run(run_id):
             view = self._archive.view(find_run(self._archive.runs_dir, run_id))
-            serve_kept_game(self._games, self._archive.directory(view.run_id))
+            serve_kept_game(self.games, self._archive.directory(view.run_id))
         return self._index.titled(view)
 
     def fleet(self, run_id: str) -> FleetView:
@@ -379,7 +379,7 @@ class RunService:
             module,
             record,
             hub=self._membership.hub,
-            games=self._games,
+            games=self.games,
             start_learner=self._start_learner,
             clock=self._clock,
             listener=self._tell,
@@ -410,8 +410,8 @@ class RunService:
                     raise ConfigurationError(f"run {run_id} has no policy yet", setting="run")
                 config = directory.read_config()
                 module = serve_kept_game(
-                    self._games, self._archive.directory(run_id)
-                ) or await self._games.resolve(str(config["game"]))
+                    self.games, self._archive.directory(run_id)
+                ) or await self.games.resolve(str(config["game"]))
                 settings = RunSettings.from_mapping(config["settings"])
                 await self._activate(settings, module, directory, resume=True, train=False)
         run = self._active

@@ -7,7 +7,9 @@ import pytest
 from attract.commands.export import export_run
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
+from attract.schema.game import GameReference
 from attract.settings.run import ServerSettings
+from fake_worker import counting_description
 
 
 @pytest.mark.parametrize(
@@ -51,4 +53,34 @@ async def test_a_version_that_is_not_kept_is_refused_with_the_nearest(tmp_path: 
     with pytest.raises(ConfigurationError, match="version 14 of run-1 is not kept") as refused:
         await export_run("run-1", tmp_path / "out", ServerSettings(runs_dir=tmp_path / "runs"), version=14)
     assert "nearest are 10, 20, 0;" in str(refused.value.fix)
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_page_that_is_gone_is_found_missing_before_anything_is_written(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config(str(tmp_path / "mine" / "game.page.ts"), {})
+    sha256 = "0" * 64
+    reference = GameReference(
+        name=str(tmp_path / "mine" / "game.page.ts"), sha256=sha256, url=f"games/{sha256}.js", has_page=True
+    )
+    directory.write_game(reference, counting_description().model_copy(update={"page": "index.html"}))
+    directory.close()
+    settings = ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path, port=0)
+    with pytest.raises(ConfigurationError, match=r"index\.html .* is not below .*mine") as refused:
+        await export_run("run-1", tmp_path / "out", settings, with_page=True)
+    assert refused.value.setting == "--game"
+    assert not (tmp_path / "out").exists()
+
+
+async def test_the_page_of_a_server_is_no_folder_to_copy(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "run-1")
+    directory.write_config("game.page.ts", {})
+    reference = GameReference(name="game.page.ts", sha256="0" * 64, url="games/0.js", has_page=True)
+    page = "http://localhost:5173/"
+    directory.write_game(reference, counting_description().model_copy(update={"page": page}))
+    directory.close()
+    settings = ServerSettings(runs_dir=tmp_path / "runs", project_dir=tmp_path, port=0)
+    with pytest.raises(ConfigurationError, match="given by a server, http://localhost:5173/") as refused:
+        await export_run("run-1", tmp_path / "out", settings, with_page=True)
+    assert "attachAgent" in str(refused.value.fix)
     assert not (tmp_path / "out").exists()

@@ -57,6 +57,29 @@ def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdra
     assert [(one.finding_id, one.withdrawn) for one in diagnosis.all_said] == [("reward-constant", True)]
 
 
+def test_an_evaluation_far_from_the_training_is_said_at_once_and_again_by_its_row() -> None:
+    facts = RunFacts(has_page=True)
+    rows = [{"rollout/ep_rew_mean": mean, "rollout/ep_rew_std": 1.0, "rollout/episodes": 50.0}
+            for mean in (10.0,) * 4 + (50.0,) * 6]  # fmt: skip
+    diagnosis = Diagnosis(facts)
+    for update, values in enumerate(rows, start=1):
+        assert not diagnosis.observe(update, 2_000 * update, values)
+    values = {"eval/mean_reward": 12.0, "eval/std_reward": 2.0}
+    (said,) = diagnosis.evaluated(len(rows), 2_000 * len(rows), values)
+    assert (said.finding_id, said.value, said.first_update) == ("evaluation-differs", 12.0, 10)
+    assert "state-survives-start" in said.advice and diagnosis.findings == [said]
+    # Read again from the run's folder, where an evaluation stands in the row of its update.
+    again = Diagnosis(facts)
+    for update, row in enumerate([*rows[:-1], rows[-1] | values], start=1):
+        again.observe(update, 2_000 * update, row)
+    assert [one.finding_id for one in again.findings] == ["evaluation-differs"]
+    # The next evaluation is as training is.
+    better = {"eval/mean_reward": 51.0, "eval/std_reward": 2.0}
+    for update in range(CLEAR_UPDATES):
+        diagnosis.evaluated(11 + update, 22_000, better)
+    assert diagnosis.findings == []
+
+
 def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
     facts = RunFacts(total_steps=40_000, max_steps=10, observation_names=("observation[0]",))
     row = {**UNCERTAIN, "rollout/first_constant_value": 0.5}

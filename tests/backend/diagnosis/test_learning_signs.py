@@ -163,3 +163,35 @@ def test_where_nothing_else_is_seen_the_return_alone_is_told() -> None:
     short = RunFacts(total_steps=220_000)
     assert signs.no_improvement(history((28, row(entropy_share=0.95))), short) is not None
     assert signs.no_improvement(history((27, row(entropy_share=0.95))), short) is None
+
+
+def in_page(training: float, **evaluation: float) -> History:
+    """Of a policy that knows what it does: from 10 at first to `training`, evaluated in the end."""
+    early = row(mean=10.0, entropy_share=0.99)
+    late = row(mean=training, entropy_share=0.2)
+    values = {f"eval/{name}_reward": value for name, value in evaluation.items()}
+    return history((6, early), (59, late), (1, late | values))
+
+
+def test_evaluations_in_fresh_pages_that_lack_what_was_learned_are_told() -> None:
+    facts = RunFacts(has_page=True)
+    sign = signs.evaluation_differs(in_page(100.0, mean=40.0, std=5.0), facts)
+    assert sign is not None and sign.value == 40.0
+    assert "come to 40, training's own episodes to 100" in sign.text
+    above = signs.evaluation_differs(in_page(100.0, mean=190.0, std=5.0), facts)
+    assert above is not None
+    # Less than half of what was learned, and within what chance does.
+    assert signs.evaluation_differs(in_page(100.0, mean=60.0, std=5.0), facts) is None
+    assert signs.evaluation_differs(in_page(100.0, mean=40.0, std=50.0), facts) is None
+    assert signs.evaluation_differs(in_page(100.0), facts) is None
+    # Another game's copies are fresh objects anyway; under lessons it is another game that is evaluated.
+    worse = in_page(100.0, mean=40.0, std=5.0)
+    assert signs.evaluation_differs(worse, RunFacts()) is None
+    assert signs.evaluation_differs(worse, RunFacts(has_page=True, is_comparable=False)) is None
+
+
+def test_a_policy_that_still_tries_much_is_better_without_trying() -> None:
+    rows = (6, row(mean=10.0, entropy_share=0.99)), (60, row(mean=40.0, entropy_share=0.7))
+    undecided = history(*rows)
+    undecided.add_evaluation({"eval/mean_reward": 100.0, "eval/std_reward": 1.0})
+    assert signs.evaluation_differs(undecided, RunFacts(has_page=True)) is None

@@ -8,8 +8,8 @@ from attract.settings.presets import PRESET_HELP
 from planted_failures import PLANTED, table
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "not-learning.md"
-WITHOUT_A_RUN = {"return-fell", "no-improvement"}
-"""They come of several faults, and stand in the tests of their signs."""
+WITHOUT_A_RUN = {"return-fell", "no-improvement", "evaluation-differs"}
+"""They come of several faults, or of a page, and stand in the tests of their signs."""
 
 
 def test_names_are_unique_and_advised_upon() -> None:

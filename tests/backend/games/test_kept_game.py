@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError
-from attract.games.kept_game import CODE, CODE_MAP, project_of, serve_kept_game, write_start
+from attract.games.kept_game import CODE, CODE_MAP, page_folder, project_of, serve_kept_game, write_start
 from attract.games.library import GameLibrary
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
@@ -85,3 +85,37 @@ def test_a_run_knows_the_folder_that_its_game_was_trained_from(tmp_path: Path, d
     secret.write_text("export default 1;")
     directory.write_config(str(secret), {})
     assert project_of(directory) is None
+
+
+def played_in_page(tmp_path: Path, directory: RunDirectory, page: str) -> Path:
+    """A run of an adapter in a folder of its own, with that page; gives the folder."""
+    folder = tmp_path / "mine"
+    (folder / "dist").mkdir(parents=True)
+    (folder / "dist" / "index.html").write_text("<!doctype html>")
+    (folder / "game.page.ts").write_text("export default 1;")
+    reference = library(tmp_path).keep(str(folder / "game.page.ts"), GAME, None).reference
+    directory.write_config(reference.name, {})
+    directory.write_game(reference, counting_description().model_copy(update={"page": page}))
+    return folder
+
+
+def test_a_page_is_found_where_it_was_or_where_somebody_says_that_it_is_now(
+    tmp_path: Path, directory: RunDirectory
+):
+    folder = played_in_page(tmp_path, directory, "dist/index.html")
+    assert page_folder(directory, tmp_path, None) == folder
+    moved = folder.rename(tmp_path / "moved")
+    with pytest.raises(ConfigurationError, match=rf"dist/index\.html .* not below {folder}") as gone:
+        page_folder(directory, tmp_path, None)
+    assert gone.value.setting == "--game" and "--game PATH" in str(gone.value.fix)
+    for given in ("", "game.page.ts", "dist", "dist/index.html"):
+        assert page_folder(directory, tmp_path, moved / given) == moved, given
+    with pytest.raises(ConfigurationError, match=rf"not below {tmp_path / 'runs'}"):
+        page_folder(directory, tmp_path, tmp_path / "runs")
+
+
+def test_a_game_without_a_folder_of_pages_can_lie_nowhere_else(tmp_path: Path, directory: RunDirectory):
+    played_in_page(tmp_path, directory, "http://localhost:5173/")
+    assert page_folder(directory, tmp_path, None) is None
+    with pytest.raises(ConfigurationError, match="lives in no page of a folder"):
+        page_folder(directory, tmp_path, tmp_path)

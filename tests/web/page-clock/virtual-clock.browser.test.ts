@@ -343,6 +343,30 @@ test("what no clock holds is said", () => {
   expect([...clock.unheld]).toEqual(["runs code in a worker of its own, which reads real time"]);
 });
 
+test("videos, other pages, databases, cameras and frames without a clock are said too", async () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; navigator.mediaDevices?.getUserMedia({ audio: true }).catch((e) => said.push(e.name));
+     new BroadcastChannel("x").close(); indexedDB.open("x"); document.createElement("video").play();
+     const frame = document.createElement("iframe"); frame.srcdoc = "<script>setInterval(() => 0, 5)</" + "script>";
+     const empty = document.createElement("iframe"); document.body.append(frame, empty);
+     const video = document.createElement("div"); video.innerHTML = '<video autoplay src="data:video/mp4;base64,AAAA">';
+     document.body.append(video)`,
+  );
+  await expect.poll(() => [...clock.unheld].length).toBe(5 + Number("mediaDevices" in page.navigator));
+  const camera =
+    "mediaDevices" in page.navigator ? ["asks for a camera or a microphone, which is not there"] : [];
+  expect([...clock.unheld].sort()).toEqual([
+    ...camera,
+    "has a frame within the page that goes by real time",
+    "keeps things in IndexedDB, which answers at real times and is not emptied between episodes",
+    "shows a video, of which nothing is seen here",
+    "shows a video, which goes by real time",
+    "talks to other pages through a channel, whose messages come at real times",
+  ]);
+});
+
 test("nobody else is asked for anything: the page hears that there is no network, in the next tick", async () => {
   const { page, clock } = opened();
   run(

@@ -68,6 +68,8 @@ function installClocks(window: Page, time: VirtualTime): void {
     }
   }
   const called = new Proxy(VirtualDate, { apply: () => new VirtualDate(date()).toString() });
+  for (const [name, value] of Object.entries({ name: "Date", length: window.Date.length }))
+    Object.defineProperty(VirtualDate, name, { value, configurable: true });
   VirtualDate.prototype.constructor = called;
   define(window, "Date", called);
   defineGetter(window.Event.prototype, "timeStamp", function (this: Event) {
@@ -75,6 +77,39 @@ function installClocks(window: Page, time: VirtualTime): void {
   });
   defineGetter(window.AnimationTimeline.prototype, "currentTime", () => time.now);
   installTemporal(window, date);
+  installFormats(window, date);
+  installMarks(window, time);
+}
+
+/** A format that is given no date takes the present one. */
+function installFormats(window: Page, date: () => number): void {
+  const formats = (window as unknown as { Intl: typeof Intl }).Intl.DateTimeFormat.prototype;
+  const format = Object.getOwnPropertyDescriptor(formats, "format")?.get as () => (given: unknown) => string;
+  defineGetter(formats, "format", function (this: Intl.DateTimeFormat) {
+    const formatted = format.call(this);
+    return (given?: unknown) => formatted(given === undefined ? date() : given);
+  });
+  const { formatToParts } = formats;
+  define(formats, "formatToParts", function (this: Intl.DateTimeFormat, given?: number | Date) {
+    return formatToParts.call(this, given ?? date());
+  });
+}
+
+/** The browser keeps marks and measures; what they would take from its own clock is given to it. */
+function installMarks(window: Page, time: VirtualTime): void {
+  const { performance } = window;
+  const mark = performance.mark.bind(performance);
+  const measure = performance.measure.bind(performance);
+  define(performance, "mark", (name: string, options?: PerformanceMarkOptions) =>
+    mark(name, { ...options, startTime: options?.startTime ?? time.look() }),
+  );
+  define(performance, "measure", (name: string, from?: string | PerformanceMeasureOptions, to?: string) => {
+    if (typeof from === "string") return measure(name, { start: from, end: to ?? time.look() });
+    const isWhole = from?.duration !== undefined && from.start !== undefined;
+    const end = from?.end ?? (isWhole ? undefined : time.look());
+    // Of start, end and duration the browser takes two at most.
+    return measure(name, end === undefined ? from : { ...from, end });
+  });
 }
 
 interface TemporalLike {

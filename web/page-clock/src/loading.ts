@@ -63,8 +63,8 @@ export function installLoading(
     );
     return send.apply(this, args);
   });
-  for (const prototype of [window.HTMLImageElement.prototype, window.HTMLScriptElement.prototype])
-    watchSource(window, prototype, gate, isRefused, time, portals);
+  const sourced = [window.HTMLImageElement, window.HTMLScriptElement, window.HTMLIFrameElement];
+  for (const { prototype } of sourced) watchSource(window, prototype, gate, isRefused, time, portals);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
     [window.FontFace.prototype, "load"],

@@ -58,10 +58,18 @@ export interface Surroundings {
   clearStorage(): void;
 }
 
-/** @param size of the window in CSS pixels. */
-export function installSurroundings(window: Page, [width, height]: readonly [number, number]): Surroundings {
+/**
+ * @param size of the window in CSS pixels.
+ * @param kept what a page and the frames within it share.
+ */
+export function installSurroundings(
+  window: Page,
+  [width, height]: readonly [number, number],
+  kept: Kept,
+): Surroundings {
   const { document, navigator } = window;
-  const state = { isHuman: false, clearStorage: installStorage(window) };
+  installStorage(window, kept);
+  const state = { isHuman: false, clearStorage: () => kept.clear() };
   for (const name of REAL_EVENTS) {
     const byHand = BY_HAND.test(name);
     const swallow = (event: Event): void => {
@@ -99,10 +107,18 @@ export function installSurroundings(window: Page, [width, height]: readonly [num
   return state;
 }
 
-/** Storage in memory, of each frame its own: frames of one origin would read each other's high scores. Returns what empties it. */
-function installStorage(window: Page): () => void {
-  const areas = new Map<string, Storage>();
-  let cookies = new Map<string, string>();
+/** Storage and cookies of one page and the frames within it. */
+export class Kept {
+  readonly areas = new Map<string, Storage>();
+  readonly cookies = new Map<string, string>();
+  clear(): void {
+    this.areas.clear();
+    this.cookies.clear();
+  }
+}
+
+/** Storage in memory, of each page its own: pages of one origin would read each other's high scores. */
+function installStorage(window: Page, { areas, cookies }: Kept): void {
   for (const name of ["localStorage", "sessionStorage"]) {
     defineGetter(window, name, () => {
       const area = areas.get(name) ?? memoryStorage();
@@ -119,10 +135,6 @@ function installStorage(window: Page): () => void {
     },
     configurable: true,
   });
-  return () => {
-    areas.clear();
-    cookies = new Map();
-  };
 }
 
 function memoryStorage(): Storage {

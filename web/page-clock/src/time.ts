@@ -28,9 +28,11 @@ export interface TimeOptions {
   report(error: unknown): void;
   /** Runs what a page gave as text, among its globals. */
   evaluate(code: string): void;
+  /** What callbacks have as `this`: the page's window. */
+  self?: object;
   /** Called in each tick after the timers and before the frames' callbacks. */
   beforeFrames?(): void;
-  /** Called at the end of each tick. */
+  /** Called at the end of each tick; reads `now`. */
   afterFrames?(): void;
 }
 
@@ -54,8 +56,10 @@ export class VirtualTime {
   #frame = 0;
   #nesting = 0;
 
-  constructor(options: TimeOptions) {
+  /** @param now where it begins, in ms: of a frame within a page, that of the page. */
+  constructor(options: TimeOptions, now = 0) {
     this.#options = options;
+    this.now = now;
   }
 
   get numTimers(): number {
@@ -79,7 +83,7 @@ export class VirtualTime {
   /** Sets a timer and returns its id. `isClamped`: as `setTimeout`, which makes nested timers wait. */
   add(callback: unknown, delay: unknown, args: unknown[] = [], isRepeated = false, isClamped = true): number {
     const id = this.#nextId++;
-    const asked = Math.max(0, Math.ceil(Number(delay) || 0));
+    const asked = Math.max(0, Number(delay) | 0);
     const least = isClamped && this.#nesting >= MAX_NESTING ? NESTED_MS : 0;
     const wait = Math.max(asked, least, isRepeated ? 1 : 0);
     this.#timers.set(id, { callback, args, every: isRepeated ? wait : 0, nesting: this.#nesting + 1 });
@@ -126,7 +130,7 @@ export class VirtualTime {
   }
 
   /** Calls what a page left to be called; what it throws is reported. */
-  call(callback: unknown, args: unknown[] = [], self: unknown = globalThis): void {
+  call(callback: unknown, args: unknown[] = [], self: unknown = this.#options.self): void {
     this.#looks = 0;
     try {
       if (typeof callback === "function") callback.apply(self, args);

@@ -10,6 +10,7 @@ const CONSTRUCTORS: Readonly<Record<string, string>> = {
   Worker: "runs code in a worker of its own, which reads real time",
   SharedWorker: "runs code in a shared worker, which reads real time",
   AudioWorkletNode: "makes sound in an audio worklet, which does not run here",
+  BroadcastChannel: "talks to other pages through a channel, whose messages come at real times",
   RTCPeerConnection: "talks to other browsers, which go by real time",
 };
 
@@ -18,6 +19,8 @@ const SOCKETS: Readonly<Record<string, string>> = {
   WebSocket: "talks to a server, which is not there",
   EventSource: "listens to a server, which is not there",
 };
+
+const VIDEO = "shows a video, which goes by real time";
 
 /** Notes in `said` what the page does that the clock does not hold. */
 export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>): void {
@@ -34,11 +37,63 @@ export function watchUnheld(window: Page, time: VirtualTime, said: Set<string>):
   }
   for (const [name, what] of Object.entries(SOCKETS))
     define(window, name, deadSocket(window, time, said, what));
+  watchVideos(window, said);
+  watchFrames(window, said);
+  const open = window.IDBFactory.prototype.open;
+  define(window.IDBFactory.prototype, "open", function (this: IDBFactory, ...args: Parameters<typeof open>) {
+    said.add("keeps things in IndexedDB, which answers at real times and is not emptied between episodes");
+    return open.apply(this, args);
+  });
+  if ("mediaDevices" in window.navigator)
+    define(window.navigator.mediaDevices, "getUserMedia", async () => {
+      said.add("asks for a camera or a microphone, which is not there");
+      throw new window.DOMException("Requested device not found", "NotFoundError");
+    });
   if ("serviceWorker" in window.navigator)
     define(window.navigator.serviceWorker, "register", async () => {
       said.add("registers a service worker, which is not started here");
       return {};
     });
+}
+
+/** One that a script plays is silent and black, on time; one that the page's own text plays is the browser's. */
+function watchVideos(window: Page, said: Set<string>): void {
+  const play = window.HTMLVideoElement.prototype.play;
+  define(window.HTMLVideoElement.prototype, "play", function (this: HTMLVideoElement) {
+    said.add("shows a video, of which nothing is seen here");
+    return play.call(this);
+  });
+  for (const name of ["loadstart", "playing"])
+    window.addEventListener(
+      name,
+      (event) => {
+        if (event.isTrusted && event.target instanceof window.HTMLVideoElement) said.add(VIDEO);
+      },
+      true,
+    );
+}
+
+/** A frame within the page whose text did not come from the server, which puts a clock into it. */
+function watchFrames(window: Page, said: Set<string>): void {
+  const look = (event: Event): void => {
+    const { target } = event;
+    if (!(target instanceof window.HTMLIFrameElement)) return;
+    const inner = target.contentDocument;
+    const isEmpty = inner !== null && inner.scripts.length === 0;
+    if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that goes by real time");
+  };
+  // A load within a document is not told to its window.
+  window.document.addEventListener("load", look, true);
+}
+
+/** Whether the window in `frame` has a clock. */
+function isHeld({ contentWindow }: HTMLIFrameElement): boolean {
+  try {
+    return contentWindow !== null && "attractNest" in contentWindow;
+  } catch {
+    // Another origin's.
+    return false;
+  }
 }
 
 /** A socket whose other end never answers: it tells of an error, then that it is closed. */

@@ -7,10 +7,11 @@ import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./draw
 import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
 import { installLoading, type Loading } from "./loading.ts";
+import { NestedFrames } from "./nested-frames.ts";
 import { installObservers, type Observers } from "./observers.ts";
 import { installPortals, type Portals } from "./portals.ts";
 import { installSound } from "./sound.ts";
-import { installSurroundings, type Surroundings } from "./surroundings.ts";
+import { installSurroundings, Kept, type Surroundings } from "./surroundings.ts";
 import { VirtualTime } from "./time.ts";
 import { watchUnheld } from "./unheld.ts";
 
@@ -36,14 +37,25 @@ export const DEFAULT_OPTIONS: ClockOptions = {
   isSeen: false,
   size: [800, 600],
 };
+const NO_KEYS: readonly string[] = [];
 /** Errors that are kept; older ones go. */
 const MOST_ERRORS = 20;
 
+/** What a page and the frames within it have in common. */
+interface Common {
+  readonly errors: unknown[];
+  readonly unheld: Set<string>;
+  readonly chance: Chance;
+  readonly kept: Kept;
+  /** Of the page when the frame began, in ms. */
+  readonly now: number;
+}
+
 export class VirtualClock {
   /** What the page's own code threw, the newest last. */
-  readonly errors: unknown[] = [];
+  readonly errors: unknown[];
   /** What the page does that no clock holds, a sentence's predicate each. */
-  readonly unheld = new Set<string>();
+  readonly unheld: Set<string>;
   readonly #time: VirtualTime;
   readonly #chance: Chance;
   readonly #animations: Animations;
@@ -53,27 +65,52 @@ export class VirtualClock {
   readonly #drawing: Drawing;
   readonly #surroundings: Surroundings;
   readonly #input: Input;
+  readonly #frames: NestedFrames;
+  #draws: boolean;
 
-  /** Takes over `window`, before any script of its page. */
-  constructor(window: Page, options: ClockOptions) {
+  /**
+   * Takes over `window`, before any script of its page.
+   *
+   * @param common of the page that it is a frame of. Default: it is the page itself.
+   */
+  constructor(window: Page, options: ClockOptions, common?: Common) {
+    this.errors = common?.errors ?? [];
+    this.unheld = common?.unheld ?? new Set();
+    this.#draws = options.draws;
+    const kept = common?.kept ?? new Kept();
     const report = (error: unknown): void => {
       this.errors.push(error);
       if (this.errors.length > MOST_ERRORS) this.errors.shift();
     };
-    this.#time = new VirtualTime({
-      report,
-      evaluate: (code) => window.eval(code),
-      beforeFrames: () => this.#animations.advance(),
-      afterFrames: () => this.#observers.tell(),
-    });
-    this.#chance = new Chance(options.seed);
+    const now = common?.now ?? 0;
+    this.#time = new VirtualTime(
+      {
+        report,
+        self: window,
+        evaluate: (code) => window.eval(code),
+        beforeFrames: () => this.#animations.advance(),
+        afterFrames: () => {
+          this.#observers.tell();
+          for (const { clock } of this.#frames.all) clock.follow(this.#time.now);
+        },
+      },
+      now,
+    );
+    this.#chance = common?.chance ?? new Chance(options.seed);
     this.#animations = followAnimations(window, this.#time);
     this.#input = new Input(window, this.#time, installFocus(window));
+    this.#frames = new NestedFrames(window, (inner, size) => {
+      const { errors, unheld } = this;
+      const shared = { errors, unheld, chance: this.#chance, kept, now: this.#time.now };
+      const clock = new VirtualClock(inner, { ...options, size, draws: this.#draws }, shared);
+      clock.isHuman = this.#surroundings.isHuman;
+      return clock;
+    });
     this.#observers = installObservers(window, this.#time);
     this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, options.size);
+    this.#surroundings = installSurroundings(window, options.size, kept);
     installChance(window, this.#chance);
     installSound(window, this.#time);
     watchUnheld(window, this.#time, this.unheld);
@@ -90,17 +127,18 @@ export class VirtualClock {
 
   /** Whether nothing of the page runs any more: no timer, no frame, nothing under way. */
   get isIdle(): boolean {
-    return this.#time.numTimers === 0 && this.#time.numFrames === 0 && this.#loading.count === 0;
+    const isIdle = this.#time.numTimers === 0 && this.#time.numFrames === 0 && this.#loading.count === 0;
+    return isIdle && this.#frames.all.every(({ clock }) => clock.isIdle);
   }
 
   /** How many things the page waits for from outside. */
   get numLoading(): number {
-    return this.#loading.count;
+    return this.#frames.all.reduce((sum, { clock }) => sum + clock.numLoading, this.#loading.count);
   }
 
   /** Whether the page read back what it was not to draw: those canvases are drawn all the same. */
   get isDrawingRead(): boolean {
-    return this.#drawing.isRead;
+    return this.#drawing.isRead || this.#frames.all.some(({ clock }) => clock.isDrawingRead);
   }
 
   /** Canvases that asked for WebGL in vain, and that nothing is drawn on. */
@@ -115,21 +153,29 @@ export class VirtualClock {
 
   /** How often time crept because a loop of the page waited for it. */
   get numSpins(): number {
-    return this.#time.spins;
+    return this.#frames.all.reduce((sum, { clock }) => sum + clock.numSpins, this.#time.spins);
   }
 
   set draws(isOn: boolean) {
+    this.#draws = isOn;
     this.#drawing.isOn = isOn;
+    for (const { clock } of this.#frames.all) clock.draws = isOn;
   }
 
   /** A person plays: what they do reaches the page. */
   set isHuman(isHuman: boolean) {
     this.#surroundings.isHuman = isHuman;
+    for (const { clock } of this.#frames.all) clock.isHuman = isHuman;
   }
 
   /** One frame of the page: 17, 17 or 16 ms. */
   tick(): void {
     this.#time.tick();
+  }
+
+  /** Of a frame within a page: until the page's own time, `now` in ms. */
+  follow(now: number): void {
+    if (now > this.#time.now) this.#time.tick(now - this.#time.now);
   }
 
   /** Ticks to the next whole second: every episode begins in the same phase. */
@@ -145,26 +191,43 @@ export class VirtualClock {
   /** Takes over animations and transitions that began since. */
   collectAnimations(): void {
     this.#animations.collect();
+    for (const { clock } of this.#frames.all) clock.collectAnimations();
   }
 
   /** Exactly these keys are down from now on. */
   hold(codes: readonly string[]): void {
-    this.#input.hold(codes);
+    const focused = this.#frames.focused;
+    for (const { clock } of this.#frames.all) if (clock !== focused) clock.hold(NO_KEYS);
+    this.#input.hold(focused === null ? codes : NO_KEYS);
+    focused?.hold(codes);
   }
 
   /** Where the pointer is from now on, and whether it is pressed. */
   point(point: Point, isDown: boolean): void {
-    this.#input.point(point, isDown);
+    const [x, y] = point;
+    const inner = this.#frames.at(x, y);
+    for (const frame of this.#frames.all) if (frame !== inner) frame.clock.lift();
+    if (inner === null) {
+      this.#frames.focus(null, isDown);
+      this.#input.point(point, isDown);
+      return;
+    }
+    this.#input.lift();
+    this.#frames.focus(inner, isDown);
+    const { left, top } = inner.place;
+    inner.clock.point([x - left, y - top], isDown);
   }
 
   /** The pointer is not pressed any more. */
   lift(): void {
     this.#input.lift();
+    for (const { clock } of this.#frames.all) clock.lift();
   }
 
   /** Nothing is held any more. */
   release(): void {
     this.#input.release();
+    for (const { clock } of this.#frames.all) clock.release();
   }
 
   /** As if nothing had been played before: storage and cookies are empty, and no score was sent. */

@@ -62,6 +62,7 @@ export class Trial {
       reset: "reload",
       css: true,
       taps: false,
+      turns: false,
       keys: [],
       pointers: {},
       labels: [],

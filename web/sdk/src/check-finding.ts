@@ -35,6 +35,7 @@ export const CHECKS = [
   "reads-drawing",
   "slow-webgl",
   "undrawn-ticks",
+  "needs-turns",
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];

@@ -77,6 +77,14 @@ export interface UpdateResult {
   active?: ArrayLike<boolean>;
 }
 
+/** Of a game that plays on between turns of the event loop: what it does then, ahead of what asks for it. Never rejects. */
+export interface GameAhead {
+  /** What the next `start` tells of. */
+  start(context: StartContext): Promise<void>;
+  /** What the `update`s of a step of so many ticks tell of. */
+  step(action: Action | ArrayLike<Action>, ticks: number): Promise<void>;
+}
+
 /** A running copy of a game. Created once, started many times. */
 export interface Game {
   start(context: StartContext): StartResult;
@@ -84,6 +92,8 @@ export interface Game {
   update(deltaTime: number, action: never, out: Out): UpdateResult;
   /** Optional: for watching and playing, on the page only. */
   draw?(context2d: Context2D, width: number, height: number): void;
+  /** Optional: given, each `start` and each step is waited for. */
+  readonly ahead?: GameAhead;
   /** Optional: the copy is not needed any more. */
   dispose?(): void;
 }

@@ -6,7 +6,7 @@ import { drawActions } from "./cost.ts";
 import { createInstance } from "./group-instance.ts";
 import type { Instance } from "./instance.ts";
 import { observedName, observedRow } from "./observed.ts";
-import { drained } from "./play-check.ts";
+import { drained, type Pause, started, stepped } from "./play-check.ts";
 import { RandomPlayer } from "./random-play.ts";
 
 const STEPS = 1_000;
@@ -104,21 +104,19 @@ export function* playing(
   seed: number,
   deadline: Deadline,
   steps = STEPS,
-): Generator<undefined, Play> {
+): Generator<Pause, Play> {
   const player = new RandomPlayer(definition.action, seed);
   const actions: Play["actions"] = [];
   const rows: Row[] = [];
-  yield;
-  instance.start(0);
+  yield* started(instance, 0);
   rows.push(rowOf(definition, instance));
   for (let step = 0; step < steps && !deadline.isOver; step++) {
     const drawn = drawActions(instance, player);
     actions.push(drawn);
-    instance.step(drawn);
+    yield* stepped(instance, drawn);
     rows.push(rowOf(definition, instance));
     if (!instance.episodeOver) continue;
-    yield;
-    instance.start(instance.episode + 1);
+    yield* started(instance, instance.episode + 1);
     rows.push(rowOf(definition, instance));
   }
   return { rows, actions };
@@ -133,18 +131,16 @@ export function* replaying(
   instance: Instance,
   original: Play,
   deadline?: Deadline,
-): Generator<undefined, Row[]> {
+): Generator<Pause, Row[]> {
   const rows: Row[] = [];
-  yield;
-  instance.start(0);
+  yield* started(instance, 0);
   rows.push(rowOf(definition, instance));
   for (const action of original.actions) {
     if (deadline?.isOver) break;
-    instance.step(action as Action);
+    yield* stepped(instance, action);
     rows.push(rowOf(definition, instance));
     if (instance.episodeOver) {
-      yield;
-      instance.start(instance.episode + 1);
+      yield* started(instance, instance.episode + 1);
       rows.push(rowOf(definition, instance));
     }
     if (rows.at(-1)!.episode !== original.rows[rows.length - 1]?.episode) break;

@@ -73,6 +73,10 @@ export interface Instance {
   readonly game: Game;
   setStream(seedLow: number, seedHigh: number, instanceId: number): void;
   start(episode: number, parameters?: Readonly<Record<string, number>>): void;
+  /** Null, or what the `start` that follows, of the same episode, waits for. */
+  startAhead(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null;
+  /** Null, or what the `step` that follows, with the same action, waits for. */
+  stepAhead(action: Action | ArrayLike<Action>): Promise<void> | null;
   step(action: Action | ArrayLike<Action>): void;
   cut(): void;
 }
@@ -163,11 +167,7 @@ export abstract class InstanceBase implements Instance {
    * Raises GameError; RangeError for a parameter the game does not declare or one out of range.
    */
   start(episode: number, parameters?: Readonly<Record<string, number>>): void {
-    this.#resetCounters(episode);
-    this.#setParameters(parameters);
-    for (const reader of this.readers) reader.invalidate();
-    if (this.out.actionMask !== null) for (const mask of this.masks) mask.fill(1);
-    this.#random.reset(this.#seedLow, this.#seedHigh, episode, this.instanceId);
+    this.#prepare(episode, parameters);
     let result: unknown;
     try {
       result = this.game.start(this.#context);
@@ -178,6 +178,17 @@ export abstract class InstanceBase implements Instance {
     this.readStart(result as StartFields | undefined);
     for (const reader of this.readers) reader.checkFinite("start");
     this.checkMasks("start");
+  }
+
+  startAhead(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null {
+    const { ahead } = this.game;
+    if (ahead === undefined) return null;
+    this.#prepare(episode, parameters);
+    return ahead.start(this.#context);
+  }
+
+  stepAhead(action: Action | ArrayLike<Action>): Promise<void> | null {
+    return this.game.ahead?.step(action, this.checked.ticksPerStep) ?? null;
   }
 
   /** Takes one decision: up to `ticks_per_step` ticks under `action` (rules T2, T3). Raises GameError. */
@@ -213,6 +224,14 @@ export abstract class InstanceBase implements Instance {
     if (this.out.actionMask === null) return;
     for (let agent = 0; agent < this.masks.length; agent++)
       if (this.active[agent] === 1) checkMask(method, this.masks[agent], this.checked.maskGroups);
+  }
+
+  #prepare(episode: number, parameters: Readonly<Record<string, number>> | undefined): void {
+    this.#resetCounters(episode);
+    this.#setParameters(parameters);
+    for (const reader of this.readers) reader.invalidate();
+    if (this.out.actionMask !== null) for (const mask of this.masks) mask.fill(1);
+    this.#random.reset(this.#seedLow, this.#seedHigh, episode, this.instanceId);
   }
 
   #resetCounters(episode: number): void {

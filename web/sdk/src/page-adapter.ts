@@ -34,6 +34,7 @@ export interface PageAdapter<W = PageWindow> {
   readonly reset: "own" | "reload";
   readonly css: boolean;
   readonly taps: boolean;
+  readonly turns: boolean;
   /** Per agent; empty where no action holds keys. */
   readonly keys: readonly KeysByLabel[];
   readonly pointers: Readonly<Record<string, PointerPlace>>;

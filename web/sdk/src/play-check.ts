@@ -1,7 +1,7 @@
 /** Random play over whole episodes: whether they end, stay within their boxes, and tell and reward anything. */
 
 import type { Deadline, Report } from "./check-finding.ts";
-import type { Game, GameDefinition, UpdateResult } from "./contract.ts";
+import type { Action, Game, GameDefinition, UpdateResult } from "./contract.ts";
 import { drawActions } from "./cost.ts";
 import type { GameDescription } from "./description.ts";
 import { show } from "./errors.ts";
@@ -54,7 +54,7 @@ export function* playingAtRandom(
   steps: number,
   report: Report,
   deadline: Deadline,
-): Generator<undefined, PlaySummary> {
+): Generator<Pause, PlaySummary> {
   const player = new RandomPlayer(description.action, 1);
   const watch = new ObservationWatch(definition, instance, report);
   const unread = watchResults(instance.game);
@@ -62,11 +62,10 @@ export function* playingAtRandom(
   const summary = { steps: 0, ticks: 0, episodes: 0, endReasons: {} as PlaySummary["endReasons"] };
   let returns = 0;
   let lengths = 0;
-  yield;
-  instance.start(0);
+  yield* started(instance, 0);
   watch.look("start", "at the start of episode 0");
   for (; summary.steps < steps && !deadline.isOver; summary.steps++) {
-    instance.step(drawActions(instance, player));
+    yield* stepped(instance, drawActions(instance, player));
     summary.ticks += instance.executedTicks;
     for (let agent = 0; agent < instance.numAgents; agent++) {
       if (instance.valid[agent] === 0) continue;
@@ -80,8 +79,7 @@ export function* playingAtRandom(
     summary.episodes++;
     returns += instance.episodeReturns[0];
     lengths += instance.episodeSteps;
-    yield;
-    instance.start(summary.episodes);
+    yield* started(instance, summary.episodes);
     watch.look("start", `at the start of episode ${summary.episodes}`);
   }
   const played = {
@@ -109,8 +107,26 @@ export function* playingAtRandom(
   return played;
 }
 
+/** Of a play: where it may be left for a while, or, with a promise, has to be until that resolves. */
+export type Pause = Promise<void> | null | undefined;
+
+/** Starts an episode, with a pause before it. */
+export function* started(instance: Instance, episode: number): Generator<Pause, void> {
+  yield;
+  const ahead = instance.startAhead(episode);
+  if (ahead !== null) yield ahead;
+  instance.start(episode);
+}
+
+/** Takes a step, with a pause before it where the game needs one. */
+export function* stepped(instance: Instance, action: Action | ArrayLike<Action>): Generator<Pause, void> {
+  const ahead = instance.stepAhead(action);
+  if (ahead !== null) yield ahead;
+  instance.step(action);
+}
+
 /** What a play with pauses comes to when nothing is waited for. */
-export function drained<T>(play: Generator<undefined, T>): T {
+export function drained<T>(play: Generator<Pause, T>): T {
   for (;;) {
     const next = play.next();
     if (next.done) return next.value;

@@ -28,6 +28,15 @@ const PAGE = `<!doctype html><canvas width="40" height="20"></canvas><script>
   window.look = () => ({ state, y, score, ticks });
 </script>`;
 
+/** The same game as a loop that waits: for a frame, and for promises after it. */
+const AWAITING = PAGE.replace(
+  /function frame\(\) \{/,
+  "async function frame() { for (let i = 0; i < 20; i++) await null;",
+).replace(
+  /requestAnimationFrame\(frame\);\n\s*\}\n\s*requestAnimationFrame\(frame\);/,
+  "await null; requestAnimationFrame(frame); }\n  requestAnimationFrame(frame);",
+);
+
 declare global {
   interface Window {
     attractTestClock: (page: Window & typeof globalThis) => void;
@@ -42,8 +51,13 @@ window.attractTestClock = (page) => {
   frame.attractPrepare(page, new VirtualClock(page, options));
 };
 
+/** As `hop`, of a page that plays on between its frames. */
+export function awaitingHop(options: Partial<PageGameOptions> = {}): GameDefinition {
+  return hop(options, "", AWAITING);
+}
+
 /** @param extra statements of the page, run in each tick of an episode. */
-export function hop(options: Partial<PageGameOptions> = {}, extra = ""): GameDefinition {
+export function hop(options: Partial<PageGameOptions> = {}, extra = "", text = PAGE): GameDefinition {
   const definition = definePageGame({
     id: "Hop-v1",
     page: "hop.html",
@@ -59,7 +73,7 @@ export function hop(options: Partial<PageGameOptions> = {}, extra = ""): GameDef
     over: (w) => w.look().state === "over",
     ...options,
   });
-  const page = URL.createObjectURL(new Blob([PAGE.replace("/*EXTRA*/", extra)], { type: "text/html" }));
+  const page = URL.createObjectURL(new Blob([text.replace("/*EXTRA*/", extra)], { type: "text/html" }));
   return { ...definition, page: { ...definition.page!, page } };
 }
 

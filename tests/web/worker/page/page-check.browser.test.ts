@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
-import { hop, numFrames } from "./hop-page.ts";
+import { awaitingHop, hop, numFrames } from "./hop-page.ts";
 
 // Episodes of 24 ticks: each of the repeated play takes a page, a hundred in all.
 function check(definition = hop(), phases: string[] = []) {
@@ -27,6 +27,7 @@ test("a good game is played, in every way twice, and nothing is left of it", asy
     "loading its page",
     "random play",
     "a play that is repeated",
+    "the same play with promises between frames",
     "the same play in a fresh page",
     "the same play beside another game",
     "the same play while it is drawn",
@@ -60,6 +61,13 @@ test("a game that is not the same in a fresh page is named, with the likely caus
     loaded: (w) => w.eval("new Worker(URL.createObjectURL(new Blob(['']))).terminate()"),
   });
   expect(await idsOf(worker)).toEqual(["clock"]);
+});
+
+test("a game that plays on between its frames is found to, with the line that it needs", async () => {
+  const { findings } = await check(awaitingHop());
+  expect(findings.map(({ id }) => id)).toEqual(["needs-turns"]);
+  expect(findings[0].fix).toContain("`turns: true`");
+  expect(await idsOf(awaitingHop({ turns: true }))).toEqual([]);
 });
 
 test("errors that a page survives, and drawing that it reads, are told", async () => {

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from "vitest";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
 import type { Instance } from "../../../../web/sdk/src/instance.ts";
+import { createPlayer } from "../../../../web/sdk/src/page/play.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
-import { hop } from "./hop-page.ts";
+import { awaitingHop, hop } from "./hop-page.ts";
 
 const opened: PageFrames[] = [];
 
@@ -176,4 +177,82 @@ test("several agents play in one page, each by its own keys, rewarded and ended 
   while (!instance.episodeOver) instance.step([0, 1]);
   expect(instance.endReason).toBe("terminated");
   expect(instance.episodeReturns[1]).toBe(2 * 23);
+});
+
+test("with turns each frame is followed by what waited for it, the same way as without any waiting", async () => {
+  const play = async (definition = hop()): Promise<number[]> => {
+    const { definition: framed } = await ready(definition);
+    const instance = createInstance(framed, { seedLow: 7 });
+    const found: number[] = [];
+    for (const episode of [3, 4, 3]) {
+      await instance.startAhead(episode);
+      instance.start(episode);
+      found.push(...seen(instance));
+      while (!instance.episodeOver) {
+        const action = instance.episodeSteps % 3 === 0 ? 1 : 0;
+        await instance.stepAhead(action);
+        instance.step(action);
+        found.push(...seen(instance), instance.rewards[0], instance.executedTicks);
+      }
+    }
+    return found;
+  };
+  const plain = await play();
+  expect(await play(hop({ turns: true }))).toEqual(plain);
+  // Of each step: its numbers, reward and ticks; each frame of the page has counted one, all its waiting done.
+  const counts = (await play(awaitingHop({ turns: true })))
+    .slice(0, 2 + 4 * 5)
+    .filter((_, i) => i % 4 === 3 || i === 1);
+  expect(counts.map((count, i) => count - counts[0] - 2 * i)).toEqual(counts.map(() => 0));
+  const awaiting = await play(awaitingHop({ turns: true }));
+  expect(awaiting.length).toBeGreaterThan(3 * 10);
+  expect(await play(awaitingHop({ turns: true }))).toEqual(awaiting);
+});
+
+test("a step that was not waited for, and what the page throws in one that was, are the game's failures", async () => {
+  let played: PageWindow;
+  const { definition } = await ready(
+    hop({
+      turns: true,
+      observe: (w) => {
+        played = w;
+        return [0, 0];
+      },
+      over: (w) => Boolean(w.isStrict && w.nothing.there),
+    }),
+  );
+  const instance = createInstance(definition, { seedLow: 7 });
+  await instance.startAhead(0);
+  instance.start(0);
+  expect(() => instance.step(0)).toThrow("await stepAhead() first");
+  await instance.startAhead(1);
+  instance.start(1);
+  await instance.stepAhead(0);
+  instance.step(0);
+  played.isStrict = true;
+  await instance.stepAhead(0);
+  expect(() => instance.step(0)).toThrow("reading 'there'");
+});
+
+test("somebody who watches or plays sees a game with turns go on, episode after episode", async () => {
+  const { definition } = await ready(awaitingHop({ turns: true, maxSeconds: 0.2 }));
+  const frames: ((now: number) => void)[] = [];
+  const ends: number[] = [];
+  const errors: unknown[] = [];
+  const player = createPlayer({
+    definition,
+    canvas: document.createElement("canvas"),
+    controller: { choose: () => 1 },
+    onEpisodeEnd: (instance) => ends.push(instance.episodeTicks),
+    onError: (error) => errors.push(error),
+    requestFrame: (callback) => frames.push(callback),
+    cancelFrame: () => undefined,
+  });
+  player.start();
+  for (let now = 0; ends.length < 3 && now < 60_000; now += 17) {
+    frames.shift()?.(now);
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  expect(errors).toEqual([]);
+  expect(ends).toEqual([12, 12, 12]);
 });

@@ -77,6 +77,8 @@ export interface PageGameOptions<W = PageWindow>
   reset?: "own" | "reload";
   /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
   css?: boolean;
+  /** Whether the game waits for promises between its frames: each frame is followed by a turn of the event loop. */
+  turns?: boolean;
   /** Whether keys and pointer are let go halfway through each step, so that an action taken twice is pressed twice. */
   taps?: boolean;
 }
@@ -115,6 +117,7 @@ const KNOWN_OPTIONS = [
   "reset",
   "css",
   "taps",
+  "turns",
   ...FUNCTIONS,
 ];
 /** The server finds it in the adapter's text: it must stand there as it is. */
@@ -274,6 +277,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     reset: options.reset ?? (options.restart === undefined ? "reload" : "own"),
     css: options.css ?? false,
     taps: options.taps ?? false,
+    turns: options.turns ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],
     pointers: options.pointers ?? {},
     labels: action.kind === "discrete" ? (action.labels ?? []) : [],

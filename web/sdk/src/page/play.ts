@@ -92,6 +92,8 @@ class FramePlayer implements Player {
   /** Ticks left of the current step; 0 means that an action is to be chosen. */
   #ticksLeft = 0;
   #isWaiting = false;
+  /** Whether the tick that is due was waited for. */
+  #isPlayedAhead = false;
   #episode = 0;
   #isDrawn = true;
 
@@ -139,9 +141,18 @@ class FramePlayer implements Player {
       // No time has passed since the end, or since a `start` after it.
       if (milliseconds <= 0) return;
       this.#begin(this.#episode + 1);
+      if (this.#isWaiting) return;
     }
     while (this.#owedMs >= this.#tickMs && !this.instance.episodeOver) {
       if (this.#ticksLeft === 0 && !this.#choose()) return;
+      if (!this.#isPlayedAhead) {
+        const ahead = this.instance.stepAhead(this.#action);
+        if (ahead !== null) {
+          this.#wait(ahead);
+          return;
+        }
+      }
+      this.#isPlayedAhead = false;
       this.instance.step(this.#action);
       this.#noteEnds();
       this.#ticksLeft--;
@@ -150,6 +161,17 @@ class FramePlayer implements Player {
     if (!this.instance.episodeOver) return;
     this.#owedMs = 0;
     this.#options.onEpisodeEnd?.(this.instance);
+  }
+
+  /** Goes on with the step that `ahead` plays once that is done. */
+  #wait(ahead: Promise<void>): void {
+    this.#isWaiting = true;
+    const done = (): void => {
+      this.#isWaiting = false;
+      this.#isPlayedAhead = true;
+      this.#catchUp();
+    };
+    ahead.then(done, (error) => this.#fail(error));
   }
 
   /** Takes the controller's choice; false while it is still thinking. */
@@ -208,10 +230,22 @@ class FramePlayer implements Player {
   #begin(episode: number): void {
     this.#episode = episode;
     this.#ticksLeft = 0;
+    this.#isPlayedAhead = false;
     this.#begins.fill(1);
     this.#isDrawn = true;
     const { parameters } = this.#options;
-    this.instance.start(episode, typeof parameters === "function" ? parameters(episode) : parameters);
+    const drawn = typeof parameters === "function" ? parameters(episode) : parameters;
+    const ahead = this.instance.startAhead(episode, drawn);
+    if (ahead === null) {
+      this.instance.start(episode, drawn);
+      return;
+    }
+    this.#isWaiting = true;
+    const done = (): void => {
+      this.#isWaiting = false;
+      this.instance.start(episode, drawn);
+    };
+    ahead.then(done).catch((error) => this.#fail(error));
   }
 
   #draw(): void {

@@ -82,22 +82,55 @@ export class GameRunner {
     for (let next = episode; !this.tryStart(i, next); next++);
   }
 
-  /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */
-  tryStart(i: number, episode: number): boolean {
-    const id = this.#ids[i];
-    const { seed, lesson_id } = this.#terms;
+  /**
+   * As `start`, of a game that needs turns of the event loop.
+   *
+   * @param spare resolves once a copy can begin.
+   */
+  async startInTurns(i: number, episode: number, spare: () => Promise<void>): Promise<void> {
+    for (let next = episode; ; next++) {
+      await spare();
+      if (await this.tryStartInTurns(i, next)) return;
+    }
+  }
+
+  /** As `tryStart`, of a game that needs turns of the event loop. */
+  async tryStartInTurns(i: number, episode: number): Promise<boolean> {
     try {
-      this.announce?.(id);
-      this.games[i] ??= createInstance(this.#definition, this.#memory(i));
-      const game = this.games[i];
-      game.setStream(seed.low, seed.high, id);
-      game.start(episode, this.#parameters.sample(seed.low, seed.high, episode, id));
+      const game = this.#prepare(i);
+      await game.startAhead(episode, this.#parametersOf(i, episode));
     } catch (error) {
       this.#report(error, i, episode, 0, null);
       this.clear(i);
       return false;
     }
-    this.#lessons[i] = lesson_id;
+    return this.tryStart(i, episode);
+  }
+
+  /** Null, or what `step` of copy `i` has to wait for. */
+  stepAhead(i: number, action: Action | ArrayLike<Action>): Promise<void> | null {
+    const game = this.games[i]!;
+    this.announce?.(game.instanceId);
+    return game.stepAhead(action);
+  }
+
+  /** As `startNext`, of a game that needs turns of the event loop. */
+  async startNextInTurns(i: number, ending: Ending, spare: () => Promise<void>): Promise<void> {
+    const { episode } = this.games[i]!;
+    if (ending === "failed") this.clear(i);
+    await this.startInTurns(i, episode + 1, spare);
+  }
+
+  /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */
+  tryStart(i: number, episode: number): boolean {
+    try {
+      this.#prepare(i).start(episode, this.#parametersOf(i, episode));
+    } catch (error) {
+      this.#report(error, i, episode, 0, null);
+      this.clear(i);
+      return false;
+    }
+    this.#lessons[i] = this.#terms.lesson_id;
     return true;
   }
 
@@ -148,6 +181,22 @@ export class GameRunner {
   assign(i: number, instanceId: number): void {
     this.clear(i);
     this.#ids[i] = instanceId;
+  }
+
+  /** Copy `i` on its own streams, made where there is none. */
+  #prepare(i: number): Instance {
+    const id = this.#ids[i];
+    const { seed } = this.#terms;
+    this.announce?.(id);
+    this.games[i] ??= createInstance(this.#definition, this.#memory(i));
+    const game = this.games[i];
+    game.setStream(seed.low, seed.high, id);
+    return game;
+  }
+
+  #parametersOf(i: number, episode: number): Readonly<Record<string, number>> | undefined {
+    const { seed } = this.#terms;
+    return this.#parameters.sample(seed.low, seed.high, episode, this.#ids[i]);
   }
 
   #report(error: unknown, i: number, episode: number, tick: number, action: unknown): void {

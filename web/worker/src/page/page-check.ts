@@ -8,7 +8,7 @@ import { firstDifference, type Play, playing, type Row, replaying } from "attrac
 import { GameError } from "attract/errors";
 import { createInstance } from "attract/group-instance";
 import type { Instance } from "attract/instance";
-import { playingAtRandom } from "attract/play-check";
+import { type Pause, playingAtRandom } from "attract/play-check";
 import { PageFrames, type PageFramesOptions } from "./page-frames.ts";
 
 const MOST_STEPS = 5_000;
@@ -18,6 +18,14 @@ const REPEATED_EPISODES = 4;
 const SLOW_LOAD_MS = 3_000;
 /** Who draws WebGL where no graphics processor does. */
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|basic render/i;
+/** What may follow from a game that waits for promises that never get their turn. */
+const OF_STANDSTILL: ReadonlySet<string> = new Set([
+  "action-without-effect",
+  "constant-observation",
+  "constant-reward",
+  "endless",
+  "ignored-actions",
+]);
 const REPRODUCIBLE =
   "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
 
@@ -166,6 +174,7 @@ class PageCheck {
       ["while it is drawn", { isFresh: true, draws: true, webGl: "null" }, "alone"],
     ];
     const { pixels, reset } = this.#definition.page ?? {};
+    if (!this.#definition.page?.turns && (await this.#needsTurns(original, deadline))) return;
     for (const [how, options, company] of again) {
       if (deadline.isOver) return;
       // What an agent sees is drawn in every tick already, unless it asks for less.
@@ -203,6 +212,35 @@ class PageCheck {
     });
   }
 
+  /** Whether it plays otherwise, and the same way twice, where promises between its frames have their turn. */
+  async #needsTurns(original: Play, deadline: Deadline): Promise<boolean> {
+    this.#phase("the same play with promises between frames");
+    const options = { isFresh: true, hasTurns: true };
+    const frames = this.#frames(options);
+    const instance = this.#instance(frames, 2);
+    const play = playing(frames.definition, instance, 2, deadline.share(0.2), REPEATED_STEPS);
+    const turned = firstEpisodes(await this.#drained(play, [frames]), REPEATED_EPISODES);
+    const shorter = Math.min(turned.rows.length, original.rows.length);
+    const [rows, others] = [original.rows, turned.rows].map((all) =>
+      deadline.isOver ? all.slice(0, shorter) : all,
+    );
+    const difference = firstDifference(this.#definition, instance, rows, others);
+    frames.close();
+    if (difference === null) return false;
+    if ((await this.#difference(turned, options, "alone", deadline.share(0.3))) !== null) return false;
+    // What random play shows of a game that hardly moves follows from that.
+    const told = this.#findings.filter(({ id }) => !OF_STANDSTILL.has(id));
+    const wasStill = told.length < this.#findings.length;
+    this.#findings.splice(0, this.#findings.length, ...told);
+    this.#report({
+      id: "needs-turns",
+      severity: wasStill ? "error" : "warning",
+      text: `the game goes on between its frames, where it waits for promises: with a turn for them ${difference}`,
+      fix: "add `turns: true` to the adapter: each frame is then followed by a turn of the event loop",
+    });
+    return true;
+  }
+
   async #difference(
     original: Play,
     options: Partial<PageFramesOptions>,
@@ -227,8 +265,14 @@ class PageCheck {
     const frames = this.#frames({});
     await frames.spare();
     const other = this.#instance(frames, 5);
+    await other.startAhead(0);
     other.start(0);
-    const step = instance.step;
+    const { step, stepAhead } = instance;
+    instance.stepAhead = (action) => {
+      const own = stepAhead.call(instance, action);
+      const others = other.episodeOver ? null : other.stepAhead(action);
+      return own === null ? null : own.then(() => others ?? undefined);
+    };
     instance.step = (action) => {
       if (!other.episodeOver) other.step(action);
       step.call(instance, action);
@@ -247,10 +291,14 @@ class PageCheck {
   }
 
   /** Plays on, waiting before each start until pages are there. */
-  async #drained<T>(play: Generator<undefined, T>, waiting: readonly PageFrames[]): Promise<T> {
+  async #drained<T>(play: Generator<Pause, T>, waiting: readonly PageFrames[]): Promise<T> {
     for (;;) {
       const next = play.next();
       if (next.done) return next.value;
+      if (next.value != null) {
+        await next.value;
+        continue;
+      }
       for (const frames of waiting) await frames.spare();
       // The thread is heard meanwhile.
       await new Promise((resolve) => setTimeout(resolve));

@@ -140,8 +140,24 @@ export class PageFrame implements PageHands {
     return this.#isGone || this.#element.contentDocument !== this.#document ? goneError() : ownError(thrown);
   }
 
+  /** The page's promises have had their turn, and what it asked for in this one is there. */
+  async giveTurn(): Promise<void> {
+    await turn();
+    if (this.clock.numLoading > 0) await this.#settle();
+  }
+
   /** Begins an episode by the game's own restart; all chance in it comes from `seed`, 32 bits. */
   begin(seed: number): void {
+    for (const _ of this.#beginning(seed));
+  }
+
+  /** As `begin`, with a turn of the event loop after each frame. */
+  async beginInTurns(seed: number): Promise<void> {
+    for (const _ of this.#beginning(seed)) await this.giveTurn();
+  }
+
+  /** With a pause after each frame. */
+  *#beginning(seed: number): Generator<undefined, void> {
     const { window, clock } = this;
     const adapter = this.#adapter;
     clock.release();
@@ -155,11 +171,15 @@ export class PageFrame implements PageHands {
     // One tick at least: a restart is often only asked for.
     do {
       if (this.ticks > MOST_MENU_TICKS)
-        throw new Error(`the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}`);
+        throw new Error(
+          `the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}` +
+            (adapter.turns ? "" : "; if it waits for promises between them, give turns: true"),
+        );
       adapter.menu?.(window, this);
       // Menus live on animations, games hardly ever.
       if (!adapter.css) clock.collectAnimations();
       this.tick();
+      yield;
     } while (adapter.playing !== undefined && !adapter.playing(window));
     clock.release();
   }
@@ -214,10 +234,14 @@ export class PageFrame implements PageHands {
     }
     this.clock.draws = draws;
     if (adapter.reset === "reload") return;
-    this.begin(0);
+    if (adapter.turns) await this.beginInTurns(0);
+    else this.begin(0);
     // What cannot be read is told now, and not in the midst of training.
     this.pixels?.begin();
-    for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) this.tick();
+    for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) {
+      this.tick();
+      if (adapter.turns) await this.giveTurn();
+    }
   }
 
   /** Waits until nothing is under way. */

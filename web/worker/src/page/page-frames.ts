@@ -21,6 +21,8 @@ export interface PageFramesOptions {
   most: number;
   /** Whether each episode gets a page of its own, whatever the adapter says. Default: no. */
   isFresh?: boolean;
+  /** Whether each frame is followed by a turn of the event loop, whatever the adapter says. Default: no. */
+  hasTurns?: boolean;
   /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
   draws?: boolean;
   /** Default: the browser's own where it is drawn, else a device that draws nothing. */
@@ -58,6 +60,7 @@ export class PageFrames implements SpareGames {
       base = new URL("..", location.href).href,
       most,
       isFresh = false,
+      hasTurns = false,
       draws = false,
       webGl,
       isSeen = false,
@@ -66,7 +69,11 @@ export class PageFrames implements SpareGames {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
-    this.#adapter = isFresh ? { ...page, reset: "reload" } : page;
+    this.#adapter = {
+      ...page,
+      reset: isFresh ? "reload" : page.reset,
+      turns: hasTurns || page.turns,
+    };
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;
     const { pixels } = page;

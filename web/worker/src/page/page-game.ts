@@ -5,6 +5,7 @@ import type {
   Action,
   BoxView,
   Game,
+  GameAhead,
   PerAgent,
   StartContext,
   StartFields,
@@ -19,8 +20,16 @@ import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
 
+/** What a tick that was played ahead brought, or what was thrown in it. */
+type Ahead = Pick<UpdateResult, "reward" | "terminated" | "info"> | { readonly thrown: unknown };
+
 /** One copy; its frame is taken at the first start. */
 export class PageGame implements Game {
+  readonly ahead?: GameAhead;
+  /** Of the step under way, where it is played ahead. */
+  #played: Ahead[] = [];
+  /** Of a start ahead: whether it came about. Null: there was none. */
+  #begun: { readonly thrown?: unknown } | null = null;
   readonly #adapter: PageAdapter;
   readonly #frames: PageFrames;
   /** The same object for every update. */
@@ -42,6 +51,11 @@ export class PageGame implements Game {
     this.#ticksPerStep = ticksPerStep;
     this.#skipsTicks = skipsTicks;
     this.#frames = frames;
+    if (adapter.turns)
+      this.ahead = {
+        start: (context) => this.#startAhead(context),
+        step: (action, ticks) => this.#stepAhead(action, ticks),
+      };
     const observe = (): UpdateResult["observation"] => {
       try {
         // After the end there may be nothing left to see.
@@ -62,16 +76,13 @@ export class PageGame implements Game {
 
   start({ random, out }: StartContext): StartFields {
     const adapter = this.#adapter;
-    const isWhole = this.#isWhole;
-    // Until it has begun, nobody knows what is left of it.
-    this.#isWhole = false;
-    if (this.#frame !== null && adapter.reset === "reload") this.#leave(isWhole);
-    this.#frame ??= this.#frames.take();
-    const frame = this.#frame;
+    const begun = this.#begun;
+    this.#begun = null;
+    if (begun !== null && "thrown" in begun) throw begun.thrown;
+    const frame = begun === null ? this.#takeFrame() : (this.#frame as PageFrame);
     const { window } = frame;
     try {
-      if (this.#skipsTicks) frame.clock.draws = true;
-      frame.begin(random.int(WORD));
+      if (begun === null) frame.begin(random.int(WORD));
       this.#ticks = 0;
       this.#out = out;
       this.#result.terminated = false;
@@ -89,11 +100,10 @@ export class PageGame implements Game {
     const adapter = this.#adapter;
     const frame = this.#frame as PageFrame;
     const result = this.#result;
+    if (this.ahead !== undefined) return this.#updatePlayed(out.actionMask);
     this.#isWhole = false;
     try {
-      pressAction(adapter, frame.window, action, frame, (this.#ticks++ / this.#ticksPerStep) % 1);
-      if (this.#skipsTicks) frame.clock.draws = this.#isStepOver;
-      frame.tick();
+      this.#tick(action);
       result.terminated = adapter.over(frame.window);
       result.reward = this.#reward(frame.window);
       if (adapter.info !== undefined) result.info = adapter.info(frame.window);
@@ -128,6 +138,69 @@ export class PageGame implements Game {
     return undefined;
   }
 
+  #takeFrame(): PageFrame {
+    const isWhole = this.#isWhole;
+    // Until it has begun, nobody knows what is left of it.
+    this.#isWhole = false;
+    if (this.#frame !== null && this.#adapter.reset === "reload") this.#leave(isWhole);
+    this.#frame ??= this.#frames.take();
+    if (this.#skipsTicks) this.#frame.clock.draws = true;
+    return this.#frame;
+  }
+
+  #tick(action: Action | ArrayLike<Action>): void {
+    const frame = this.#frame as PageFrame;
+    pressAction(this.#adapter, frame.window, action, frame, (this.#ticks++ / this.#ticksPerStep) % 1);
+    if (this.#skipsTicks) frame.clock.draws = this.#isStepOver;
+    frame.tick();
+  }
+
+  async #startAhead({ random }: StartContext): Promise<void> {
+    try {
+      const frame = this.#takeFrame();
+      await frame.beginInTurns(random.int(WORD));
+      this.#begun = {};
+    } catch (error) {
+      this.#begun = { thrown: this.#frame?.explain(error) ?? error };
+    }
+  }
+
+  /** Ticks, each with a turn of the event loop after it, until the step or the episode is over. */
+  async #stepAhead(action: Action | ArrayLike<Action>, ticks: number): Promise<void> {
+    const adapter = this.#adapter;
+    const frame = this.#frame as PageFrame;
+    const result = this.#result;
+    this.#played = [];
+    this.#isWhole = false;
+    try {
+      for (let tick = 0; tick < ticks && !this.#isOver; tick++) {
+        this.#tick(action);
+        await frame.giveTurn();
+        const terminated = kept(adapter.over(frame.window));
+        result.terminated = terminated;
+        const info = adapter.info?.(frame.window);
+        this.#played.push({ reward: kept(this.#reward(frame.window)), terminated, info });
+      }
+      this.#isWhole = true;
+    } catch (error) {
+      this.#played.push({ thrown: frame.explain(error) });
+    }
+  }
+
+  /** Of the tick that was played ahead and is asked for now. */
+  #updatePlayed(mask: Uint8Array | readonly Uint8Array[] | null): UpdateResult {
+    const played = this.#played.shift();
+    if (played === undefined) throw new Error("this tick was not played: await stepAhead() first");
+    if ("thrown" in played) throw played.thrown;
+    Object.assign(this.#result, played);
+    try {
+      if (this.#played.length === 0 && !this.#isOver) this.#allow(mask as Uint8Array | null);
+    } catch (error) {
+      throw this.#frame?.explain(error) ?? error;
+    }
+    return this.#result;
+  }
+
   get #isOver(): boolean {
     const { terminated } = this.#result;
     return typeof terminated === "boolean" ? terminated : Array.from(terminated ?? []).every(Boolean);
@@ -155,4 +228,9 @@ export class PageGame implements Game {
     const given = allowed(this.#frame?.window);
     for (let i = 0; i < mask.length; i++) mask[i] = Number(given[i]) === 0 ? 0 : 1;
   }
+}
+
+/** What an adapter gives may be the same array every time. */
+function kept<T>(given: PerAgent<T>): PerAgent<T> {
+  return typeof given === "object" ? Array.from(given as ArrayLike<T>) : given;
 }

@@ -79,6 +79,8 @@ class Evaluation {
   /** Order that each place plays. */
   readonly #orders: Int32Array;
   readonly #spares: SpareGames | null;
+  /** As for the rollout loop. */
+  readonly #hasTurns: boolean;
   /** Places that wait for their next order. */
   readonly #vacant: number[];
   #nextOrder = 0;
@@ -91,6 +93,7 @@ class Evaluation {
     const numPlaces = Math.max(1, Math.min(lease.episodes.length, MAX_EVALUATION_GAMES, most));
     this.#lease = lease;
     this.#spares = spares;
+    this.#hasTurns = definition.page?.turns ?? false;
     this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
     this.#runner = new GameRunner({
@@ -120,7 +123,9 @@ class Evaluation {
     for (let place = 0; place < games.length; place++) {
       const game = games[place];
       if (game === null) continue;
-      const ending = this.#runner.step(place, seats.action(place));
+      const action = seats.action(place);
+      if (this.#hasTurns) await this.#runner.stepAhead(place, action);
+      const ending = this.#runner.step(place, action);
       if (ending !== "failed") this.#takeIn(place, game);
       if (ending !== null) this.#finish(place, ending);
     }
@@ -136,7 +141,7 @@ class Evaluation {
     while (this.#vacant.length > 0 && this.#nextOrder < this.#lease.episodes.length) {
       const waiting = this.#spares?.spare() ?? null;
       if (waiting !== null) await waiting;
-      this.#startNext(this.#vacant[0]);
+      await this.#startNext(this.#vacant[0]);
     }
   }
 
@@ -159,7 +164,7 @@ class Evaluation {
   }
 
   /** Starts the next order in `place`, the first that waits; one that does not start has no result to wait for. */
-  #startNext(place: number): void {
+  async #startNext(place: number): Promise<void> {
     const { seed, episodes, lesson_id: lessonId } = this.#lease;
     const { numAgents, batch } = this.#seats;
     const first = place * numAgents;
@@ -170,7 +175,10 @@ class Evaluation {
     // A fresh object per episode: nothing one of them left behind can reach the next.
     this.#runner.assign(place, index);
     this.#seats.setEpisode(place, seed, index, 0);
-    if (this.#runner.tryStart(place, 0)) {
+    const hasStarted = this.#hasTurns
+      ? await this.#runner.tryStartInTurns(place, 0)
+      : this.#runner.tryStart(place, 0);
+    if (hasStarted) {
       this.#vacant.shift();
       this.#numOpen++;
     } else this.results[order] = unplayedResult(index, numAgents, lessonId);

@@ -27,6 +27,8 @@ export class RolloutLoop {
   readonly #writer: BlockWriter;
   readonly #clock: PlayClock;
   readonly #script: Script | null;
+  /** Whether each start and each step of its games is waited for. */
+  readonly #hasTurns: boolean;
   /** Of the script: its next step. */
   #scripted = 0;
   #lease: Lease | null = null;
@@ -40,6 +42,7 @@ export class RolloutLoop {
     const { instance_ids: instanceIds, state_size: stateSize } = seat;
     this.#options = options;
     this.#script = options.script ?? null;
+    this.#hasTurns = definition.page?.turns ?? false;
     this.#seats = new Seats(definition, instanceIds.length, stateSize);
     const { batch, numAgents, sampler } = this.#seats;
     this.batch = batch;
@@ -112,8 +115,12 @@ export class RolloutLoop {
   async #startGames(): Promise<void> {
     for (let i = 0; i < this.#games.games.length; i++) {
       if (this.#games.games[i] !== null) continue;
-      await this.#spare();
-      this.#games.start(i, this.#script?.order.episode ?? 0);
+      const episode = this.#script?.order.episode ?? 0;
+      if (this.#hasTurns) await this.#games.startInTurns(i, episode, () => this.#spare());
+      else {
+        await this.#spare();
+        this.#games.start(i, episode);
+      }
       this.#bind(i);
       if (this.#clock.isTurnDue()) await this.#clock.yield();
     }
@@ -133,7 +140,8 @@ export class RolloutLoop {
     while (this.#scripted < order.num_before && !this.#isVoid) {
       this.#decide(0);
       await this.#spare();
-      this.#stepGames(0, 0);
+      if (this.#hasTurns) await this.#stepGamesInTurns(0);
+      else this.#stepGames(0, 0);
       this.leaseSteps++;
       if (this.#clock.isTurnDue()) await this.#clock.yield();
     }
@@ -151,10 +159,12 @@ export class RolloutLoop {
         if (this.#clock.isTurnDueAfterPolicies()) await this.#clock.yield();
       }
       this.#decide(t);
-      for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next)) {
-        await this.#clock.yield();
-        await this.#spare();
-      }
+      if (this.#hasTurns) await this.#stepGamesInTurns(t);
+      else
+        for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next)) {
+          await this.#clock.yield();
+          await this.#spare();
+        }
       this.#step++;
       this.leaseSteps++;
     }
@@ -200,10 +210,13 @@ export class RolloutLoop {
     this.#clock.beginGames();
     for (let start = from; start < numInstances; ) {
       const end = Math.min(start + this.#clock.chunk, numInstances);
-      let agentSteps = 0;
       let i = start;
-      for (; i < end && (spares === null || spares.spare() === null); i++) agentSteps += this.#stepGame(t, i);
-      this.agentSteps += agentSteps;
+      for (; i < end && (spares === null || spares.spare() === null); i++) {
+        const ending = this.#stepGame(t, i);
+        if (ending === null) continue;
+        this.#games.startNext(i, ending);
+        this.#bind(i);
+      }
       if (i < end) return i;
       if (this.#clock.isTurnDueAfterGames() && end < numInstances) return end;
       start = end;
@@ -211,21 +224,30 @@ export class RolloutLoop {
     return -1;
   }
 
-  /** Returns how many agents took part. */
-  #stepGame(t: number, i: number): number {
+  /** As `#stepGames`, of games that need turns of the event loop: one after the other. */
+  async #stepGamesInTurns(t: number): Promise<void> {
+    this.#clock.beginGames();
+    for (let i = 0; i < this.#games.games.length; i++) {
+      const action = this.#seats.action(i);
+      await this.#games.stepAhead(i, action);
+      const ending = this.#stepGame(t, i);
+      if (ending === null) continue;
+      await this.#games.startNextInTurns(i, ending, () => this.#spare());
+      this.#bind(i);
+    }
+    if (this.#clock.isTurnDueAfterGames()) await this.#clock.yield();
+  }
+
+  /** Why the episode is over now, and the next one is to begin; null while it goes on. */
+  #stepGame(t: number, i: number): Ending | null {
     const ending = this.#games.step(i, this.#seats.action(i));
     if (ending === "failed") {
       this.#recordFailure(t, i);
-      return 0;
+      return ending;
     }
-    let agentSteps = 0;
-    for (let agent = 0; agent < this.#numAgents; agent++) agentSteps += this.#takeIn(t, i, agent);
-    if (ending !== null) {
-      this.#tellEpisode(i, ending, t);
-      this.#games.startNext(i, ending);
-      this.#bind(i);
-    }
-    return agentSteps;
+    for (let agent = 0; agent < this.#numAgents; agent++) this.agentSteps += this.#takeIn(t, i, agent);
+    if (ending !== null) this.#tellEpisode(i, ending, t);
+    return ending;
   }
 
   /** What the step brought to one agent; returns 1 if it took part. */
@@ -241,7 +263,7 @@ export class RolloutLoop {
     return 1;
   }
 
-  /** The game broke in this step: the step counts for nobody, and another copy goes on. */
+  /** The game broke in this step: the step counts for nobody, and another copy is to go on. */
   #recordFailure(t: number, i: number): void {
     const first = i * this.#numAgents;
     for (let slot = first; slot < first + this.#numAgents; slot++) {
@@ -250,8 +272,6 @@ export class RolloutLoop {
     }
     // Its last good step, if that is of this segment.
     if (t > 0 && this.#games.games[i]!.episodeSteps > 0) this.#tellEpisode(i, "failed", t - 1);
-    this.#games.startNext(i, "failed");
-    this.#bind(i);
   }
 
   /** Its result travels in the block of its first agent whose segments are sent. */

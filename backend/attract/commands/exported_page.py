@@ -1,0 +1,128 @@
+"""The page that a game lives in as a site: what it needs, with the agent attached."""
+
+import re
+import shutil
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+from attract.games.kept_game import CODE
+from attract.games.page_script import with_first_script
+
+WEB: Final = Path(__file__).parents[1] / "web"
+PLAYER: Final = WEB / "play" / "agent.js"
+"""What plays a policy in a page: built from `web/play`."""
+AGENT_FOLDER: Final = "attract"
+"""What the agent in the page needs is in a folder of its own."""
+ATTACH: Final = """\
+// After ten seconds without a key, a click or a touch the agent plays; any of them gives the game back.
+import definition from "./game.js";
+import { loadAgent } from "./agent.js";
+import { attachAgent } from "./page.js";
+
+const agent = await loadAgent(new URL(".", import.meta.url));
+attachAgent(definition, agent, { idleSeconds: 10 });
+"""
+PACKAGES: Final = "node_modules"
+NOT_SHIPPED: Final = (
+    ".*",
+    PACKAGES,
+    "runs",
+    "__pycache__",
+    "venv",
+    "coverage",
+    "*.map",
+    "*.page.ts",
+    "*.page.js",
+    "*.train.yaml",
+    "package.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "tsconfig*.json",
+    "vite.config.*",
+)
+"""What lies beside a page that nobody built, and is none of what it loads."""
+NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
+
+
+@dataclass(frozen=True)
+class ExportedPage:
+    """A page that is ready for any static server."""
+
+    written: list[Path]
+    """Its page, and the module by which the agent is attached."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
+
+
+def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedPage:
+    """The page that a game lives in, as it is, with the agent attached.
+
+    Args:
+        out: the site's folder; the policy is in its `AGENT_FOLDER`.
+        game: the adapter's bundled module.
+        source: the page; of its folder everything is copied but `NOT_SHIPPED` and packages it does not name.
+        runs_dir: left out wherever it lies.
+    """
+    page = source.read_bytes()
+    site = ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"])
+    named = {name.decode() for name in NAMED_PACKAGE.findall(page)}
+    # The site may lie in the folder that it is made of.
+    hidden = {out.resolve(), runs_dir.resolve()}
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        found: set[str] = set()
+        for name in names:
+            path = Path(folder) / name
+            if path.resolve() in hidden:
+                found.add(name)
+            elif not _is_shipped(path.relative_to(source.parent), named):
+                found.add(name)
+                where = path.relative_to(source.parent).as_posix()
+                site.left_out[f"{where}/" if path.is_dir() else where] = _size(path)
+        return found
+
+    shutil.copytree(source.parent, out, ignore=left_out, dirs_exist_ok=True)
+    agent = out / AGENT_FOLDER
+    agent.mkdir(exist_ok=True)
+    (agent / "main.js").write_text(ATTACH, encoding="utf-8")
+    shutil.copyfile(PLAYER, agent / PLAYER.name)
+    shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
+    shutil.copyfile(game, agent / CODE)
+    tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
+    (out / source.name).write_bytes(with_first_script(page, tag))
+    return site
+
+
+def left_out_text(left_out: dict[str, int]) -> str:
+    """What was left out, the largest first, with its size; empty where nothing was."""
+    largest = sorted(left_out.items(), key=lambda one: (-one[1], one[0]))
+    shown = [f"{name} ({_bytes_text(size)})" for name, size in largest[:5]]
+    if len(largest) > len(shown):
+        rest = sum(size for _, size in largest[len(shown) :])
+        shown.append(f"{len(largest) - len(shown)} more ({_bytes_text(rest)})")
+    return f"left out: {', '.join(shown)}" if shown else ""
+
+
+def _is_shipped(path: Path, packages: set[str]) -> bool:
+    """Whether a page needs `path`, which is relative to its folder; `packages`: those that it names."""
+    top, *inner = path.parts
+    if top == PACKAGES and packages:
+        # A page without a bundler may name a package where it was installed.
+        own = "/".join(inner[:2] if inner and inner[0].startswith("@") else inner[:1])
+        return own == "" or any(name == own or name.startswith(f"{own}/") for name in packages)
+    return not any(fnmatch(path.name, pattern) for pattern in NOT_SHIPPED)
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
+    return sum(one.lstat().st_size for one in files if not one.is_dir())
+
+
+def _bytes_text(size: int) -> str:
+    for unit, bytes_each in (("MB", 10**6), ("kB", 10**3)):
+        if size >= bytes_each:
+            return f"{size / bytes_each:.3g} {unit}"
+    return f"{size} B"

@@ -1,0 +1,80 @@
+"""The page that a game lives in as a site: what of its folder is copied, and what is said of the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from attract.commands import exported_page
+from attract.commands.exported_page import left_out_text, write_site
+
+PAGE = "<!doctype html><head><script type=module src=game.js></script></head>"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page at the root of a project, as many are kept, with all that lies beside it."""
+    web = tmp_path / "web"
+    (web / "sdk").mkdir(parents=True)
+    (web / "sdk" / "page.js").write_text("sdk")
+    (web / "agent.js").write_text("player")
+    monkeypatch.setattr(exported_page, "WEB", web)
+    monkeypatch.setattr(exported_page, "PLAYER", web / "agent.js")
+    folder = tmp_path / "project"
+    for name, size in {
+        "art/ship.png": 10,
+        "game.js": 10,
+        "game.js.map": 70,
+        "game.page.ts": 20,
+        "package.json": 30,
+        ".git/objects/pack": 5_000,
+        "node_modules/three/three.js": 2_000_000,
+        "node_modules/@scope/kit/kit.js": 300,
+        "node_modules/vite/vite.js": 1_000_000,
+        "trained/m/policy.onnx": 400,
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(size))
+    return folder
+
+
+def written(project: Path, page: str) -> tuple[set[str], dict[str, int]]:
+    """The site's files but the agent's, and what was left out; the site lies in the project itself."""
+    (project / "index.html").write_text(page)
+    out = project / "site"
+    kept = project.parent / "kept.js"
+    kept.write_text("game")
+    site = write_site(out, kept, project / "index.html", project / "trained")
+    assert all(path.is_file() for path in site.written)
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    agent = {f"attract/{name}" for name in ("main.js", "agent.js", "page.js", "game.js")}
+    assert agent <= files
+    return files - agent, site.left_out
+
+
+def test_what_a_page_does_not_load_is_left_out_and_said(project: Path) -> None:
+    files, left_out = written(project, PAGE)
+    assert files == {"index.html", "game.js", "art/ship.png"}
+    # The runs and the site itself are nothing of the project's: nobody misses them.
+    assert left_out == {
+        ".git/": 5_000,
+        "node_modules/": 3_000_300,
+        "game.js.map": 70,
+        "game.page.ts": 20,
+        "package.json": 30,
+    }
+    told = left_out_text(left_out | {"runs/": 40, "venv/": 2})
+    assert told == (
+        "left out: node_modules/ (3 MB), .git/ (5 kB), game.js.map (70 B), runs/ (40 B), "
+        "package.json (30 B), 2 more (22 B)"
+    )
+    assert left_out_text({}) == ""
+
+
+def test_packages_that_the_page_names_where_they_are_installed_go_with_it(project: Path) -> None:
+    imports = '{"three": "./node_modules/three/three.js", "kit": "./node_modules/@scope/kit/kit.js"}'
+    page = f'<!doctype html><script type="importmap">{{"imports": {imports}}}</script>'
+    files, left_out = written(project, page)
+    packages = {"node_modules/three/three.js", "node_modules/@scope/kit/kit.js"}
+    assert files == {"index.html", "game.js", "art/ship.png"} | packages
+    assert left_out["node_modules/vite/"] == 1_000_000

@@ -1,0 +1,89 @@
+/** The frames within a page, as portals and wrappers put games into: each has a clock that follows the page's. */
+
+import { define } from "./overriding.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+type Page = Window & typeof globalThis;
+
+/** Share of the page's window from which on a frame is taken to be the game, though nobody gave it the focus. */
+const MOST_OF_IT = 0.5;
+
+interface NestedFrame {
+  readonly clock: VirtualClock;
+  readonly element: HTMLElement;
+  /** Where its content lies in the page's window, in CSS pixels. */
+  readonly place: { readonly left: number; readonly top: number };
+}
+
+export class NestedFrames {
+  /** Those that are there, the oldest first. */
+  readonly all: readonly NestedFrame[];
+  readonly #window: Page;
+  readonly #all: NestedFrame[] = [];
+  /** Null: the page itself; undefined: nobody gave anything the focus. */
+  #focused: NestedFrame | null | undefined;
+
+  /** @param make gives the window of a frame a clock, before any script of its own. */
+  constructor(window: Page, make: (inner: Page, size: readonly [number, number]) => VirtualClock) {
+    this.#window = window;
+    this.all = this.#all;
+    const nest = (inner: Page): void => {
+      const element = inner.frameElement as HTMLElement;
+      const size = [inner.innerWidth, inner.innerHeight] as const;
+      // Before the clock's own listeners, which swallow it: with its page all that is left of a frame is over.
+      inner.addEventListener("pagehide", () => this.#remove(frame), { capture: true });
+      const frame: NestedFrame = {
+        element,
+        clock: make(inner, size),
+        get place() {
+          const { left, top } = element.getBoundingClientRect();
+          return { left: left + element.clientLeft, top: top + element.clientTop };
+        },
+      };
+      this.#all.push(frame);
+      define(inner, "focus", () => {
+        this.#focused = frame;
+      });
+    };
+    Object.defineProperty(window, "attractNest", { value: nest });
+    const focus = Object.getOwnPropertyDescriptor(window.HTMLElement.prototype, "focus");
+    define(window.HTMLElement.prototype, "focus", function (this: HTMLElement, ...args: unknown[]) {
+      focusOn(this);
+      focus?.value?.apply(this, args);
+    });
+    const focusOn = (element: HTMLElement): void => {
+      this.#focused = this.#all.find((frame) => frame.element === element) ?? null;
+    };
+  }
+
+  /** The clock of the frame that keys go to; null: they go to the page itself. */
+  get focused(): VirtualClock | null {
+    if (this.#focused !== undefined) return this.#focused?.clock ?? null;
+    if (this.#all.length === 0) return null;
+    const { innerWidth, innerHeight } = this.#window;
+    const largest = this.#all.reduce((a, b) => (areaOf(b) > areaOf(a) ? b : a));
+    return areaOf(largest) >= MOST_OF_IT * innerWidth * innerHeight ? largest.clock : null;
+  }
+
+  /** A press of the pointer moves the focus. */
+  focus(frame: NestedFrame | null, isPress: boolean): void {
+    if (isPress && (frame !== null || this.#all.length > 0)) this.#focused = frame;
+  }
+
+  /** The frame under a place in the page's window. */
+  at(x: number, y: number): NestedFrame | null {
+    if (this.#all.length === 0) return null;
+    const target = this.#window.document.elementFromPoint(x, y);
+    return this.#all.find(({ element }) => element === target) ?? null;
+  }
+
+  #remove(frame: NestedFrame): void {
+    const at = this.#all.indexOf(frame);
+    if (at >= 0) this.#all.splice(at, 1);
+    if (this.#focused === frame) this.#focused = undefined;
+  }
+}
+
+function areaOf({ element }: NestedFrame): number {
+  return element.clientWidth * element.clientHeight;
+}
