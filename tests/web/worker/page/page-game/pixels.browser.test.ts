@@ -1,13 +1,13 @@
 /** Games whose agent sees the canvas: what it is shown, step by step, the same way twice. */
 
 import { afterEach, describe, expect, test } from "vitest";
-import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
-import type { Instance } from "../../../../web/sdk/src/instance.ts";
-import { box, dict } from "../../../../web/sdk/src/page/index.ts";
-import { createPlayer } from "../../../../web/sdk/src/page/play.ts";
-import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
-import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
-import { ANEW, BY_TICK, CHANGES, picture } from "./picture-page.ts";
+import { createInstance } from "../../../../../web/sdk/src/group-instance.ts";
+import type { Instance } from "../../../../../web/sdk/src/instance.ts";
+import { box, dict } from "../../../../../web/sdk/src/page/index.ts";
+import { createPlayer } from "../../../../../web/sdk/src/page/play.ts";
+import { checkPageGame } from "../../../../../web/worker/src/page/page-check.ts";
+import { PageFrames, type PageFramesOptions } from "../../../../../web/worker/src/page/page-frames.ts";
+import { ANEW, BY_TICK, CHANGES, picture } from "../picture-page.ts";
 
 const opened: PageFrames[] = [];
 
