@@ -151,6 +151,50 @@ test("keys that are held are pressed once and released once, as a page expects t
   ]);
 });
 
+test("a click that begins on one element and ends on another is that of what holds both, as in browsers", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `document.body.innerHTML = '<button style="position:fixed; inset:0"><i style="position:fixed; inset:0"></i></button>';
+     said = [];
+     document.querySelector("button").onclick = ({ target }) => said.push(target.tagName);
+     document.querySelector("i").onpointerdown = ({ target }) => { target.style.visibility = "hidden"; };`,
+  );
+  clock.point([20, 20], true);
+  clock.point([20, 20], false);
+  expect(run(page, "said")).toEqual(["BUTTON"]);
+});
+
+test("what is under the pointer does not hang on how far a transition has come in real time", async () => {
+  const { page, clock } = opened();
+  const press = () => {
+    clock.point([20, 20], true);
+    clock.lift();
+    return run(page, "said.splice(0).join()");
+  };
+  run(
+    page,
+    `document.body.innerHTML = '<i style="position:fixed; left:0; top:0; width:40px; height:40px; transition: transform 60s"></i>';
+     mole = document.querySelector("i");
+     said = [];
+     document.onpointerdown = ({ target }) => said.push(target.tagName);
+     goAway = () => { mole.getBoundingClientRect(); mole.style.transform = "translate(200px)"; mole.getBoundingClientRect(); };
+     goAway();`,
+  );
+  // At its end at once, where nobody follows it.
+  clock.followsAnimations = false;
+  expect(press()).not.toBe("I");
+  // Where it is followed it has not left yet.
+  clock.followsAnimations = true;
+  run(
+    page,
+    "mole.style.transition = 'none'; mole.style.transform = ''; mole.getBoundingClientRect(); mole.style.transition = 'transform 60s'; goAway();",
+  );
+  expect(press()).toBe("I");
+  await turns();
+  expect(press()).toBe("I");
+});
+
 test("the pointer moves, presses, releases and clicks what is under it", () => {
   const { page, clock } = opened();
   run(

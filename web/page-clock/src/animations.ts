@@ -9,6 +9,8 @@ export interface Animations {
   collect(): void;
   /** Moves those taken over to where they are now. */
   advance(): void;
+  /** Ends those that nobody has taken over: where their elements are must not hang on real time. Forces style. */
+  settle(): void;
 }
 
 export function followAnimations(window: Page, time: VirtualTime): Animations {
@@ -20,6 +22,16 @@ export function followAnimations(window: Page, time: VirtualTime): Animations {
         animation.pause();
         animation.currentTime = 0;
         begun.set(animation, time.now);
+      }
+    },
+    settle() {
+      for (const animation of window.document.getAnimations()) {
+        if (begun.has(animation)) continue;
+        // One that goes on for ever has no end.
+        if (animation.effect?.getComputedTiming().endTime === Number.POSITIVE_INFINITY) {
+          animation.pause();
+          animation.currentTime = 0;
+        } else animation.finish();
       }
     },
     advance() {

@@ -56,14 +56,25 @@ export class Input {
   readonly #held = new Set<string>();
   #point: Point = [0, 0];
   #isDown = false;
-  /** Under the pointer when it went down: it gets the click. */
+  /** Under the pointer when it went down. */
   #pressed: Element | null = null;
 
-  /** @param time what events are stamped with, in milliseconds. */
-  constructor(window: Page, time: { readonly now: number }, focus: Focus) {
+  readonly #beforeLooking: () => void;
+
+  /**
+   * @param time what events are stamped with, in milliseconds.
+   * @param beforeLooking called before it is looked what is under the pointer. Default: nothing, time is real.
+   */
+  constructor(
+    window: Page,
+    time: { readonly now: number },
+    focus: Focus,
+    beforeLooking: () => void = () => {},
+  ) {
     this.#window = window;
     this.#time = time;
     this.#focus = focus;
+    this.#beforeLooking = beforeLooking;
   }
 
   /** Exactly these keys (`KeyboardEvent.code`) are down from now on: what differs is pressed and released. */
@@ -95,7 +106,8 @@ export class Input {
       return;
     }
     const released = this.#pointer("up");
-    if (released === this.#pressed) this.#mouse("click", released);
+    const clicked = commonAncestor(this.#pressed, released);
+    if (clicked !== null) this.#mouse("click", clicked);
     this.#pressed = null;
   }
 
@@ -146,6 +158,7 @@ export class Input {
 
   #pointer(type: "move" | "down" | "up"): Element {
     const { document, PointerEvent } = this.#window;
+    this.#beforeLooking();
     const target = document.elementFromPoint(...(this.#point as [number, number])) ?? document.body;
     const how = { ...this.#how(), pointerId: 1, isPrimary: true, pointerType: "mouse" };
     this.#dispatch(target, new PointerEvent(`pointer${type}`, how));
@@ -177,6 +190,13 @@ export class Input {
     // What a listener throws is told to the window by the browser.
     target.dispatchEvent(event);
   }
+}
+
+/** The nearest element that holds both, or is one of them: browsers give it the click. Null: there is none any more. */
+function commonAncestor(one: Element | null, other: Element): Element | null {
+  let found = one;
+  while (found !== null && !found.contains(other)) found = found.parentElement;
+  return found;
 }
 
 function keyOf(code: string): readonly [string, number] {

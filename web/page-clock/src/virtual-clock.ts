@@ -67,6 +67,7 @@ export class VirtualClock {
   readonly #input: Input;
   readonly #frames: NestedFrames;
   #draws: boolean;
+  #followsAnimations = true;
 
   /**
    * Takes over `window`, before any script of its page.
@@ -98,12 +99,16 @@ export class VirtualClock {
     );
     this.#chance = common?.chance ?? new Chance(options.seed);
     this.#animations = followAnimations(window, this.#time);
-    this.#input = new Input(window, this.#time, installFocus(window));
+    this.#input = new Input(window, this.#time, installFocus(window), () => {
+      if (this.#followsAnimations) this.#animations.collect();
+      else this.#animations.settle();
+    });
     this.#frames = new NestedFrames(window, (inner, size) => {
       const { errors, unheld } = this;
       const shared = { errors, unheld, chance: this.#chance, kept, now: this.#time.now };
       const clock = new VirtualClock(inner, { ...options, size, draws: this.#draws }, shared);
       clock.isHuman = this.#surroundings.isHuman;
+      clock.followsAnimations = this.#followsAnimations;
       return clock;
     });
     this.#observers = installObservers(window, this.#time);
@@ -186,6 +191,12 @@ export class VirtualClock {
   /** Chance begins anew. @param seed 32 bits. */
   seed(seed: number): void {
     this.#chance.seed(seed);
+  }
+
+  /** Whether `collectAnimations` is called in each frame; where it is not, what lies under the pointer is where animations end. */
+  set followsAnimations(follows: boolean) {
+    this.#followsAnimations = follows;
+    for (const { clock } of this.#frames.all) clock.followsAnimations = follows;
   }
 
   /** Takes over animations and transitions that began since. */

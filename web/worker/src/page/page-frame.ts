@@ -162,6 +162,8 @@ export class PageFrame implements PageHands {
     const adapter = this.#adapter;
     clock.release();
     clock.clearStorage();
+    // Menus live on animations, games hardly ever.
+    clock.followsAnimations = true;
     clock.align();
     this.ticks = 0;
     // Menus may draw chance as well.
@@ -176,12 +178,12 @@ export class PageFrame implements PageHands {
             (adapter.turns ? "" : "; if it waits for promises between them, give turns: true"),
         );
       adapter.menu?.(window, this);
-      // Menus live on animations, games hardly ever.
       if (!adapter.css) clock.collectAnimations();
       this.tick();
       yield;
     } while (adapter.playing !== undefined && !adapter.playing(window));
     clock.release();
+    clock.followsAnimations = adapter.css;
   }
 
   /** What cannot be played the same way twice, or only at a cost; a sentence's predicate each. */
