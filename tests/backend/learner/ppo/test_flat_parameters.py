@@ -1,0 +1,65 @@
+import pytest
+import torch
+from torch import nn
+
+from attract.learner.ppo.flat_parameters import FlatParameters
+
+
+def network(seed: int = 1) -> nn.Sequential:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 2))
+
+
+def adam(layers: nn.Module) -> torch.optim.Adam:
+    return torch.optim.Adam(layers.parameters(), lr=1e-2, eps=1e-5, fused=True)
+
+
+def gradients(layers: nn.Module, step: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(step)
+    return [torch.randn(one.shape, generator=generator) for one in layers.parameters()]
+
+
+def test_steps_are_those_of_torch_and_nobody_sees_the_vector_afterwards() -> None:
+    own, others = network(), network()
+    own_adam, other_adam = adam(own), adam(others)
+    parameters = list(own.parameters())
+    homes = [parameter.data_ptr() for parameter in parameters]
+    for update in range(2):
+        with FlatParameters(own_adam, [[one] for one in parameters]) as flat:
+            for step in range(3):
+                found = gradients(own, 10 * update + step)
+                for parameter, gradient in zip(parameters, found, strict=True):
+                    flat.view(flat.gradients, parameter).copy_(gradient)
+                norm = flat.step(0.5)
+                for parameter, gradient in zip(others.parameters(), found, strict=True):
+                    parameter.grad = gradient.clone()
+                expected = nn.utils.clip_grad_norm_(others.parameters(), 0.5)
+                other_adam.step()
+                assert float(norm) == pytest.approx(float(expected), rel=1e-6)
+        assert [parameter.data_ptr() for parameter in parameters] == homes
+    for parameter, other in zip(parameters, others.parameters(), strict=True):
+        torch.testing.assert_close(parameter, other, rtol=0, atol=1e-6)
+        state, known = own_adam.state[parameter], other_adam.state[other]
+        assert float(state["step"]) == float(known["step"]) == 6
+        torch.testing.assert_close(state["exp_avg_sq"], known["exp_avg_sq"], rtol=1e-5, atol=1e-9)
+
+
+def test_what_has_no_gradient_neither_moves_nor_grows_older() -> None:
+    layers = network()
+    optimizer = adam(layers)
+    still, *moving = layers.parameters()
+    before = still.detach().clone()
+    with FlatParameters(optimizer, [[one] for one in layers.parameters()], still=[still]) as flat:
+        flat.gradients.fill_(1.0)
+        flat.step(100.0)
+    assert torch.equal(still, before)
+    assert not optimizer.state.get(still)
+    assert all(float(optimizer.state[one]["step"]) == 1 for one in moving)
+
+
+def test_parameters_of_a_block_are_one_matrix() -> None:
+    first, second = nn.Linear(4, 3), nn.Linear(4, 1)
+    optimizer = torch.optim.Adam([first.weight, second.weight])
+    with FlatParameters(optimizer, [[first.weight, second.weight]]) as flat:
+        joined = flat.view(flat.weights, first.weight, second.weight)
+        assert torch.equal(joined, torch.cat([first.weight, second.weight]))
