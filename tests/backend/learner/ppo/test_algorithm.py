@@ -230,6 +230,15 @@ def test_P12_while_nothing_was_found_only_the_critic_and_entropy_learn(
         assert moved(found, *create(**no_entropy)) == BOTH
 
 
+def test_P12_of_a_policy_that_is_held_entropy_alone_moves_the_choices(batch: Batch):
+    held = unfound(batch)
+    # Other values make other advantages.
+    other = replace(held, value=torch.randn(held.value.shape, generator=torch.Generator().manual_seed(4)))
+    first, second = (weights_after(one, max_grad_norm=None) for one in (held, other))
+    assert torch.equal(first["policy_head.weight"], second["policy_head.weight"])
+    assert not torch.equal(first["value_head.weight"], second["value_head.weight"])
+
+
 @pytest.mark.parametrize("bonus", ["reward_bonus", "advantage_bonus"])
 def test_P12_a_policy_is_not_held_where_the_unseen_is_paid_for(
     batch: Batch, no_entropy: dict[str, float], bonus: str
