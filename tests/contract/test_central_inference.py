@@ -95,9 +95,16 @@ def is_step(name: str) -> bool:
 
 def results_of(blocks: list[Block], num_agents: int) -> list[tuple[Any, ...]]:
     return sorted(
-        (block.segment_index, one.instance_id, one.episode, one.step, one.end_reason, *one.returns)
+        (
+            block.segment_index,
+            Episode.instance_id,
+            Episode.episode,
+            Episode.step,
+            Episode.end_reason,
+            *Episode.returns,
+        )
         for block in blocks
-        for one in Episodes(block.episodes, num_agents)
+        for Episode in Episodes(block.episodes, num_agents)
     )
 
 

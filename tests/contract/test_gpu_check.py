@@ -21,8 +21,8 @@ def one_thread():
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_part_runs_on_the_cpu_and_finds_what_it_should(check: gpu_check.Check):
     answers = list(check(torch.device("cpu"), SMALL))
-    assert answers and all(one.figures for one in answers)
-    assert not [one for one in answers if one.is_right is False]
+    assert answers and all(answer.figures for answer in answers)
+    assert not [answer for answer in answers if answer.is_right is False]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

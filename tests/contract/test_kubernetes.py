@@ -95,7 +95,7 @@ def test_kubernetes_every_command_is_understood_and_every_variable_is_read(workl
 def test_kubernetes_every_secret_file_is_mounted_where_it_may_be_read(workload: str):
     (command,) = re.findall(r"^ *kubectl .*create secret generic (.*)$", GUIDE, re.MULTILINE)
     secret, *files = shlex.split(command)
-    keys = {one.removeprefix("--from-file=").split("=")[0] for one in files if "from-file" in one}
+    keys = {file.removeprefix("--from-file=").split("=")[0] for file in files if "from-file" in file}
     paths = [value for name, value in environment(workload).items() if name.endswith("_TOKEN_FILE")]
     assert not any(name.endswith("_TOKEN") for name in environment(workload))
     volumes = {one["name"]: one for one in PODS[workload]["volumes"]}

@@ -365,7 +365,7 @@ async def test_a_package_s_call_is_told_where_the_author_calls_the_package(tmp_p
     (tmp_path / "g.ts").write_text(source)
     async with checking(tmp_path) as service:
         view = await service.check_game(str(tmp_path / "g.ts"), budget_seconds=2.0, wait_seconds=60.0)
-    found = {one.id: one for one in view.findings}
+    found = {finding.id: finding for finding in view.findings}
     assert (found["random"].line, (found["random"].file or "").split("/")[-1]) == (6, "g.ts")
     assert "node_modules/dice/index.js:1:" in (found["random"].stack or "")
 
@@ -379,7 +379,7 @@ async def test_nothing_is_found_in_the_bundled_games(tmp_path: Path) -> None:
             assert view.play.episodes > 10, name
         # Whose rewards random play never finds: what it is bundled for.
         view = await service.check_game("keydoor", budget_seconds=10.0, wait_seconds=60.0)
-        assert [one.id for one in view.findings] in (["constant-reward"], [])
+        assert [finding.id for finding in view.findings] in (["constant-reward"], [])
 
 
 def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:

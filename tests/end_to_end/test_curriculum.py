@@ -64,7 +64,7 @@ def _charts(runs_dir: Path) -> tuple[list[float], list[float], list[float]]:
     """By update: the lesson, the mean board size of the games that ended, and the evaluations' returns."""
     store = MetricsStore(runs_dir / "boards" / "metrics.db")
     names = ["curriculum/lesson", "game/size", "eval/mean_reward"]
-    found = {one.name: one.values for one in store.query("boards", names).series}
+    found = {sery.name: sery.values for sery in store.query("boards", names).series}
     store.close()
     return found["curriculum/lesson"], found["game/size"], found["eval/mean_reward"]
 

@@ -49,7 +49,7 @@ def _rounds(runs_dir: Path, run_id: str) -> dict[float, str]:
     store = MetricsStore(runs_dir / run_id / "metrics.db")
     names = ["federated/round", "federated/trainers"]
     view = store.query(run_id, names)
-    rounds, trainers = [dict(zip(view.steps_of(one.name), one.values, strict=True)) for one in view.series]
+    rounds, trainers = [dict(zip(view.steps_of(sery.name), sery.values, strict=True)) for sery in view.series]
     store.close()
     found: dict[float, str] = {}
     for path in (runs_dir / run_id / "checkpoints").glob("*/checkpoint.json"):

@@ -166,11 +166,11 @@ async def _window(
 
 
 def _sum(windows: list[Window]) -> Window:
-    return Window(*(sum(getattr(one, field.name) for one in windows) for field in fields(Window)))
+    return Window(*(sum(getattr(window, field.name) for window in windows) for field in fields(Window)))
 
 
 def _median(windows: list[Window]) -> float:
-    return statistics.median(one.blocks_per_second for one in windows)
+    return statistics.median(window.blocks_per_second for window in windows)
 
 
 def _processor_seconds(process: psutil.Process) -> float:

@@ -56,8 +56,8 @@ def test_the_final_object_has_the_promised_fields(outcomes: list[Outcome]) -> No
 
 
 def test_nothing_is_said_against_a_game_that_learns(outcomes: list[Outcome]) -> None:
-    assert [one.json["findings"] for one in outcomes] == [[]] * len(outcomes)
-    assert {(one.json["state"], one.json["error"]) for one in outcomes} == {("finished", None)}
+    assert [outcome.json["findings"] for outcome in outcomes] == [[]] * len(outcomes)
+    assert {(outcome.json["state"], outcome.json["error"]) for outcome in outcomes} == {("finished", None)}
 
 
 def test_it_is_solved_within_30_seconds_and_within_20_in_the_median(outcomes: list[Outcome]) -> None:

@@ -115,7 +115,7 @@ def by_onnx_runtime(model: bytes, feeds: dict[str, np.ndarray], state_size: int)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    names = [one.name for one in session.get_outputs()]
+    names = [output.name for output in session.get_outputs()]
     if not state_size:
         return dict(zip(names, session.run(names, feeds), strict=True))
     count = len(next(iter(feeds.values())))
@@ -292,7 +292,7 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
             await expect(page).to_have_title(re.compile(r"^\["), timeout=60_000)
             lengths = json.loads(await page.title())
     # A browser asks for an icon on its own, which this page does not allow.
-    assert [one for one in problems if "favicon" not in one] == []
+    assert [problem for problem in problems if "favicon" not in problem] == []
     assert sum(lengths) / len(lengths) >= 450
 
 

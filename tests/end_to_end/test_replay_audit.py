@@ -67,7 +67,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
         audit = run.runner.collection._state.described.audit
         first_versions = run.runner.collection.first_versions
         workers = run.runner.collection._state.fleet.workers.values()
-        by_token = {one.identity: one for one in workers if one.tier == "invited"}
+        by_token = {worker.identity: worker for worker in workers if worker.tier == "invited"}
     print(audit.standings, audit.num_replayed, ended.reports)
     caught = [identity for identity, one in audit.standings.items() if one.caught is not None]
     assert liar.num_blocks > 0
@@ -80,5 +80,5 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
     assert first_versions[other] >= 1
     # Nothing of the liar was ever trained, so there is nothing to go back before.
     assert caught[0] not in first_versions
-    assert any("left out" in one.text for one in ended.reports)
+    assert any("left out" in report.text for report in ended.reports)
     assert result.goal_reached

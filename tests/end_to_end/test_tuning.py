@@ -62,7 +62,7 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: P
         first.kill()
     left = read_view(folder)
     assert left is not None
-    assert (left.state, [one.state for one in left.trials]) == ("stopped", ["finished"])
+    assert (left.state, [trial.state for trial in left.trials]) == ("stopped", ["finished"])
     default = left.trials[0]
 
     again = tune(tmp_path)

@@ -63,8 +63,8 @@ def record(
 def write_demonstrations(folder: Path, demonstrations: list[Demonstration]) -> Path:
     """One file each; the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    for one in demonstrations:
-        (folder / f"{one.id}.json").write_text(one.model_dump_json())
+    for demonstration in demonstrations:
+        (folder / f"{demonstration.id}.json").write_text(demonstration.model_dump_json())
     return folder
 
 

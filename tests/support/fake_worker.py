@@ -159,8 +159,8 @@ class FakeWorker:
         """A policy arrived: of each id it keeps the newest two versions, and those that its leases need."""
         needed = {(seat.policy_id, seat.policy_version) for lease in self.leases for seat in lease.seats}
         if (policy_id, version) not in self.policies:
-            own = [one for one in self.policies if one[0] == policy_id]
-            kept = [one for one in self.policies if one in needed or one not in own[:-1]]
+            own = [policy for policy in self.policies if policy[0] == policy_id]
+            kept = [policy for policy in self.policies if policy in needed or policy not in own[:-1]]
             self.policies = [*kept, (policy_id, version)]
         ack = PolicyAck(
             run_id=self.run_id, policy_id=policy_id, policy_version=version, create_ms=1.0, error=None
@@ -393,7 +393,7 @@ class FakeWorker:
             self.last_close = None
         if self.leases and self.leases[0].lease_id == lease_id:
             self._segment = self._blocks = 0
-        self.leases = [one for one in self.leases if one.lease_id != lease_id]
+        self.leases = [lease for lease in self.leases if lease.lease_id != lease_id]
         self.unacknowledged = [one for one in self.unacknowledged if one.lease_id != lease_id]
 
 

@@ -168,7 +168,7 @@ class Simulation:
     def left_out(self) -> set[str]:
         """Identities that the fleet's table says get no leases, because of what they said."""
         hosts = self.core.fleet_view(self.now).hosts
-        return {one.identity for host in hosts for one in host.workers if one.left_out is not None}
+        return {worker.identity for host in hosts for worker in host.workers if worker.left_out is not None}
 
     def disconnect(self, peer: Peer) -> None:
         """Its socket breaks: what is under way on it is lost."""

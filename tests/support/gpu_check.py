@@ -286,7 +286,7 @@ def table(answers: list[Answer], device: str, day: str) -> str:
     """What is written between the page's marks."""
     verdicts = {True: "yes", False: "**no**", None: ""}
     lines = [f"{device}, {day}.", "", "| Check | Found | As it should be |", "|---|---|---|"]
-    lines += [f"| {one.name} | {one.figures} | {verdicts[one.is_right]} |" for one in answers]
+    lines += [f"| {answer.name} | {answer.figures} | {verdicts[answer.is_right]} |" for answer in answers]
     return "\n".join(lines)
 
 

@@ -108,10 +108,10 @@ class SignsFleet:
             if t == horizon - 1:
                 arrays["bootstrap_value"][column] = value
         if finals:
-            arrays["final_step"] = np.array([one[0] for one in finals], np.int32)
-            arrays["final_column"] = np.array([one[1] for one in finals], np.int32)
-            arrays["final_obs.obs"] = np.stack([one[2] for one in finals])
-            arrays["final_value"] = np.array([one[3] for one in finals], np.float32)
+            arrays["final_step"] = np.array([final[0] for final in finals], np.int32)
+            arrays["final_column"] = np.array([final[1] for final in finals], np.int32)
+            arrays["final_obs.obs"] = np.stack([final[2] for final in finals])
+            arrays["final_value"] = np.array([final[3] for final in finals], np.float32)
         spoilt = ~arrays["valid"]
         for name in ("obs.obs", "value", "log_prob", "reward"):
             arrays[name][spoilt] = np.nan

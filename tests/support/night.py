@@ -145,7 +145,11 @@ class Page:
     def errors(self) -> list[str]:
         """What it said of itself while it was not connected."""
         statuses = [one["status"] for one in self.said if one["event"] == "status" and one["status"]]
-        return [one["error"] for one in statuses if not one["connected"] and one["error"] is not None]
+        return [
+            statuse["error"]
+            for statuse in statuses
+            if not statuse["connected"] and statuse["error"] is not None
+        ]
 
     def end(self) -> None:
         assert self._process.stdin is not None and self._process.stdout is not None

@@ -141,7 +141,7 @@ def play(
         finals=Finals(
             torch.tensor([step % horizon for step, _, _ in finals], dtype=torch.int64),
             torch.tensor([slot * runs + step // horizon for step, slot, _ in finals], dtype=torch.int64),
-            {key: torch.stack([one[2][key] for one in finals]) for key in keys} if finals else {},
+            {key: torch.stack([final[2][key] for final in finals]) for key in keys} if finals else {},
         ),
     )
     return poisoned(batch)

@@ -130,7 +130,7 @@ class RunSimulation(Simulation):
                 new = all(effect.message.lease_id != lease.lease_id for _, lease in self.leases)
                 assert not (new and effect.message.purpose == "train"), f"a lease, {self.life.reasons}"
             if isinstance(effect, effects.TellLearner) and isinstance(effect.message, Train):
-                told = [one.batch_id for one in self.updates]
+                told = [update.batch_id for update in self.updates]
                 assert effect.message.batch_id in told, f"an update begins, {self.life.reasons}"
 
     def _apply(self, wanted: list[effects.Effect]) -> None:

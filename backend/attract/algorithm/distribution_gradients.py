@@ -74,9 +74,11 @@ def _multi_categorical(
         for part, chosen in zip(logits.split(distribution.nvec), actions.t(), strict=True)
     ]
     evaluated = Evaluated(
-        torch.stack([one.log_probs for one in choices]).sum(0),
-        torch.stack([one.entropies for one in choices]).sum(0),
-        lambda by_log_prob, by_entropy: torch.cat([one.gradient(by_log_prob, by_entropy) for one in choices]),
+        torch.stack([choice.log_probs for choice in choices]).sum(0),
+        torch.stack([choice.entropies for choice in choices]).sum(0),
+        lambda by_log_prob, by_entropy: torch.cat(
+            [choice.gradient(by_log_prob, by_entropy) for choice in choices]
+        ),
     )
     return evaluated if action_mask is None else _without(evaluated, ~action_mask.t())
 

@@ -86,11 +86,13 @@ def believe_check(
     state: CollectionState, described: Described, findings: Sequence[CheckFinding], now: float
 ) -> None:
     """What `attract check` found may say before anybody plays that guests cannot be audited."""
-    for one in findings:
-        if one.id in NOT_REPRODUCIBLE:
-            described.audit.switch_off(f"`attract check` found that it cannot be played again: {one.text}")
-        elif one.id == OUT_OF_BOUNDS and described.bounds.off is None:
-            described.bounds.off = f"`attract check` found that {one.text}"
+    for finding in findings:
+        if finding.id in NOT_REPRODUCIBLE:
+            described.audit.switch_off(
+                f"`attract check` found that it cannot be played again: {finding.text}"
+            )
+        elif finding.id == OUT_OF_BOUNDS and described.bounds.off is None:
+            described.bounds.off = f"`attract check` found that {finding.text}"
     settle(state, described, now)
 
 

@@ -100,20 +100,20 @@ class Pool:
         kept: list[list[AcceptedBlock]] = []
         for before, blocks in enumerate([self._blocks, *reversed(self._sealed)]):
             fresh = range(lowest - before, highest + 1)
-            gone += [one for one in blocks if one.policy_version not in fresh]
-            kept.insert(0, [one for one in blocks if one.policy_version in fresh])
+            gone += [block for block in blocks if block.policy_version not in fresh]
+            kept.insert(0, [block for block in blocks if block.policy_version in fresh])
         self._blocks = kept.pop()
         self._sealed = deque(one for one in kept if one)
-        self.num_segments = sum(len(one.rows) for one in self._blocks)
+        self.num_segments = sum(len(block.rows) for block in self._blocks)
         return gone
 
     def drop_workers(self, worker_ids: Collection[int]) -> list[AcceptedBlock]:
         """Take out what these workers played."""
         gone = [one for part in (self._blocks, *self._sealed) for one in part if one.worker_id in worker_ids]
-        self._blocks = [one for one in self._blocks if one.worker_id not in worker_ids]
+        self._blocks = [block for block in self._blocks if block.worker_id not in worker_ids]
         kept = ([one for one in part if one.worker_id not in worker_ids] for part in self._sealed)
         self._sealed = deque(one for one in kept if one)
-        self.num_segments = sum(len(one.rows) for one in self._blocks)
+        self.num_segments = sum(len(block.rows) for block in self._blocks)
         return gone
 
     def _take_filling(self) -> list[AcceptedBlock]:
@@ -145,10 +145,10 @@ def close_batch(
     """
     order = _order(blocks)
     rows = _column(blocks, "rows")[order]
-    sizes = [len(one.rows) for one in blocks]
-    lease_id = np.repeat([one.lease_id for one in blocks], sizes)[order]
-    worker_id = np.repeat([one.worker_id for one in blocks], sizes)[order]
-    local = np.repeat([one.local for one in blocks], sizes)[order]
+    sizes = [len(block.rows) for block in blocks]
+    lease_id = np.repeat([block.lease_id for block in blocks], sizes)[order]
+    worker_id = np.repeat([block.worker_id for block in blocks], sizes)[order]
+    local = np.repeat([block.local for block in blocks], sizes)[order]
     shuffled = np.random.default_rng([secret, batch_id]).permutation(len(rows))
     policy = seating.index_of(_column(blocks, "slot_id")[order])
     order_and_policy = lease_id * len(seating.policy_ids) + policy
@@ -163,7 +163,7 @@ def close_batch(
         verify_rows=tuple(rows[chosen].tolist()),
         verify="sample" if local.all() else "all",
         worker_id=worker_id,
-        valid_steps=sum(one.valid_steps for one in blocks),
+        valid_steps=sum(block.valid_steps for block in blocks),
         rows_by_policy=_by_policy(rows, policy, seating),
     )
 
@@ -174,7 +174,10 @@ def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[Episode]:
     for block in blocks:
         instances = block.slot_id // block.episodes.num_agents
         start = dict(zip(instances.tolist(), block.first_step.tolist(), strict=True))
-        found += [(one.instance_id, start[one.instance_id] + one.step, one) for one in block.episodes]
+        found += [
+            (episode.instance_id, start[episode.instance_id] + episode.step, episode)
+            for episode in block.episodes
+        ]
     found.sort(key=lambda one: one[:2])
     return [one for _, _, one in found]
 
@@ -192,4 +195,4 @@ def _order(blocks: Iterable[AcceptedBlock]) -> NDArray[np.int64]:
 
 
 def _column(blocks: Iterable[AcceptedBlock], name: str) -> NDArray[np.int64]:
-    return np.concatenate([getattr(one, name) for one in blocks])
+    return np.concatenate([getattr(block, name) for block in blocks])

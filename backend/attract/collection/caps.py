@@ -30,7 +30,9 @@ class Caps:
     """Of one moment: which networks the guests who are here came from, and whether they are bounded."""
 
     def __init__(self, workers: Iterable[Worker], target: int) -> None:
-        networks = Counter("" if one.tier == "local" else network_of(one.identity) for one in workers)
+        networks = Counter(
+            "" if worker.tier == "local" else network_of(worker.identity) for worker in workers
+        )
         self.most = max(1, int(target * LARGEST_SHARE))
         """Segments of a batch that one network may give."""
         total, own = networks.total(), networks.pop("", 0)

@@ -55,24 +55,24 @@ class Claim:
 
 def joined_claim(parts: Sequence[Claim]) -> Claim:
     """What several blocks of one segment say, in the order of their slots."""
-    places = np.concatenate([one.places for one in parts])
+    places = np.concatenate([part.places for part in parts])
     order = np.argsort(places)
 
     def columns(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate(arrays, axis=1)[:, order]
 
     def episodes(name: str) -> list[Any]:
-        return list(chain.from_iterable(getattr(one.episodes, name) for one in parts))
+        return list(chain.from_iterable(getattr(part.episodes, name) for part in parts))
 
     names = ("instance_id", "episode", "step", "returns", "length_steps", "length_ticks", "end_reason")
     return Claim(
         places=places[order],
-        first_step=np.concatenate([one.first_step for one in parts])[order],
-        reward=columns([one.reward for one in parts]),
-        terminated=columns([one.terminated for one in parts]),
-        truncated=columns([one.truncated for one in parts]),
-        valid=columns([one.valid for one in parts]),
-        ticks=columns([one.ticks for one in parts]),
+        first_step=np.concatenate([part.first_step for part in parts])[order],
+        reward=columns([part.reward for part in parts]),
+        terminated=columns([part.terminated for part in parts]),
+        truncated=columns([part.truncated for part in parts]),
+        valid=columns([part.valid for part in parts]),
+        ticks=columns([part.ticks for part in parts]),
         episodes=EpisodeColumns.model_construct(None, **{name: episodes(name) for name in names}),
     )
 

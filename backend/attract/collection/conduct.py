@@ -139,8 +139,8 @@ class Conduct:
     @property
     def game_fails_for_all(self) -> bool:
         """Several identities were left out for failing games, and nobody ever played a lease to its end."""
-        failed = sum(one.game_failed for one in self._records.values())
-        return failed >= 3 and not any(one.has_finished for one in self._records.values())
+        failed = sum(record.game_failed for record in self._records.values())
+        return failed >= 3 and not any(record.has_finished for record in self._records.values())
 
     # --- being left out ---
 
@@ -181,16 +181,16 @@ class Conduct:
     @property
     def has_probation(self) -> bool:
         """Whether anybody is on probation."""
-        return any(one.on_probation for one in self._records.values())
+        return any(record.on_probation for record in self._records.values())
 
     @property
     def num_out(self) -> int:
         """How many identities get no leases, for whatever reason."""
-        return sum(_is_out(one) for one in self._records.values())
+        return sum(_is_out(record) for record in self._records.values())
 
     def next_return(self) -> float | None:
         """When the first of those who get none may have some again."""
-        waiting = [one.out_until for one in self._records.values() if one.out_until is not None]
+        waiting = [record.out_until for record in self._records.values() if record.out_until is not None]
         return min(waiting, default=None)
 
     def is_out(self, identity: str, now: float) -> bool:

@@ -279,9 +279,9 @@ class CollectionConfig:
         """Most bytes of an `observe` of central inference: the largest group's games all end at once."""
         layout = StoreLayout.for_run(description, PolicyLayout(), 1, 1)
         seen = sum(
-            math.prod(one.shape) * np.dtype(one.dtype).itemsize
-            for one in layout.fields
-            if one.kind == "step" and (one.name.startswith("obs.") or one.name == "action_mask")
+            math.prod(field.shape) * np.dtype(field.dtype).itemsize
+            for field in layout.fields
+            if field.kind == "step" and (field.name.startswith("obs.") or field.name == "action_mask")
         )
         # Each observation twice, the second as it was before the reset.
         per_game = description.num_agents * (2 * seen + OBSERVE_SLOT_BYTES) + episode_bytes(description)
@@ -301,10 +301,14 @@ def segment_bytes(description: GameDescription, horizon: int, state_size: int = 
     """
     layout = StoreLayout.for_run(description, PolicyLayout(), horizon, 1)
     per_step = sum(
-        math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind != "row"
+        math.prod(field.shape) * np.dtype(field.dtype).itemsize
+        for field in layout.fields
+        if field.kind != "row"
     )
     per_row = sum(
-        math.prod(one.shape) * np.dtype(one.dtype).itemsize for one in layout.fields if one.kind == "row"
+        math.prod(field.shape) * np.dtype(field.dtype).itemsize
+        for field in layout.fields
+        if field.kind == "row"
     )
     state, episode = 4 * state_size, episode_bytes(description)
     return horizon * (per_step + state + episode // 8) + per_row + state + episode

@@ -232,8 +232,8 @@ class CollectionCore:
         """
         if observe.outcome is not None and observe.outcome.episodes:
             description = self._state.require_described().description
-            for one in observe.outcome.episodes:
-                check_names(one, description)
+            for episode in observe.outcome.episodes:
+                check_names(episode, description)
         worker = self._state.fleet.of(connection_id)
         if isinstance(worker, Worker):
             worker.owed = max(0, worker.owed - 1)

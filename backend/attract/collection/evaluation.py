@@ -66,14 +66,14 @@ class Evaluation:
         if len(self._results) < self.num_episodes:
             return None
         results = tuple(self._results[index] for index in range(self.num_episodes))
-        by_agent = np.array([one.returns for one in results], np.float64)
+        by_agent = np.array([result.returns for result in results], np.float64)
         returns = by_agent.mean(axis=1)
         view = EvaluationView(
             policy_version=self.version,
             episodes=self.num_episodes,
             return_mean=float(returns.mean()),
             return_std=float(returns.std()),
-            length_mean=float(np.mean([one.length_steps for one in results])),
+            length_mean=float(np.mean([result.length_steps for result in results])),
             deterministic=self.deterministic,
             confirmed=self.confirmed,
             agent_return_means=by_agent.mean(axis=0).tolist() if by_agent.shape[1] > 1 else [],

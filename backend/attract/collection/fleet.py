@@ -262,12 +262,12 @@ class Fleet:
         One that has no seat yet is here. A network that is down closes no socket: silence counts as well.
         """
         last: float | None = None
-        for one in self.workers.values():
-            if one.connection_id is not None and not one.silent and not one.broken:
+        for worker in self.workers.values():
+            if worker.connection_id is not None and not worker.silent and not worker.broken:
                 return None
-            left = one.disconnected_at
-            if left is None or one.silent:
-                left = one.last_seen
+            left = worker.disconnected_at
+            if left is None or worker.silent:
+                left = worker.last_seen
             last = left if last is None else max(last, left)
         return None if last is None else max(0.0, now - last)
 
@@ -319,9 +319,9 @@ class Fleet:
     def has_own_workers(self) -> bool:
         """Whether a worker of the admin's own is here, or may come back to its socket."""
         return any(
-            one.tier == "local" and not one.broken and not one.away
-            for one in self.workers.values()
-            if one.connection_id is not None or one.worker_key in self._returning
+            worker.tier == "local" and not worker.broken and not worker.away
+            for worker in self.workers.values()
+            if worker.connection_id is not None or worker.worker_key in self._returning
         )
 
     def hosts_of_several(self) -> set[str]:
@@ -335,7 +335,11 @@ class Fleet:
 
     def newest_of(self, host: Host, worker_index: int | None) -> Worker | None:
         """The worker that a host means by that index: the last one that connected under it."""
-        own = [one for one in self.workers.values() if one.host is host and one.worker_index == worker_index]
+        own = [
+            worker
+            for worker in self.workers.values()
+            if worker.host is host and worker.worker_index == worker_index
+        ]
         return own[-1] if own else None
 
     def view(
@@ -375,11 +379,11 @@ class Fleet:
         if host_id not in self.hosts:
             # Not for each that comes while many are here: it would look at all of them again.
             if len(self.hosts) >= 2 * MAX_GONE + self._num_hosts_here:
-                known = {one.host.host_id for one in self.workers.values()}
+                known = {worker.host.host_id for worker in self.workers.values()}
                 self.hosts = {
-                    one.host_id: one
-                    for one in self.hosts.values()
-                    if one.connection_id is not None or one.host_id in known
+                    host.host_id: host
+                    for host in self.hosts.values()
+                    if host.connection_id is not None or host.host_id in known
                 }
             self.hosts[host_id] = Host(host_id, order=self._num_hosts)
             self._num_hosts += 1

@@ -95,18 +95,18 @@ def choose_describer(state: CollectionState, now: float) -> None:
     """
     if state.described is not None or state.stopped:
         return
-    hosts = [one for one in state.fleet.hosts.values() if one.connection_id is not None]
-    own = [one for one in hosts if one.tier == "local"]
+    hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]
+    own = [host for host in hosts if host.tier == "local"]
     if own or not hosts:
         state.strangers_since = None
     elif state.strangers_since is None:
         state.strangers_since = now
-    asked = next((one for one in hosts if one.connection_id == state.describing), None)
+    asked = next((host for host in hosts if host.connection_id == state.describing), None)
     if asked is not None and (asked.tier == "local" or not own):
         return
     able = own
     if not own and state.strangers_since is not None and now >= state.strangers_since + STAND_IN_SECONDS:
-        able = [one for one in hosts if one.identity not in state.failed_to_describe]
+        able = [host for host in hosts if host.identity not in state.failed_to_describe]
         if able:
             state.note("strangers", "no host of your own is there: an invited one says what the game is")
     if able:
@@ -118,8 +118,8 @@ def describe_deadline(state: CollectionState) -> float | None:
     """When a stranger is asked what the game is; None when nobody waits for that."""
     if state.described is not None or state.describing is not None or state.strangers_since is None:
         return None
-    hosts = [one for one in state.fleet.hosts.values() if one.connection_id is not None]
-    if all(one.identity in state.failed_to_describe for one in hosts):
+    hosts = [host for host in state.fleet.hosts.values() if host.connection_id is not None]
+    if all(host.identity in state.failed_to_describe for host in hosts):
         return None
     return state.strangers_since + STAND_IN_SECONDS
 
@@ -157,7 +157,7 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
     if evaluation is None:
         return
     agents = state.require_described().description.num_agents
-    if any(len(one.returns) != agents for one in message.episodes):
+    if any(len(episode.returns) != agents for episode in message.episodes):
         raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
     for one in message.episodes:
         check_names(one, state.require_described().description)

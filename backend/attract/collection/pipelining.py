@@ -149,7 +149,9 @@ class SyncSchedule:
         if not self._round and sum(progress.promised) + progress.held + progress.pooled >= progress.target:
             return
         idle = {
-            one.worker_id: one for one in takers() if not one.leases and one.sent_version == progress.version
+            taker.worker_id: taker
+            for taker in takers()
+            if not taker.leases and taker.sent_version == progress.version
         }
         while self._round:
             worker = idle.pop(self._round.popleft(), None)
@@ -198,7 +200,7 @@ class OverlapSchedule:
             # Asked first, for while the learner is behind everybody is a taker.
             if not self._may_issue(progress, progress.version):
                 return
-            for worker in [one for one in takers() if len(one.leases) == queued]:
+            for worker in [taker for taker in takers() if len(taker.leases) == queued]:
                 version = worker.sent_version
                 if version is None or not self._may_issue(progress, version):
                     continue

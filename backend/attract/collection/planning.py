@@ -179,7 +179,7 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
     for worker in able:
         if not evaluation.waiting:
             return
-        if len(worker.leases) < 2 and not any(one.purpose == "evaluate" for one in worker.leases):
+        if len(worker.leases) < 2 and not any(lease.purpose == "evaluate" for lease in worker.leases):
             episodes = tuple(evaluation.next_share(len(workers)))
             evaluation.confirmed = evaluation.confirmed and worker.tier == "local"
             state.issue(described, worker, "evaluate", now, evaluation=evaluation, episodes=episodes)
@@ -195,7 +195,7 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
     progress = state.progress(described)
 
     def takers() -> list[Worker]:
-        found = [worker for one in sorted(state.takers) if (worker := state.fleet.by_id(one)).present]
+        found = [worker for taker in sorted(state.takers) if (worker := state.fleet.by_id(taker)).present]
         if state.fleet.has_guests:
             found = _not_too_much(state, described, found)
         if now < state.sessions_due:
@@ -224,7 +224,11 @@ def _not_too_much(state: CollectionState, described: Described, workers: list[Wo
     for block in described.acceptance.pool.filling:
         if not block.local:
             given[network_of(state.fleet.by_id(block.worker_id).identity)] += len(block.rows)
-    return [one for one in workers if one.tier == "local" or given[network_of(one.identity)] < caps.most]
+    return [
+        worker
+        for worker in workers
+        if worker.tier == "local" or given[network_of(worker.identity)] < caps.most
+    ]
 
 
 def _num_slots(described: Described, worker: Worker) -> int:

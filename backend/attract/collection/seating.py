@@ -16,7 +16,7 @@ class Seating:
         self.seats = seats
         self.policy_ids = tuple(dict.fromkeys(seats))
         """Each policy once, in the order of its first seat."""
-        self._index = np.array([self.policy_ids.index(one) for one in seats], np.int64)
+        self._index = np.array([self.policy_ids.index(seat) for seat in seats], np.int64)
 
     def index_of(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
         """[k]: which of `policy_ids` plays each of these slots."""

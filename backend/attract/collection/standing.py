@@ -50,7 +50,7 @@ def standing_of(state: CollectionState) -> Standing:
         if shown is not None:
             workers[one.tier, shown] += 1
     return Standing(
-        hosts=Counter(one.tier for one in fleet.hosts.values() if one.connection_id is not None),
+        hosts=Counter(host.tier for host in fleet.hosts.values() if host.connection_id is not None),
         workers=workers,
         leases_open=len(state.book),
         leases_lapsed=state.book.num_lapsed,

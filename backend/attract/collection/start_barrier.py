@@ -31,7 +31,7 @@ class StartBarrier:
         if self.is_open or self._waits_for_all or self._first_at is None or not fleet.waiting_for_admission():
             return None
         latest = self._first_at + self._join_seconds
-        willing = sum(one.max_workers for one in fleet.hosts.values() if one.connection_id is not None)
+        willing = sum(host.max_workers for host in fleet.hosts.values() if host.connection_id is not None)
         if len(fleet.waiting_for_admission()) >= willing:
             return min(latest, self._changed_at + SETTLE_SECONDS)
         return latest

@@ -196,7 +196,9 @@ class CollectionState:
 
     def evaluation_of(self, lease: Lease) -> Evaluation | None:
         """The evaluation that an `evaluate` lease is part of."""
-        return next((one for one in self.evaluations if one.has_leased(lease.lease_id)), None)
+        return next(
+            (evaluation for evaluation in self.evaluations if evaluation.has_leased(lease.lease_id)), None
+        )
 
     def lease_of(self, worker: Worker, lease_id: int) -> Lease | None:
         """The worker's open lease of that id."""

@@ -66,7 +66,7 @@ async def check_game(order: CheckOptions, server: ServerSettings) -> int:
         _say(console, line)
     if order.json_output:
         print(json.dumps(json_object(view)), flush=True)
-    return FAILED if any(one.severity == "error" for one in view.findings) else DONE
+    return FAILED if any(finding.severity == "error" for finding in view.findings) else DONE
 
 
 def check_lines(view: CheckView) -> list[str]:
@@ -82,7 +82,7 @@ def check_lines(view: CheckView) -> list[str]:
         )
     for one in view.findings:
         lines += ["", check_text(one)]
-    errors = sum(one.severity == "error" for one in view.findings)
+    errors = sum(finding.severity == "error" for finding in view.findings)
     warnings = len(view.findings) - errors
     found = (
         "nothing found" if not view.findings else f"{_count(errors, 'error')}, {_count(warnings, 'warning')}"
@@ -94,8 +94,8 @@ def json_object(view: CheckView) -> dict[str, Any]:
     """The one object of `--json`."""
     return {
         "game": view.game,
-        "ok": all(one.severity != "error" for one in view.findings),
-        "findings": [one.model_dump(mode="json") for one in view.findings],
+        "ok": all(finding.severity != "error" for finding in view.findings),
+        "findings": [finding.model_dump(mode="json") for finding in view.findings],
         "play": None if view.play is None else view.play.model_dump(mode="json"),
         "unplayable": view.unplayable,
     }

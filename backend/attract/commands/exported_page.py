@@ -118,7 +118,7 @@ def _is_shipped(path: Path, packages: set[str]) -> bool:
 
 def _size(path: Path) -> int:
     files = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
-    return sum(one.lstat().st_size for one in files if not one.is_dir())
+    return sum(file.lstat().st_size for file in files if not file.is_dir())
 
 
 def _bytes_text(size: int) -> str:

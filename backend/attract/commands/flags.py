@@ -177,7 +177,7 @@ def _mistake(error: CycloptsError) -> str:
 
 def _wanted(kind: Any) -> str | None:
     """What a value of this type looks like, None for types whose own message is clear."""
-    kinds = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
+    kinds = [arg for arg in (get_args(kind) or (kind,)) if arg is not type(None)]
     if get_origin(kind) is Literal:
         *others, last = (str(one) for one in kinds)
         return f"{', '.join(others)} or {last}"

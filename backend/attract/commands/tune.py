@@ -149,7 +149,7 @@ def _ended(view: StudyView, error: TrialError | ConfigurationError | None, *, is
 
 
 def _over(view: StudyView) -> list[Any]:
-    return [one for one in view.trials if one.state != "running"]
+    return [trial for trial in view.trials if trial.state != "running"]
 
 
 def check_optuna() -> None:

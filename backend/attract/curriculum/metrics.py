@@ -23,8 +23,8 @@ def check_metric(name: str, settings: RunSettings, game: GameDescription, *, set
             f"{name!r} is no metric", setting=setting, fix=f"metrics are called like {RETURN}"
         )
     known: dict[str, list[str]] = {
-        "game": [f"game/{one}" for one in game.metrics],
-        "reward": [f"reward/{one}" for one in game.reward_terms],
+        "game": [f"game/{metric}" for metric in game.metrics],
+        "reward": [f"reward/{term}" for term in game.reward_terms],
         "rollout": [RETURN, LENGTH],
         "eval": [f"eval/{one}" for one in EVALUATION_METRICS],
         "eval_sampled": [f"eval_sampled/{one}" for one in EVALUATION_METRICS],

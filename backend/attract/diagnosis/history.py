@@ -195,7 +195,7 @@ class History:
         """(metric, policy id) of each policy's own metric of that name; the id of a sole policy is empty."""
         if not self._rows:
             return []
-        own = [one for one in self._rows[-1] if one == name or one.startswith(f"{name}/")]
+        own = [row for row in self._rows[-1] if row == name or row.startswith(f"{name}/")]
         return [(one, one.removeprefix(name).removeprefix("/")) for one in sorted(own)]
 
     def means(self, prefix: str) -> dict[str, float]:

@@ -47,12 +47,16 @@ class SegmentStore:
         self._map = mmap.mmap(file, num_bytes)
         offsets, _ = layout.offsets(start)
         self._arrays: dict[str, NDArray[Any]] = {
-            one.name: np.ndarray(layout.array_shape(one), np.dtype(one.dtype), self._map, offsets[one.name])
-            for one in layout.fields
+            field.name: np.ndarray(
+                layout.array_shape(field), np.dtype(field.dtype), self._map, offsets[field.name]
+            )
+            for field in layout.fields
         }
-        self._given = [one for one in layout.fields if one.kind != "final" and one.name != "final_count"]
+        self._given = [
+            field for field in layout.fields if field.kind != "final" and field.name != "final_count"
+        ]
         """Fields that a block brings one of for each segment."""
-        self._finals = [one.name for one in layout.fields if one.kind == "final"]
+        self._finals = [field.name for field in layout.fields if field.kind == "final"]
 
     @classmethod
     def create(cls, path: Path, layout: StoreLayout) -> Self:

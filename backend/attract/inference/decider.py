@@ -88,7 +88,9 @@ class OnnxDecider:
     def keep(self, versions: Collection[int]) -> None:
         """Release all versions but these and the two newest, which the next leases may name."""
         newest = sorted(self._sessions)[-2:]
-        for version in [one for one in self._sessions if one not in versions and one not in newest]:
+        for version in [
+            session for session in self._sessions if session not in versions and session not in newest
+        ]:
             del self._sessions[version]
 
     def decide(self, version: int, batch: StepBatch, state: NDArray[np.float32]) -> Decision:

@@ -124,4 +124,4 @@ class LeaseQueues:
 
     def able(self) -> tuple[int, ...]:
         """Workers that are there and have a segment to begin, sorted."""
-        return tuple(sorted(one for one in self._queues if self.next_of(one) is not None))
+        return tuple(sorted(queue for queue in self._queues if self.next_of(queue) is not None))

@@ -119,8 +119,8 @@ class Inference:
             case InferPolicy():
                 self._add_policy(message)
             case ServeLeases():
-                for one in message.leases:
-                    self._collector.lease(one.worker_id, one.instance_ids, one.lease)
+                for lease in message.leases:
+                    self._collector.lease(lease.worker_id, lease.instance_ids, lease.lease)
             case CancelLease():
                 self._collector.void(message.lease_id)
             case WorkerGone():

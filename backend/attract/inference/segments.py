@@ -148,16 +148,16 @@ class SegmentBuilder:
         if self._finals_joined is None:
             parts = self._finals
             self._finals_joined = Finals(
-                step=np.concatenate([np.zeros(0, np.int32), *(one.step for one in parts)]),
-                column=np.concatenate([np.zeros(0, np.int32), *(one.column for one in parts)]),
+                step=np.concatenate([np.zeros(0, np.int32), *(part.step for part in parts)]),
+                column=np.concatenate([np.zeros(0, np.int32), *(part.column for part in parts)]),
                 observation={
                     key: np.concatenate(
-                        [np.zeros((0, *shape), dtype), *(one.observation[key] for one in parts)]
+                        [np.zeros((0, *shape), dtype), *(part.observation[key] for part in parts)]
                     )
                     for key, (dtype, shape) in self._layout.observations.items()
                 },
                 state=np.concatenate(
-                    [np.zeros((0, self._state_size), np.float32), *(one.state for one in parts)]
+                    [np.zeros((0, self._state_size), np.float32), *(part.state for part in parts)]
                 ),
             )
         return self._finals_joined
@@ -235,7 +235,7 @@ class SegmentBuilder:
         agents = self._layout.num_agents
         slots = self.slot_id[columns]
         instances = set((slots[slots % agents == 0] // agents).tolist())
-        return columns_of([one for one in self._episodes if one.instance_id in instances])
+        return columns_of([episode for episode in self._episodes if episode.instance_id in instances])
 
     def _add_finals(
         self,
@@ -264,12 +264,12 @@ class SegmentBuilder:
             return
         agents = self._layout.num_agents
         broken = set((batch.slot_id[failed] // agents).tolist())
-        for one in batch.episodes:
-            if one.instance_id not in broken:
-                self._episodes.append(_at_step(one, t))
+        for episode in batch.episodes:
+            if episode.instance_id not in broken:
+                self._episodes.append(_at_step(episode, t))
             elif t > 0:
                 # Its last good step, if that is of this segment.
-                self._episodes.append(_at_step(one, t - 1))
+                self._episodes.append(_at_step(episode, t - 1))
 
 
 def _at_step(result: EpisodeResult, step: int) -> EpisodeResult:

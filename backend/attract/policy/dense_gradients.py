@@ -102,8 +102,8 @@ class DensePolicy:
         is_tanh = any(isinstance(layer, TanhLayer) for layer in policy.trunk)
 
         def layer_of(*linears: nn.Linear) -> Dense:
-            weight, weight_gradient = views(*(one.weight for one in linears))
-            bias, bias_gradient = views(*(one.bias for one in linears))
+            weight, weight_gradient = views(*(linear.weight for linear in linears))
+            bias, bias_gradient = views(*(linear.bias for linear in linears))
             return Dense(weight, weight_gradient, bias, bias_gradient)
 
         def column(trunk: nn.Sequential, *heads: nn.Linear) -> Column:

@@ -17,7 +17,7 @@ class GraphBuilder:
 
     def constant(self, name: str, array: NDArray[Any] | np.generic) -> str:
         """Add an initializer; returns its name. The first of a name stays."""
-        if all(one.name != name for one in self.initializers):
+        if all(initializer.name != name for initializer in self.initializers):
             self.initializers.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 

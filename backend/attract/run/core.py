@@ -139,7 +139,7 @@ class RunCore:
             report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
             self._state.out.append(effects.Report(report))
         if check.unplayable:
-            first = next((one for one in check.findings if one.severity == "error"), None)
+            first = next((finding for finding in check.findings if finding.severity == "error"), None)
             self._state.fail("the game cannot be played" + ("" if first is None else f": {first.text}"), now)
         return self._done(now)
 

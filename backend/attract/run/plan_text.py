@@ -131,7 +131,7 @@ def _why_autograd(settings: RunSettings, description: GameDescription) -> str | 
         return "for it computes on a GPU"
     if settings.policy.recurrent != "none":
         return f"for the policy has a memory ({settings.policy.recurrent})"
-    if any(isinstance(one, BoxSpace) and one.is_image for one in entries):
+    if any(isinstance(entry, BoxSpace) and entry.is_image for entry in entries):
         return "for the policy sees pictures"
     if settings.cloning.demonstrations is not None:
         return "for demonstrations count beside experience"

@@ -176,7 +176,7 @@ class RunProgress:
     def look_for_workers(self, fleet: FleetView, now: float) -> bool:
         """Note whether anybody is here to play; True when the run began or ceased to wait since last time."""
         before = self._waited_at_last_look
-        has_workers = any(one.state != "gone" for host in fleet.hosts for one in host.workers)
+        has_workers = any(worker.state != "gone" for host in fleet.hosts for worker in host.workers)
         if fleet.last_left_seconds is not None:
             self._waits_since = now - fleet.last_left_seconds
         self._count_waiting(now)

@@ -41,10 +41,10 @@ class Statistics:
         self._episodes += len(finished)
         self._at_limit += finished.columns.end_reason.count("time_limit")
         for name, values in finished.columns.metrics.items():
-            self._metrics[name] += [one for one in values if one is not None]
+            self._metrics[name] += [value for value in values if value is not None]
         for name, values in finished.columns.reward_terms.items():
             weight = self._weights.get(name, 1.0)
-            self._terms[name] += [one * weight for one in values if one is not None]
+            self._terms[name] += [value * weight for value in values if value is not None]
 
     def row(
         self, learner: dict[str, float], counters: Counters, seconds: float, goal: Goal, fleet: FleetView

@@ -72,13 +72,13 @@ class DemonstrationStore:
 
     def entries(self, game_id: str) -> list[DemonstrationEntry]:
         """Those of a game, newest first; a file that is none is listed with what is wrong with it."""
-        paths = sorted((one for one in self._files(game_id) if one.is_file()), reverse=True)
+        paths = sorted((file for file in self._files(game_id) if file.is_file()), reverse=True)
         return [_read(game_id, path) for path in paths[:MOST_LISTED]]
 
     def remove(self, game_id: str, demonstration_id: str) -> bool:
         """Delete one; False when there is none of that id."""
         # Looked for among what is there: an id cannot lead out of the folder.
-        found = [one for one in self._files(game_id) if one.stem == demonstration_id]
+        found = [file for file in self._files(game_id) if file.stem == demonstration_id]
         for path in found:
             path.unlink(missing_ok=True)
         return bool(found)

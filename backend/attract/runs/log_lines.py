@@ -77,7 +77,7 @@ def logging_of(environment: Mapping[str, str]) -> tuple[LogFormat, LogLevel]:
     """Form and level for a process that the gateway started, which has checked these variables."""
     log_format = environment.get(LOG_FORMAT)
     level = environment.get(LOG_LEVEL)
-    known = [one for one in get_args(LogLevel) if one == level]
+    known = [arg for arg in get_args(LogLevel) if arg == level]
     return "json" if log_format == "json" else "text", known[0] if known else "info"
 
 

@@ -86,7 +86,7 @@ def read_view(folder: Path) -> StudyView | None:
     named = view.model_copy(update={"study": folder.name})
     if named.state not in ACTIVE or is_locked(folder):
         return named
-    stopped = [one for one in named.trials if one.state != "running"]
+    stopped = [trial for trial in named.trials if trial.state != "running"]
     return named.model_copy(update={"state": "stopped", "trials": stopped})
 
 
@@ -98,13 +98,15 @@ def list_studies(runs_dir: Path) -> list[StudySummary]:
         if view is None:
             continue
         changed = path.stat().st_mtime
-        scores = [one.score for one in view.trials if one.state == "finished" and one.score is not None]
+        scores = [
+            trial.score for trial in view.trials if trial.state == "finished" and trial.score is not None
+        ]
         summary = StudySummary(
             study=view.study,
             game=view.game,
             state=view.state,
             num_trials=view.num_trials,
-            num_done=sum(one.state != "running" for one in view.trials),
+            num_done=sum(trial.state != "running" for trial in view.trials),
             best_score=max(scores, default=None),
             winner=view.winner,
             changed=datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds"),

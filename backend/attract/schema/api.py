@@ -356,7 +356,7 @@ class MetricsView(WireModel):
 
     def steps_of(self, name: str) -> list[float]:
         """Agent steps of each value of a series. Raises: StopIteration: when it is not there."""
-        series = next(one for one in self.series if one.name == name)
+        series = next(sery for sery in self.series if sery.name == name)
         return self.agent_steps if series.at is None else [self.agent_steps[index] for index in series.at]
 
 

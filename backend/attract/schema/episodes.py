@@ -101,7 +101,7 @@ def check_columns(columns: EpisodeColumns) -> None:
         for name, values in by_name.items():
             if len(values) != count:
                 raise _uneven(f"{kind}.{name}", values, count)
-            _check_amounts(f"{kind}.{name}", [one for one in values if one is not None])
+            _check_amounts(f"{kind}.{name}", [value for value in values if value is not None])
     _check_amounts("returns", columns.returns)
 
 
@@ -135,18 +135,18 @@ def _uneven(name: str, entries: Sequence[object], count: int) -> ProtocolError:
 
 def columns_of(episodes: Sequence[EpisodeResult | Episode]) -> EpisodeColumns:
     """The wire form of these episodes, in this order."""
-    lessons = [one.lesson_id for one in episodes]
+    lessons = [episode.lesson_id for episode in episodes]
     return EpisodeColumns(
-        instance_id=[one.instance_id for one in episodes],
-        episode=[one.episode for one in episodes],
-        step=[one.step for one in episodes],
-        returns=list(chain.from_iterable(one.returns for one in episodes)),
-        length_steps=[one.length_steps for one in episodes],
-        length_ticks=[one.length_ticks for one in episodes],
-        end_reason=[one.end_reason for one in episodes],
-        metrics=_by_name([one.metrics for one in episodes]),
-        reward_terms=_by_name([one.reward_terms for one in episodes]),
-        lesson_id=lessons if any(one is not None for one in lessons) else [],
+        instance_id=[episode.instance_id for episode in episodes],
+        episode=[episode.episode for episode in episodes],
+        step=[episode.step for episode in episodes],
+        returns=list(chain.from_iterable(episode.returns for episode in episodes)),
+        length_steps=[episode.length_steps for episode in episodes],
+        length_ticks=[episode.length_ticks for episode in episodes],
+        end_reason=[episode.end_reason for episode in episodes],
+        metrics=_by_name([episode.metrics for episode in episodes]),
+        reward_terms=_by_name([episode.reward_terms for episode in episodes]),
+        lesson_id=lessons if any(lesson is not None for lesson in lessons) else [],
     )
 
 

@@ -87,25 +87,25 @@ def add_access_routes(
         return AccessView(
             sessions=[
                 SessionEntry(
-                    entry_id=one.id,
-                    role=one.role,
-                    created=_label(one.created),
-                    seen=_label(one.seen),
-                    agent=one.agent,
-                    is_own=one.id == own,
+                    entry_id=session.id,
+                    role=session.role,
+                    created=_label(session.created),
+                    seen=_label(session.seen),
+                    agent=session.agent,
+                    is_own=session.id == own,
                 )
-                for one in guard.access.sessions()
+                for session in guard.access.sessions()
             ],
             invitations=[
                 InvitationEntry(
-                    entry_id=one.id,
-                    tier=one.tier,
-                    note=one.note,
-                    created=_label(one.created),
-                    expires=_label(one.expires),
-                    sockets=hub.sockets_of(one.id),
+                    entry_id=invitation.id,
+                    tier=invitation.tier,
+                    note=invitation.note,
+                    created=_label(invitation.created),
+                    expires=_label(invitation.expires),
+                    sockets=hub.sockets_of(invitation.id),
                 )
-                for one in guard.access.invitations()
+                for invitation in guard.access.invitations()
             ],
         )
 

@@ -171,7 +171,7 @@ class AccessStore:
         is_keyed = self._key is not None or (self._folder / KEY_FILE).exists()
         if len(parts) != 5 or parts[0] != MARK or not is_keyed:
             return None
-        found = next((one for one in self._invitations(parts[1])), None)
+        found = next((invitation for invitation in self._invitations(parts[1])), None)
         if found is None or not hmac.compare_digest(_digest(self.token_of(found)), _digest(token)):
             return None
         return found
@@ -192,7 +192,10 @@ class AccessStore:
         known = [*self.sessions(), *self.invitations()]
         if not any(one.id == entry_id for one in known):
             return False
-        ended = {entry_id, *(one.id for one in self.invitations() if one.session == entry_id)}
+        ended = {
+            entry_id,
+            *(invitation.id for invitation in self.invitations() if invitation.session == entry_id),
+        }
         self._ended |= ended
         marks = ", ".join("?" for _ in ended)
         kept = self._written(f"DELETE FROM sessions WHERE id IN ({marks})", tuple(ended)) and self._written(
@@ -205,7 +208,9 @@ class AccessStore:
     def _invitations(self, only: str | None) -> list[Invitation]:
         query, values = (_INVITATION, ()) if only is None else (f"{_INVITATION} WHERE id = ?", (only,))
         kept = [Invitation(*row) for row in self._read(query, values)]
-        unkept = [one for one in self._unkept_invitations.values() if only in (None, one.id)]
+        unkept = [
+            invitation for invitation in self._unkept_invitations.values() if only in (None, invitation.id)
+        ]
         now = self._wall()
         return [one for one in (*kept, *unkept) if one.expires > now and one.id not in self._ended]
 

@@ -162,7 +162,10 @@ class Guard:
 
         Raises: AccessError: as `AccessStore.end`.
         """
-        mine = {entry_id, *(one.id for one in self.access.invitations() if one.session == entry_id)}
+        mine = {
+            entry_id,
+            *(invitation.id for invitation in self.access.invitations() if invitation.session == entry_id),
+        }
         try:
             return self.access.end(entry_id)
         finally:
@@ -309,7 +312,7 @@ class GuardMiddleware:
         return {"method": scope["method"], "path": scope["path"]}
 
     def _route(self, scope: Scope) -> BaseRoute | None:
-        return next((one for one in self._routes if one.matches(scope)[0] is Match.FULL), None)
+        return next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
 
     def _refusal(self, scope: Scope, route: BaseRoute | None) -> Refusal | None:
         names = self._guard.names
@@ -390,7 +393,10 @@ def _with_headers(send: Send, headers: list[tuple[bytes, bytes]]) -> Send:
             own = list(message.get("headers", []))
             # A page with a policy of its own keeps it: with two, a browser would enforce both.
             names = {name for name, _ in own}
-            message = {**message, "headers": [*own, *(one for one in headers if one[0] not in names)]}
+            message = {
+                **message,
+                "headers": [*own, *(header for header in headers if header[0] not in names)],
+            }
         await send(message)
 
     return answer

@@ -53,7 +53,7 @@ def printed_link(settings: ServerSettings, access: AccessStore, port: int) -> st
         base = public_base(settings, port)
     except ConfigurationError:
         return None
-    known = [one for one in access.invitations() if one.note == PRINTED]
+    known = [invitation for invitation in access.invitations() if invitation.note == PRINTED]
     fresh = [one for one in known if access.remaining(one) >= PRINTED_SHARE * settings.invite_seconds]
     token = access.token_of(fresh[0]) if fresh else access.invite("invited", settings.invite_seconds, PRINTED)
     return f"{base}/join.html#token={token}"
@@ -70,9 +70,9 @@ def dashboard_url(settings: ServerSettings, base: str, admin_token: str) -> str:
 def tab_token(access: AccessStore, session: str | None) -> str:
     """The worker token of a session's tabs, which ends with the session; the same at each call."""
     if session is not None:
-        for one in access.invitations():
-            if one.session == session and access.remaining(one) >= PRINTED_SHARE * TAB_SECONDS:
-                return access.token_of(one)
+        for invitation in access.invitations():
+            if invitation.session == session and access.remaining(invitation) >= PRINTED_SHARE * TAB_SECONDS:
+                return access.token_of(invitation)
     return access.invite("local", TAB_SECONDS, TAB, session)
 
 

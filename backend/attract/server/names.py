@@ -41,7 +41,7 @@ class ServerNames:
             return False
         # uvicorn puts port 0 beside an address that it took from a trusted proxy's header.
         address = _address(client[0])
-        return client[1] == 0 or (address is not None and any(address in one for one in self._proxies))
+        return client[1] == 0 or (address is not None and any(address in proxy for proxy in self._proxies))
 
     def network_of(self, scope: Scope) -> str:
         """What a connection's address counts as: of IPv6 the /64, which one household has whole.

@@ -174,7 +174,7 @@ def _section(annotation: Any) -> type[BaseModel] | None:
     """The settings class in an annotation such as `X`, `X | None`, `tuple[X, ...]` or `dict[str, X]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for one in get_args(annotation) if (found := _section(one)) is not None), None)
+    return next((found for arg in get_args(annotation) if (found := _section(arg)) is not None), None)
 
 
 def _schema(model: type[BaseModel], path: Path) -> dict[str, Any]:

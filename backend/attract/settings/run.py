@@ -25,9 +25,9 @@ from attract.settings.rnd import RndSettings
 def _sizes(given: Any) -> Any:
     """The numbers in a text with commas or brackets, alone or, as flags give it, as the one of a list."""
     texts = cast("list[Any] | tuple[Any]", given) if isinstance(given, list | tuple) else [given]
-    if not any(isinstance(one, str) for one in texts):
+    if not any(isinstance(text, str) for text in texts):
         return given
-    return tuple(part for one in texts for part in re.split(r"[\s,]+", str(one).strip("[]() ")) if part)
+    return tuple(part for text in texts for part in re.split(r"[\s,]+", str(text).strip("[]() ")) if part)
 
 
 Units = Annotated[int, Field(ge=1, le=16_384)]

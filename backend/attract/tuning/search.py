@@ -59,7 +59,7 @@ class Search:
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         folder.mkdir(parents=True, exist_ok=True)
         storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
-        known = [one.study_name for one in storage.get_all_studies()]
+        known = [study.study_name for study in storage.get_all_studies()]
         begun = 0
         if STUDY in known:
             begun = len(optuna.load_study(study_name=STUDY, storage=storage).trials)
@@ -194,7 +194,7 @@ def _stored(domain: Domain, value: Any) -> Any:
 def _suggested(trial: Trial, name: str, domain: Domain) -> Any:
     match domain:
         case Choice():
-            return json.loads(trial.suggest_categorical(name, [json.dumps(one) for one in domain.values]))
+            return json.loads(trial.suggest_categorical(name, [json.dumps(value) for value in domain.values]))
         case Range(whole=True):
             return trial.suggest_int(name, int(domain.low), int(domain.high), log=domain.log)
         case Range():

@@ -172,7 +172,7 @@ class Tuner:
             return False
         if self._budget.minutes is None:
             return True
-        took = fmean(one.took_seconds for one in trials if one.state == "finished")
+        took = fmean(trial.took_seconds for trial in trials if trial.state == "finished")
         confirmations = (1 + MOST_FINALISTS) * self._budget.num_seeds
         reserved = math.ceil(confirmations / self._budget.parallel) * took
         return self._clock() - self._began + took + reserved <= 60 * self._budget.minutes
@@ -204,7 +204,7 @@ class Tuner:
         self._tell()
 
     def _check_failures(self, error: TrialError) -> None:
-        others = [one.state for one in self._search.trials() if one.number != DEFAULT]
+        others = [trial.state for trial in self._search.trials() if trial.number != DEFAULT]
         if others.count("failed") >= MOST_FAILURES and not {"finished", "pruned"} & set(others):
             raise error
 
@@ -247,9 +247,9 @@ class Tuner:
 
     def _points(self) -> list[Point]:
         return [
-            Point(one.number, one.score, one.seconds)
-            for one in self._search.trials()
-            if one.state == "finished" and one.score is not None and one.seconds is not None
+            Point(trial.number, trial.score, trial.seconds)
+            for trial in self._search.trials()
+            if trial.state == "finished" and trial.score is not None and trial.seconds is not None
         ]
 
     def _finalists(self) -> list[int]:
@@ -271,7 +271,7 @@ class Tuner:
         ]
 
     async def _confirm(self, number: int, seed: int) -> None:
-        values = next(one.values for one in self._search.trials() if one.number == number)
+        values = next(trial.values for trial in self._search.trials() if trial.number == number)
         settings = self._settings_with({} if number == DEFAULT else values, seed=seed)
         order = TrialOrder(
             f"confirm-{number:04}-{seed}-{self._attempt}", self._order.game, settings, evaluated=True
@@ -313,7 +313,7 @@ class Tuner:
 
         Without what belongs to a run, not to a game: seed, steps and goal.
         """
-        values = next(one.values for one in self._search.trials() if one.number == winner)
+        values = next(trial.values for trial in self._search.trials() if trial.number == winner)
         usual = self._base.model_dump(mode="json")
         changed = {name: value for name, value in values.items() if value != value_at(usual, name)}
         merged = layer_settings(self._order.beneath, self._order.given, nested(changed))
@@ -334,7 +334,7 @@ class Tuner:
     def view(self) -> StudyView:
         """The study as it stands."""
         front = set(front_of(self._points()))
-        known = {one.number: one for one in self._search.trials()} | self._running
+        known = {trial.number: trial for trial in self._search.trials()} | self._running
         confirmations, winner = self._judged()
         return StudyView(
             study=self._name,

@@ -39,7 +39,7 @@ def front_of(points: Sequence[Point]) -> list[int]:
         is_as_good = one.score >= other.score and one.seconds <= other.seconds
         return is_as_good and (one.score > other.score or one.seconds < other.seconds)
 
-    return [one.trial for one in points if not any(dominates(other, one) for other in points)]
+    return [point.trial for point in points if not any(dominates(other, point) for other in points)]
 
 
 def finalists_of(points: Sequence[Point]) -> list[int]:
@@ -48,15 +48,17 @@ def finalists_of(points: Sequence[Point]) -> list[int]:
     The one with the highest score, the quicker one of equals; and the quickest of those that score as high as
     the defaults and are quicker than they are.
     """
-    others = [one for one in points if one.trial != 0]
+    others = [point for point in points if point.trial != 0]
     if not others:
         return []
     best = max(others, key=lambda one: (one.score, -one.seconds))
     found = [best.trial]
-    default = next((one for one in points if one.trial == 0), None)
+    default = next((point for point in points if point.trial == 0), None)
     if default is not None:
         quick = [
-            one for one in others if one.score >= default.score and one.seconds <= QUICKER * default.seconds
+            other
+            for other in others
+            if other.score >= default.score and other.seconds <= QUICKER * default.seconds
         ]
         if quick:
             quickest = min(quick, key=lambda one: one.seconds)

@@ -213,7 +213,7 @@ class VectorEnvironment:
             tells_terminal=self._tells_terminal,
         )
         for worker in range(self._fleet.num_workers):
-            self._seat(worker, [one.instance_ids for one in self._parts if one.worker_id == worker], seed)
+            self._seat(worker, [part.instance_ids for part in self._parts if part.worker_id == worker], seed)
         return core
 
     def _seat(self, worker: int, instance_ids: list[NDArray[np.int64]], seed: int) -> None:

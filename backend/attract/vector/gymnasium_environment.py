@@ -155,11 +155,11 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         for column in np.flatnonzero(failed).tolist():
             final_obs[column] = self._spaces.row(self._seen, column)
         final_info: dict[str, Any] = {"game_failed": failed, "_game_failed": ended}
-        for one in batch.episodes:
-            for name, value in one.metrics.items():
+        for episode in batch.episodes:
+            for name, value in episode.metrics.items():
                 values = final_info.setdefault(name, np.zeros(self.num_envs))
                 known = final_info.setdefault(f"_{name}", np.zeros(self.num_envs, np.bool_))
-                values[one.instance_id], known[one.instance_id] = value, True
+                values[episode.instance_id], known[episode.instance_id] = value, True
         return {
             "final_obs": final_obs,
             "_final_obs": ended,

@@ -152,7 +152,7 @@ class NodeFleet:
                 self._flush(channel)
             if events & selectors.EVENT_READ:
                 open_still = self._read(channel)
-                heard += [(channel.worker_id, decode_from_browser(one)) for one in channel.take_frames()]
+                heard += [(channel.worker_id, decode_from_browser(frame)) for frame in channel.take_frames()]
                 if not open_still:
                     heard.append((channel.worker_id, None))
         return heard

@@ -93,7 +93,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         (batch,) = self._games.reset()
         self.agents = self._playing(batch)
         self._remember(batch)
-        return {one: self._observation(batch, one) for one in self.agents}, self._infos(batch)
+        return {agent: self._observation(batch, agent) for agent in self.agents}, self._infos(batch)
 
     @override
     def step(
@@ -149,7 +149,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         return self.possible_agents.index(agent)
 
     def _playing(self, batch: StepBatch) -> list[str]:
-        return [one for one in self.possible_agents if batch.active[self._column(one)]]
+        return [agent for agent in self.possible_agents if batch.active[self._column(agent)]]
 
     def _observation(self, batch: StepBatch, agent: str) -> Any:
         return self._spaces.row(batch.observation, self._column(agent))
@@ -158,15 +158,15 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         """Of `agents`, as they are after the step."""
         mask = batch.action_mask
         if mask is None:
-            return {one: {} for one in self.agents}
-        return {one: {"action_mask": mask[self._column(one)].astype(np.int8)} for one in self.agents}
+            return {agent: {} for agent in self.agents}
+        return {agent: {"action_mask": mask[self._column(agent)].astype(np.int8)} for agent in self.agents}
 
     def _wire_actions(self, actions: Agents) -> NDArray[Any]:
         """Of every slot; what stands for those that do not play is read by nobody."""
-        given = np.stack([np.asarray(one) for one in actions.values()])
+        given = np.stack([np.asarray(action) for action in actions.values()])
         own = self._spaces.actions(given, len(actions))
         every = np.zeros((len(self.possible_agents), *own.shape[1:]), own.dtype)
-        every[[self._column(one) for one in actions]] = own
+        every[[self._column(action) for action in actions]] = own
         return every
 
     def _remember(self, batch: StepBatch) -> None:

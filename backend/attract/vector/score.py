@@ -72,7 +72,9 @@ def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = 
                 actions = _drawn(distribution, outputs, draws, batch.action_mask)
             env.send(actions.astype(np.int32))
             batch = env.recv()
-            returns |= {one.instance_id: one.returns[0] for one in batch.episodes if one.episode == 0}
+            returns |= {
+                episode.instance_id: episode.returns[0] for episode in batch.episodes if episode.episode == 0
+            }
     return [returns[game] for game in sorted(returns)]
 
 
@@ -83,7 +85,7 @@ def _drawn(
     action_mask: NDArray[np.bool_] | None,
 ) -> Any:
     """An allowed action of each row of the graph's outputs."""
-    rows = torch.cat([torch.from_numpy(np.asarray(one)) for one in outputs], 1)
+    rows = torch.cat([torch.from_numpy(np.asarray(output)) for output in outputs], 1)
     uniforms = torch.rand(len(rows), distribution.num_draws, generator=draws)
     mask = None if action_mask is None else torch.from_numpy(action_mask)
     return distribution.sample(rows, uniforms, mask).numpy()

@@ -55,7 +55,7 @@ async def workers_attached(browser: Browser) -> list[bool]:
     """Of each running worker whether anybody has attached to it."""
     session = await browser.new_browser_cdp_session()
     targets = (await session.send("Target.getTargets", {"filter": [{}]}))["targetInfos"]
-    return [one["attached"] for one in targets if one["type"] == "worker"]
+    return [target["attached"] for target in targets if target["type"] == "worker"]
 
 
 async def test_its_workers_are_not_attached_to_unlike_those_of_playwrights_own_page(

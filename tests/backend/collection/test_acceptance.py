@@ -211,7 +211,7 @@ def test_C1_a_block_counts_once_whatever_is_sent_again() -> None:
     assert driven.block(10, block).accepted
     again = driven.block(10, block)
     assert (again.accepted, again.reason) == (False, "duplicate")
-    assert [one.accepted for one in driven.acks] == [True, False]
+    assert [ack.accepted for ack in driven.acks] == [True, False]
     driven.say(10, close)
     assert driven.block(10, block).reason == "spent lease"
     assert driven.block(10, block.model_copy(update={"lease_id": 99})).reason == "unknown lease"
@@ -275,7 +275,7 @@ def test_C1_what_would_be_too_old_is_refused_and_what_is_accepted_is_trained() -
     for _ in range(2):
         driven.play(10)
         driven.publish()
-    voided = [one.lease_id for one in driven.messages(LeaseVoid, 11)]
+    voided = [message.lease_id for message in driven.messages(LeaseVoid, 11)]
     assert slow.lease_id in voided
     late = played_block(lease_id=slow.lease_id, first_instance=3)
     assert driven.block(11, late).reason == "spent lease"

@@ -53,7 +53,7 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
     # Some lies are seen without a replay: the block cannot have happened, and its socket is closed. Who is
     # put off so may begin anew and only be late: that agrees with itself, and is for the learner (rule C7).
     left_out = {one.split(" ")[0] for one in simulation.left_out()}
-    late = {one.split(" ")[0] for one in lies} - left_out
+    late = {lie.split(" ")[0] for lie in lies} - left_out
     assert late <= {"stale"} and "honest" not in left_out, [one.what for one in simulation.caught]
     assert len(simulation.updates) > 15
     trained = {key for keys in simulation.update_keys for key in keys}

@@ -102,7 +102,7 @@ def test_C7_hostile_07_what_is_looked_at_does_not_follow_from_what_a_worker_is_t
     told, looked_at = told_and_looked_at(secret=1)
     assert len(looked_at) == 5
     others = {secret: told_and_looked_at(secret) for secret in (1, 2, 3)}
-    assert all(one[0] == told for one in others.values()), "workers see no difference"
+    assert all(other[0] == told for other in others.values()), "workers see no difference"
     assert others[1][1] == looked_at, "and yet it is a draw that can be repeated by who has the secret"
     assert others[2][1] != looked_at
     assert others[3][1] != looked_at
@@ -160,7 +160,7 @@ def test_S1_a_batch_closes_at_the_first_lease_boundary_with_enough_and_the_surpl
     driven.play(10)  # six so far
     assert not driven.trains
     driven.play(10)  # nine, and 10's lease ends
-    assert [len(one.rows) for one in driven.trains] == [9]
+    assert [len(train.rows) for train in driven.trains] == [9]
     assert len(set(driven.trains[0].rows)) == 9
 
 
@@ -171,7 +171,7 @@ def test_S1_with_enough_but_no_boundary_nothing_closes() -> None:
     driven.wait(0.1)  # whatever else happens meanwhile
     assert not driven.trains
     driven.play(11)
-    assert [len(one.rows) for one in driven.trains] == [9]
+    assert [len(train.rows) for train in driven.trains] == [9]
 
 
 @pytest.mark.parametrize("order", [(10, 11), (11, 10)])
@@ -204,14 +204,17 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
 
 def test_C8_sync_gives_everybody_the_same_share_of_every_iteration() -> None:
     driven = DrivenCore.started(schedule="sync", batch_segments=13)
-    assert [(one.num_segments, one.seats[0].policy_version) for one in driven.leases()] == [(3, 0), (3, 0)]
+    assert [(lease.num_segments, lease.seats[0].policy_version) for lease in driven.leases()] == [
+        (3, 0),
+        (3, 0),
+    ]
     driven.play(10, 3)
     assert len(driven.leases()) == 2, "who is first waits"
     driven.play(11, 3)
     assert len(driven.trains) == 1
     assert len(driven.leases()) == 2, "and so do all while the learner works"
     driven.publish()
-    assert [(one.num_segments, one.seats[0].policy_version) for one in driven.leases()[2:]] == [
+    assert [(lease.num_segments, lease.seats[0].policy_version) for lease in driven.leases()[2:]] == [
         (3, 1),
         (3, 1),
     ]
@@ -232,8 +235,8 @@ def test_C6_overlap_numbers_episodes_as_they_come() -> None:
 def test_E1_cut_episodes_have_no_number_and_reach_no_statistic() -> None:
     driven = DrivenCore.started(rollout_segments=4)
     driven.play(10, 4)
-    results = [one for effect in driven.wanted(effects.EpisodesCounted) for one in effect.results]
-    assert {one.end_reason for one in results} == {"time_limit"}
+    results = [result for effect in driven.wanted(effects.EpisodesCounted) for result in effect.results]
+    assert {result.end_reason for result in results} == {"time_limit"}
     counters = driven.core.counters
     assert (counters.episodes, counters.global_episode_index) == (6, 3)  # 3 were cut
 

@@ -110,11 +110,11 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     driven.do(driven.core.request_evaluation(7, True, Seed(low=5, high=6), driven.now))
     for connection_id in (11, 10, 10, 11, 10, 11):
         driven.play(connection_id)
-    orders = [one for one in driven.leases() if one.purpose == "evaluate"]
+    orders = [lease for lease in driven.leases() if lease.purpose == "evaluate"]
     assert [[order.index for order in one.episodes] for one in orders] == [[0, 1, 2, 3], [4, 5, 6]]
     assert all(one.seats[0].deterministic and one.seed == Seed(low=5, high=6) for one in orders)
     (done,) = driven.wanted(effects.EvaluationDone)
-    assert [one.returns for one in done.results] == [[float(index)] for index in range(7)]
+    assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
     assert done.view.episodes == 7
     assert not driven.core.evaluating
@@ -132,7 +132,7 @@ def test_C3_evaluation_episodes_of_a_lapsed_lease_are_given_to_another() -> None
     driven.wait(2.1)
     driven.play(10)
     (done,) = driven.wanted(effects.EvaluationDone)
-    assert [one.instance_id for one in done.results] == [0, 1, 2, 3]
+    assert [result.instance_id for result in done.results] == [0, 1, 2, 3]
 
 
 def test_no_update_begins_while_an_evaluation_is_under_way() -> None:

@@ -101,7 +101,7 @@ def test_hostile_09_while_a_worker_of_ones_own_is_there_strangers_evaluate_nothi
     driven = evaluated_by({10: "local", 11: "invited"})
     (done,) = driven.wanted(EvaluationDone)
     assert done.view.confirmed
-    assert not [one for one in driven.leases(11) if one.purpose == "evaluate"]
+    assert not [lease for lease in driven.leases(11) if lease.purpose == "evaluate"]
 
 
 def test_hostile_09_what_strangers_alone_evaluate_is_not_confirmed() -> None:

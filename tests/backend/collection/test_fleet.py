@@ -63,7 +63,7 @@ def test_who_left_is_shown_for_half_a_minute() -> None:
     joined(fleet, 10, 0)
     fleet.disconnect(10, 5.0)
     shown = fleet.view(34.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
-    assert [one.state for one in shown.hosts[0].workers] == ["gone"]
+    assert [worker.state for worker in shown.hosts[0].workers] == ["gone"]
     later = fleet.view(36.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
     assert later.hosts[0].workers == []
 
@@ -94,7 +94,7 @@ def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_i
         hello = FakeWorker("run-1", host_id=host * 32, worker_key=f"{connection_id:032x}").hello()
         strangers.append(fleet.connect_worker(connection_id, hello, "invited", 0.0, "3f2a9c01@192.0.2.7")[0])
         fleet.connect_host(20 + connection_id, host_hello(host * 32), "invited", "3f2a9c01@192.0.2.7")
-    assert {one.identity for one in strangers} == {"3f2a9c01@192.0.2.7"}
+    assert {stranger.identity for stranger in strangers} == {"3f2a9c01@192.0.2.7"}
     assert {one.identity for one in fleet.hosts.values()} == {"3f2a9c01@192.0.2.7"}
     own = [joined(fleet, connection_id, index) for connection_id, index in ((12, 0), (13, 1))]
     assert [one.identity for one in own] == ["a" * 32 + "/0", "a" * 32 + "/1"]

@@ -20,7 +20,7 @@ def refuse(driven: DrivenCore, connection_id: int, count: int, *, is_blamed: boo
 
 def left_out(driven: DrivenCore) -> list[str | None]:
     (host,) = driven.core.fleet_view(driven.now).hosts
-    return [one.left_out for one in host.workers]
+    return [worker.left_out for worker in host.workers]
 
 
 def invited() -> DrivenCore:

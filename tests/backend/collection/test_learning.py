@@ -80,8 +80,8 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     driven.ready(needs_warmup=True)
     leases = driven.leases()
     # 40 steps of 2 x 3 slots of 4 steps: 2 segments each
-    assert [one.purpose for one in leases] == ["warmup", "warmup"]
-    assert [(one.num_segments, one.seats[0].script) for one in leases] == [(2, "random")] * 2
+    assert [lease.purpose for lease in leases] == ["warmup", "warmup"]
+    assert [(lease.num_segments, lease.seats[0].script) for lease in leases] == [(2, "random")] * 2
     driven.play(11, 2)
     assert not driven.wanted(effects.StartWarmup)
     driven.play(10, 2)
@@ -90,7 +90,7 @@ def test_P7_warm_up_is_random_uncounted_and_ordered() -> None:
     assert driven.core.counters == Counters()
     assert not driven.wanted(effects.SendPolicy)
     driven.publish()
-    assert [one.purpose for one in driven.leases()[2:]] == ["train"] * 4
+    assert [lease.purpose for lease in driven.leases()[2:]] == ["train"] * 4
     driven.play(10)
     driven.play(11)
     assert len(driven.trains[0].rows) == 6

@@ -85,7 +85,7 @@ def test_overlap_keeps_one_lease_ahead_and_never_two() -> None:
     # Segments of version 0 would now be too old for the update after the next: nobody gets a third.
     assert len(driven.leases()) == 4
     driven.publish()
-    assert [one.seats[0].policy_version for one in driven.leases()[4:]] == [1, 1]
+    assert [lease.seats[0].policy_version for lease in driven.leases()[4:]] == [1, 1]
 
 
 def test_C3_a_silent_lease_lapses_after_15_seconds_and_is_issued_anew() -> None:
@@ -95,7 +95,7 @@ def test_C3_a_silent_lease_lapses_after_15_seconds_and_is_issued_anew() -> None:
     driven.wait(14.9)
     assert not driven.messages(LeaseVoid)
     driven.wait(0.2)
-    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [first.lease_id]
+    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [first.lease_id]
     again = driven.leases()[-1]
     assert again.lease_id > first.lease_id
     driven.play(11)
@@ -113,7 +113,7 @@ def test_C3_progress_keeps_a_lease_alive_and_other_signs_do_not() -> None:
         driven.say(
             11, PolicyAck(run_id="run-1", policy_id="main", policy_version=0, create_ms=1.0, error=None)
         )
-    void = {one.lease_id for one in driven.messages(LeaseVoid)}
+    void = {message.lease_id for message in driven.messages(LeaseVoid)}
     assert other.lease_id in void
     assert lease.lease_id not in void
 
@@ -135,7 +135,7 @@ def test_hostile_03_C3_the_same_words_again_renew_nothing() -> None:
     talk(driven, 15.0, lambda _: 4)
     assert not driven.messages(LeaseVoid, 10), "its steps grew once, to 4"
     talk(driven, 10.0, lambda _: 4)
-    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
 def test_hostile_03_C3_more_steps_than_the_lease_has_are_no_progress() -> None:
@@ -143,7 +143,7 @@ def test_hostile_03_C3_more_steps_than_the_lease_has_are_no_progress() -> None:
     driven.play(10)
     lease = driven.leases(10)[0]
     talk(driven, 30.0, lambda count: 1_000_000 + count)
-    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
 def test_hostile_03_C3_steps_told_of_without_a_block_last_as_long_as_thirty_segments() -> None:
@@ -154,9 +154,9 @@ def test_hostile_03_C3_steps_told_of_without_a_block_last_as_long_as_thirty_segm
     driven.publish()
     lease = driven.leases(10)[-1]
     talk(driven, 175.0, lambda count: count)
-    assert lease.lease_id not in {one.lease_id for one in driven.messages(LeaseVoid, 10)}
+    assert lease.lease_id not in {message.lease_id for message in driven.messages(LeaseVoid, 10)}
     talk(driven, 10.0, lambda count: 100 + count)
-    assert lease.lease_id in {one.lease_id for one in driven.messages(LeaseVoid, 10)}
+    assert lease.lease_id in {message.lease_id for message in driven.messages(LeaseVoid, 10)}
 
 
 def test_C3_who_has_never_played_may_load_for_a_minute() -> None:
@@ -165,7 +165,7 @@ def test_C3_who_has_never_played_may_load_for_a_minute() -> None:
     talk(driven, 65.0, lambda _: 0)
     assert not driven.messages(LeaseVoid, 10)
     talk(driven, 10.0, lambda _: 0)
-    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
+    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [lease.lease_id]
 
 
 def test_C3_where_segments_take_longer_than_anybody_knew_the_bound_doubles() -> None:

@@ -60,7 +60,7 @@ def test_a_worker_that_hangs_loses_its_leases_at_once_and_the_fleet_goes_on() ->
 
 
 def describes(driven: DrivenCore, connection_id: int) -> list[bool]:
-    return [one.describe for one in driven.messages(Assignment, connection_id)]
+    return [message.describe for message in driven.messages(Assignment, connection_id)]
 
 
 def described_as(max_steps: int) -> GameDescribed:
@@ -107,7 +107,7 @@ def test_D2_a_game_that_is_known_is_asked_of_nobody_and_strangers_play_at_once()
     driven.do(driven.core.know(counting_description(), 0.0))
     driven.do(driven.core.connect_host(3, host_hello("c" * 32, max_workers=2), "invited", 0.0, "other"))
     assert (describes(driven, 2), describes(driven, 3)) == ([False, False], [False])
-    assert [one.num_workers for one in driven.messages(Assignment, 3)] == [2]
+    assert [message.num_workers for message in driven.messages(Assignment, 3)] == [2]
     assert driven.wanted(effects.GameKnown) == [effects.GameKnown(counting_description())]
     driven.do(driven.core.receive(2, described_as(999), 0.0))
     driven.do(driven.core.know(counting_description(max_steps=999), 0.0))
@@ -169,8 +169,8 @@ def test_a_policy_that_a_worker_cannot_run_ends_that_worker_with_a_note() -> Non
     driven.do(driven.core.receive(10, ack, driven.now))
     (note,) = driven.wanted(effects.Note)
     assert (note.kind, note.text) == ("policy", "worker 0 cannot run the policy: no such operator")
-    assert [one.lease_id for one in driven.messages(LeaseVoid, 10)] == [
-        one.lease_id for one in driven.leases(10)
+    assert [message.lease_id for message in driven.messages(LeaseVoid, 10)] == [
+        lease.lease_id for lease in driven.leases(10)
     ]
     assert not driven.wanted(effects.GameBroken), "that is no fault of the game"
 
@@ -192,7 +192,7 @@ def test_C3_who_says_goodbye_has_no_lease_any_more() -> None:
     before = len(driven.leases(10))
     driven.do(driven.core.receive(10, Goodbye(), driven.now))
     assert len(driven.messages(LeaseVoid, 10)) == before > 0
-    assert {one.reason for one in driven.messages(LeaseVoid, 10)} == {"the page is going away"}
+    assert {message.reason for message in driven.messages(LeaseVoid, 10)} == {"the page is going away"}
     assert len(driven.leases(10)) == before, "and it gets none"
 
 

@@ -118,7 +118,7 @@ def test_C8_a_sync_round_waits_until_everybody_has_the_version() -> None:
     assert next_order(schedule, progress(version=1), [worker(0, 1), worker(1, 0)]) is None
     ready = [worker(0, 1), worker(1, 1)]
     orders = [next_order(schedule, progress(version=1), ready) for _ in range(2)]
-    assert [(one.worker.worker_id, one.num_segments) for one in orders if one] == [(0, 1), (1, 1)]
+    assert [(order.worker.worker_id, order.num_segments) for order in orders if order] == [(0, 1), (1, 1)]
 
 
 def test_S1_sync_orders_anew_what_a_lapsed_lease_owed() -> None:

@@ -127,7 +127,9 @@ def test_C10_of_a_block_the_games_own_columns_are_taken() -> None:
     assert play.after["obs"][:, 0].tolist() == [2004.0, 3004.0]
     assert play.steps["truncated"][:, 0].tolist() == [0, 0, 1, 0]
     assert sorted(play.finals) == [(2, 0), (2, 1)]
-    assert [(one.instance_id, one.step, one.length_steps) for one in play.episodes] == [(1, 2, 3)]
+    assert [(episode.instance_id, episode.step, episode.length_steps) for episode in play.episodes] == [
+        (1, 2, 3)
+    ]
     assert play.num_failed == 0
 
 

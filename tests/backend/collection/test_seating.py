@@ -46,7 +46,7 @@ def test_seats_that_do_not_fit_the_game_are_refused() -> None:
 
 def test_E9_a_lease_names_the_policy_of_each_agent() -> None:
     lease = started().leases(10)[0]
-    assert [(one.policy_id, one.policy_version) for one in lease.seats] == [
+    assert [(seat.policy_id, seat.policy_version) for seat in lease.seats] == [
         ("hunter", 0),
         ("prey", 0),
         ("prey", 0),
@@ -96,11 +96,11 @@ def test_a_worker_that_comes_back_in_between_gets_every_policy_again() -> None:
 def test_E9_a_block_holds_the_slots_of_the_policy_it_names() -> None:
     driven = started()
     blocks = [one for one in driven.workers[10].play() if isinstance(one, Block)]
-    assert [one.policy_id for one in blocks] == ["hunter", "prey"]
+    assert [block.policy_id for block in blocks] == ["hunter", "prey"]
     for policy_id in ("prey", "main"):
         with pytest.raises(ProtocolError, match="policy_id"):
             driven.core.offer_block(10, blocks[0].model_copy(update={"policy_id": policy_id}), 0.0)
-    assert all(driven.block(10, one).accepted for one in blocks)
+    assert all(driven.block(10, block).accepted for block in blocks)
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap"])

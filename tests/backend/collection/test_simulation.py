@@ -169,7 +169,7 @@ def test_async_gives_a_slow_learner_batches_of_the_usual_size_and_stops_when_eno
     simulation = Simulation(config, segment_seconds=(0.1,), update_seconds=(2.0, 2.0))
     simulation.start()
     simulation.run(60.0)
-    sizes = {len(one.rows) for one in simulation.updates}
+    sizes = {len(update.rows) for update in simulation.updates}
     # Leases of 3 segments each: at most one beyond the target.
     assert sizes <= {12, 15}
     # One batch in training, one waiting, one filling: what is collected now is in the third from here.

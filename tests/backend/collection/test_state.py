@@ -48,7 +48,7 @@ def test_a_lease_keeps_rows_and_gives_back_those_it_did_not_use() -> None:
     assert (worker.leases, list(worker.voided), worker.owed) == ([], [1], 0)
     assert state.book.get(1) is None
     assert state.lease_of(worker, 2) is None, "the other worker's"
-    (void,) = [one.message for one in state.take_effects() if isinstance(one, Send)]
+    (void,) = [effect.message for effect in state.take_effects() if isinstance(effect, Send)]
     assert void == LeaseVoid(run_id="run-1", lease_id=1, reason="tired")
 
 

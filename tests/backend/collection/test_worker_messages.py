@@ -8,7 +8,7 @@ def test_C5_training_leases_carry_the_run_seed_and_evaluations_their_own() -> No
     driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
     driven.play(10)
     driven.play(11)
-    by_purpose = {one.purpose: one for one in driven.leases()}
+    by_purpose = {lease.purpose: lease for lease in driven.leases()}
     train, evaluate = by_purpose["train"], by_purpose["evaluate"]
     assert (train.seed, train.desync_steps, train.max_episode_steps) == (Seed(low=1, high=2), 7, None)
     assert (evaluate.seed, evaluate.desync_steps, evaluate.max_episode_steps) == (Seed(low=5, high=6), 0, 7)
@@ -36,7 +36,9 @@ def test_an_endless_game_is_stopped_in_evaluation() -> None:
     driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), 0.0))
     driven.play(10, 2)
     driven.play(11, 2)
-    assert next(one for one in driven.leases() if one.purpose == "evaluate").max_episode_steps == 100_000
+    assert (
+        next(lease for lease in driven.leases() if lease.purpose == "evaluate").max_episode_steps == 100_000
+    )
 
 
 def test_the_welcome_says_what_a_worker_must_know() -> None:
@@ -60,12 +62,12 @@ def test_C6_a_lesson_travels_with_every_later_lease_for_training_and_no_other() 
     size = {"size": ParameterDistribution(kind="uniform", values=[6.0, 8.0])}
     driven.do(driven.core.set_lesson("small", size, driven.now))
     assert len(driven.leases()) == 2, "leases that are out are left alone"
-    assert [(one.lesson_id, one.parameters) for one in driven.leases()] == [(None, {})] * 2
+    assert [(lease.lesson_id, lease.parameters) for lease in driven.leases()] == [(None, {})] * 2
     driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
     for connection_id in (10, 11, 10, 11):
         driven.play(connection_id)
     driven.publish()
-    by_purpose = {one.purpose: one for one in driven.leases()[2:]}
+    by_purpose = {lease.purpose: lease for lease in driven.leases()[2:]}
     assert (by_purpose["train"].lesson_id, by_purpose["train"].parameters) == ("small", size)
     assert (by_purpose["evaluate"].lesson_id, by_purpose["evaluate"].parameters) == (None, {})
     again = driven.leases(10)[-1]
@@ -82,7 +84,7 @@ def test_P7_the_warm_up_is_played_in_the_lesson_too() -> None:
     driven.join(10, 0)
     driven.join(11, 1)
     driven.ready(needs_warmup=True)
-    assert [(one.purpose, one.lesson_id) for one in driven.leases()] == [("warmup", "small")] * 2
+    assert [(lease.purpose, lease.lesson_id) for lease in driven.leases()] == [("warmup", "small")] * 2
 
 
 def test_S3_the_welcome_says_how_large_the_state_is() -> None:

@@ -78,7 +78,7 @@ def test_watched_a_report_has_what_an_issue_needs_and_no_planted_secret(trained:
     metrics = json.loads(found["metrics.json"])
     assert metrics["updates"] == 3
     assert "train/loss" in metrics["names"]
-    assert {one["name"] for one in json.loads(found["doctor.json"])} >= {"python", "chromium"}
+    assert {load["name"] for load in json.loads(found["doctor.json"])} >= {"python", "chromium"}
     assert json.loads(found["machine.json"])["packages"]["fastapi"]
     assert "checkpoints/1/checkpoint.json" in json.loads(found["files.json"])
     # It says what is in it, and what is not; neither the game's code nor a model is.

@@ -72,7 +72,7 @@ def test_an_evaluation_far_from_the_training_is_said_at_once_and_again_by_its_ro
     again = Diagnosis(facts)
     for update, row in enumerate([*rows[:-1], rows[-1] | values], start=1):
         again.observe(update, 2_000 * update, row)
-    assert [one.finding_id for one in again.findings] == ["evaluation-differs"]
+    assert [finding.finding_id for finding in again.findings] == ["evaluation-differs"]
     # The next evaluation is as training is.
     better = {"eval/mean_reward": 51.0, "eval/std_reward": 2.0}
     for update in range(CLEAR_UPDATES):
@@ -87,8 +87,8 @@ def test_what_follows_from_another_finding_is_not_said_beside_it() -> None:
     for update in range(1, 21):
         beside.observe(update, 2_000 * update, {**row, **UNPAID})
         by_itself.observe(update, 2_000 * update, {**row, **PAID})
-    assert [one.finding_id for one in beside.findings] == ["reward-constant"]
-    assert [one.finding_id for one in by_itself.findings] == ["observation-constant"]
+    assert [finding.finding_id for finding in beside.findings] == ["reward-constant"]
+    assert [finding.finding_id for finding in by_itself.findings] == ["observation-constant"]
 
 
 def test_a_number_that_never_changes_does_not_explain_that_nothing_is_foreseen() -> None:
@@ -107,7 +107,10 @@ def test_a_number_that_never_changes_does_not_explain_that_nothing_is_foreseen()
     }
     for update in range(1, 61):
         diagnosis.observe(update, 6_000 * update, row)
-    assert [one.finding_id for one in diagnosis.findings] == ["observation-constant", "value-unexplained"]
+    assert [finding.finding_id for finding in diagnosis.findings] == [
+        "observation-constant",
+        "value-unexplained",
+    ]
 
 
 def test_the_same_rows_give_the_same_findings() -> None:

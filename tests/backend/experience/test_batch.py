@@ -178,7 +178,7 @@ def test_every_number_of_a_step_is_kept_loaded_and_sent_by_its_row():
     assert DECIDED_NUMBERS.keys() | OUTCOME_NUMBERS.keys() == STEP_NUMBERS.keys()
     layout = StoreLayout.for_run(counting_description(), PolicyLayout(), 4, 8)
     assert {name: layout.field(name).dtype for name in STEP_NUMBERS} == STEP_NUMBERS
-    loaded = {one.name for one in dataclasses.fields(Batch)}
+    loaded = {field.name for field in dataclasses.fields(Batch)}
     assert STEP_NUMBERS.keys() - UNREAD <= loaded and not UNREAD & loaded
     assert STEP_NUMBERS.keys() <= Block.model_fields.keys()
     assert OUTCOME_NUMBERS.keys() <= StepOutcome.model_fields.keys() & StepBatch.__dataclass_fields__.keys()

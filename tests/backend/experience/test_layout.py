@@ -14,12 +14,12 @@ def test_every_array_of_a_run_has_its_place_and_none_overlaps() -> None:
     layout = StoreLayout.for_run(counting_description(), PolicyLayout(), 4, 10)
     offsets, end = layout.offsets(100)
     spans = []
-    for one in layout.fields:
+    for field in layout.fields:
         count = 1
-        for extent in layout.array_shape(one):
+        for extent in layout.array_shape(field):
             count *= extent
-        size = {"float32": 4, "int32": 4, "int64": 8, "uint16": 2, "bool": 1, "uint8": 1}[one.dtype]
-        spans.append((offsets[one.name], offsets[one.name] + count * size))
+        size = {"float32": 4, "int32": 4, "int64": 8, "uint16": 2, "bool": 1, "uint8": 1}[field.dtype]
+        spans.append((offsets[field.name], offsets[field.name] + count * size))
     spans.sort()
     assert spans[0][0] == 128  # the first multiple of 64 after 100
     assert all(left[1] <= right[0] and right[0] % 64 == 0 for left, right in pairwise(spans))

@@ -111,7 +111,7 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
 def test_a_good_block_passes_and_is_not_copied() -> None:
     arrays = check_block(BLOCK, LAYOUT)
     assert set(arrays) == {
-        *(one.name for one in LAYOUT.fields if one.name not in ("worker_id", "final_count")),
+        *(field.name for field in LAYOUT.fields if field.name not in ("worker_id", "final_count")),
         "final_column",
     }
     assert np.shares_memory(arrays["reward"], np.frombuffer(BLOCK.reward.data, np.uint8))

@@ -187,9 +187,9 @@ def test_S3_S4_a_segment_carries_the_state_it_began_with_and_state_is_zeroed_at_
     # E4: a final observation comes with the state after its step, before it was zeroed.
     finals = [block.final_observations for block in world.blocks[::2]]
     states = [
-        to_numpy(one.recurrent_state["state"], "state", "float32", (None, 1)).ravel().tolist()
-        for one in finals
-        if one is not None
+        to_numpy(final.recurrent_state["state"], "state", "float32", (None, 1)).ravel().tolist()
+        for final in finals
+        if final is not None
     ]
     assert states == [[3.0], [3.0], [3.0, 3.0]]
 
@@ -204,7 +204,7 @@ def test_I2_all_workers_play_in_step_whenever_their_answers_come():
     assert world.workers[0].total_steps == 0
     world.silent = set()
     world.play(4)
-    assert {len(one.steps) and max(one.steps.values()) for one in world.workers.values()} <= {0, 1}
+    assert {len(worker.steps) and max(worker.steps.values()) for worker in world.workers.values()} <= {0, 1}
     world.play()
     assert sorted(close.lease_id for close in world.closes) == [7, 8]
 
@@ -324,8 +324,8 @@ def test_a_segment_is_cut_into_blocks_of_at_most_max_columns():
     world = World(max_columns=1, episode_steps=3)
     world.lease(0, 7)
     world.play()
-    assert [world.arrays(one)["slot_id"].tolist() for one in world.blocks] == [[0], [1], [2], [3]]
-    assert [len(one.episodes.instance_id) for one in world.blocks] == [1, 1, 1, 1]
+    assert [world.arrays(block)["slot_id"].tolist() for block in world.blocks] == [[0], [1], [2], [3]]
+    assert [len(block.episodes.instance_id) for block in world.blocks] == [1, 1, 1, 1]
     assert world.closes[0].num_blocks == 4
 
 

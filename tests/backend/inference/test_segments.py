@@ -192,10 +192,10 @@ def test_E9_an_episode_is_told_with_its_games_first_agent_and_blocks_are_cut_at_
     played = Played(seen(5, 4, episodes=(episode(1),)), num_agents=2, slots=4)
     played.builder.finish(played.last, np.arange(4, dtype=np.float32), np.zeros(0, np.float32))
     blocks = played.builder.blocks(IDENTITY, slice(1, 4), first_block=2, max_columns=2)
-    assert [one.block_index for one in blocks] == [2, 3]
-    assert [array(one.slot_id, "int32").tolist() for one in blocks] == [[1, 2], [3]]
-    assert [one.episodes.instance_id for one in blocks] == [[1], []]
-    assert [array(one.bootstrap_value).tolist() for one in blocks] == [[1.0, 2.0], [3.0]]
+    assert [block.block_index for block in blocks] == [2, 3]
+    assert [array(block.slot_id, "int32").tolist() for block in blocks] == [[1, 2], [3]]
+    assert [block.episodes.instance_id for block in blocks] == [[1], []]
+    assert [array(block.bootstrap_value).tolist() for block in blocks] == [[1.0, 2.0], [3.0]]
 
 
 def test_E9_what_a_game_leaves_in_the_mask_of_who_does_not_play_means_nothing():

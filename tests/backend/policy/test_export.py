@@ -82,7 +82,7 @@ def test_the_batch_size_is_free_and_names_are_the_wires():
     policy = build()
     session = onnxruntime.InferenceSession(OnnxPatcher(policy).patched(policy.state_dict()))
     assert [one.name for one in session.get_inputs()] == ["obs"]
-    assert [one.name for one in session.get_outputs()] == ["logits", "value"]
+    assert [output.name for output in session.get_outputs()] == ["logits", "value"]
     for count in (1, 2, 77):
         logits, value = session.run(None, {"obs": np.zeros((count, 4), np.float32)})
         assert logits.shape == (count, 3) and value.shape == (count,)
@@ -117,7 +117,7 @@ def test_the_shipped_model_says_the_most_probable_action():
     session = onnxruntime.InferenceSession(
         shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), metadata)
     )
-    assert [one.name for one in session.get_outputs()] == ["action", "logits", "value"]
+    assert [output.name for output in session.get_outputs()] == ["action", "logits", "value"]
     action, logits, _ = session.run(None, {"obs": observations["obs"].numpy()})
     assert action.dtype == np.int32 and action.shape == (64,)
     expected = policy(observations)[0].argmax(1)

@@ -89,10 +89,10 @@ def shipped(
     model = policy_graph(policy)
     add_action(model, action, has_mask=mask is not None)
     session = onnxruntime.InferenceSession(model.SerializeToString())
-    feeds = {one.input_name: observations_for(policy)[one.key].numpy() for one in policy.entries}
+    feeds = {entry.input_name: observations_for(policy)[entry.key].numpy() for entry in policy.entries}
     if mask is not None:
         feeds["action_mask"] = mask
-    names = [one.name for one in session.get_outputs()]
+    names = [output.name for output in session.get_outputs()]
     assert names[0] == "action"
     found = dict(zip(names, session.run(None, feeds), strict=True))
     return found.pop("action"), found

@@ -13,11 +13,11 @@ def test_a_plain_box_is_the_single_entry_obs():
 def test_entries_come_in_sorted_key_order_whatever_the_order_they_were_given_in():
     spaces = {"view": BoxSpace(shape=[8, 8, 3], dtype="uint8"), "ammo": DiscreteSpace(n=5)}
     entries = observation_inputs(DictSpace(spaces=spaces))
-    assert [(one.key, one.input_name, one.suffix) for one in entries] == [
+    assert [(entry.key, entry.input_name, entry.suffix) for entry in entries] == [
         ("ammo", "obs_0", "_0"),
         ("view", "obs_1", "_1"),
     ]
-    assert [one.kind for one in entries] == ["one_hot", "image"]
+    assert [entry.kind for entry in entries] == ["one_hot", "image"]
 
 
 def test_what_is_an_image_and_what_a_vector():

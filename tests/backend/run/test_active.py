@@ -91,7 +91,7 @@ async def test_workers_that_wait_for_anothers_session_begin_in_the_end_though_no
         fleet.never_ready = 1
         await world.start()
         async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
-            await fleet.changed.wait_for(lambda: any(one.purpose == "train" for one in fleet.leases))
+            await fleet.changed.wait_for(lambda: any(lease.purpose == "train" for lease in fleet.leases))
         await world.service.abort()
 
 
@@ -110,7 +110,7 @@ async def test_scale_03_a_run_whose_workers_left_says_that_it_waits_for_workers(
         async with world.fleet().joined() as fleet:
             view = await world.start()
             async with asyncio.timeout(WAIT_SECONDS), fleet.changed:
-                await fleet.changed.wait_for(lambda: any(one.purpose == "train" for one in fleet.leases))
+                await fleet.changed.wait_for(lambda: any(lease.purpose == "train" for lease in fleet.leases))
             world.service.subscribe(hear)
         await asyncio.wait_for(waits.wait(), WAIT_SECONDS)
         fleet_now = (await world.client.get(f"/api/runs/{view.run_id}/fleet")).json()

@@ -113,7 +113,7 @@ class World:
 
     def sent(self, kind: type[Any]) -> list[Any]:
         sends = [one for one in self.applied if isinstance(one, collecting.Send)]
-        return [one.message for one in sends if isinstance(one.message, kind)]
+        return [send.message for send in sends if isinstance(send.message, kind)]
 
 
 def test_a_host_describes_the_game_and_its_worker_gets_a_lease() -> None:
@@ -233,7 +233,7 @@ def test_I1_what_a_worker_observes_goes_to_the_relay_and_its_end_too() -> None:
 def test_a_worker_whose_socket_ended_is_gone() -> None:
     world = World().joined()
     (host,) = world.core.collection.fleet_view(world.now).hosts
-    assert [one.state for one in host.workers] != ["gone"]
+    assert [worker.state for worker in host.workers] != ["gone"]
     world.side.disconnected(WORKER)
     world.now = 6.0
     world.runner.do(lambda core, now: core.tick(now))

@@ -45,7 +45,7 @@ def trained(learner: FakeLearner) -> list[ipc.Train]:
 
 def series(world: GatewayWorld, run_id: str, *names: str) -> dict[str, list[float]]:
     store = MetricsStore(world.runs_dir / run_id / "metrics.db")
-    found = {one.name: one.values for one in store.query(run_id, list(names)).series}
+    found = {sery.name: sery.values for sery in store.query(run_id, list(names)).series}
     store.close()
     return found
 

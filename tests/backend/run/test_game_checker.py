@@ -73,7 +73,7 @@ async def test_findings_come_back_in_the_author_s_places_each_once_errors_first(
     elsewhere = call.model_copy(update={"stack": f"    at noise (node_modules.js:1:1)\n{call.stack}"})
     world.checker.heard(7, checked(order.check_id, dull, call, elsewhere))
     view = await task
-    assert [(one.id, one.file, one.line) for one in view.findings] == [
+    assert [(finding.id, finding.file, finding.line) for finding in view.findings] == [
         ("random", view.findings[0].file, 4),
         ("constant-reward", None, None),
     ]

@@ -48,13 +48,21 @@ def runs_dir(tmp_path: Path) -> Path:
 def test_a_database_is_opened_once_and_again_when_it_has_changed(runs_dir: Path):
     archive = CountingArchive(runs_dir)
     index = RunIndex(archive, str.title)
-    assert {one.run_id: one.agent_steps for one in index.summaries()} == {"a": 100, "b": 200, "c": 300}
+    assert {summary.run_id: summary.agent_steps for summary in index.summaries()} == {
+        "a": 100,
+        "b": 200,
+        "c": 300,
+    }
     assert sorted(archive.opened) == ["a", "b", "c"]
     archive.opened.clear()
     index.summaries()
     assert archive.opened == []
     write(runs_dir / "b", 999)
-    assert {one.run_id: one.agent_steps for one in index.summaries()} == {"a": 100, "b": 999, "c": 300}
+    assert {summary.run_id: summary.agent_steps for summary in index.summaries()} == {
+        "a": 100,
+        "b": 999,
+        "c": 300,
+    }
     assert archive.opened == ["b"]
 
 
@@ -64,19 +72,19 @@ def test_a_row_that_is_still_in_the_log_of_an_open_database_is_seen(runs_dir: Pa
     store = MetricsStore(runs_dir / "a" / "metrics.db")
     data = store.fact(VIEW)
     store.put_fact(VIEW, {**data, "agent_steps": 777})
-    assert {one.run_id: one.agent_steps for one in index.summaries()}["a"] == 777
+    assert {summary.run_id: summary.agent_steps for summary in index.summaries()}["a"] == 777
     store.close()
 
 
 def test_a_run_that_was_kept_without_a_title_has_its_games(runs_dir: Path):
-    assert {one.title for one in RunIndex(RunArchive(runs_dir), str.title).summaries()} == {"G"}
+    assert {summary.title for summary in RunIndex(RunArchive(runs_dir), str.title).summaries()} == {"G"}
 
 
 def test_the_active_run_stands_as_it_does_now(runs_dir: Path):
     index = RunIndex(RunArchive(runs_dir), str.title)
-    kept = next(one for one in index.summaries() if one.run_id == "b")
+    kept = next(summary for summary in index.summaries() if summary.run_id == "b")
     now = RunView.model_validate({**kept.model_dump(), "agent_steps": 5555, "state": "running"})
-    listed = {one.run_id: one for one in index.summaries(now)}
+    listed = {summary.run_id: summary for summary in index.summaries(now)}
     assert (listed["b"].agent_steps, listed["b"].state, listed["a"].agent_steps) == (5555, "running", 100)
     assert type(listed["b"]) is RunSummary
 
@@ -86,7 +94,7 @@ def test_runs_come_and_go(runs_dir: Path):
     index.summaries()
     (runs_dir / "c").rename(runs_dir / "d")
     (runs_dir / "a" / "config.yaml").unlink()
-    assert {one.run_id for one in index.summaries()} == {"b", "d"}
+    assert {summary.run_id for summary in index.summaries()} == {"b", "d"}
 
 
 DAMAGE = {
@@ -114,7 +122,7 @@ def test_hostile_10_a_damaged_run_is_listed_with_the_reason_and_hides_no_other(r
     DAMAGE[kind](runs_dir / "b")
     index = RunIndex(RunArchive(runs_dir), str.title)
     for _ in range(2):
-        listed = {one.run_id: one for one in index.summaries()}
+        listed = {summary.run_id: summary for summary in index.summaries()}
         assert (listed["a"].agent_steps, listed["c"].agent_steps) == (100, 300)
         if kind == "a link out":
             # Links are no damage: the run is not listed, as one that has not begun.
@@ -128,13 +136,13 @@ def test_a_run_whose_process_died_is_stopped_however_often_it_is_listed(runs_dir
     write(runs_dir / "a", 1, state="running")
     index = RunIndex(RunArchive(runs_dir), str.title)
     held = RunDirectory.open_locked(runs_dir, "a")
-    assert {one.run_id: one.state for one in index.summaries()}["a"] == "running"
+    assert {summary.run_id: summary.state for summary in index.summaries()}["a"] == "running"
     held.close()
-    assert {one.run_id: one.state for one in index.summaries()}["a"] == "stopped"
+    assert {summary.run_id: summary.state for summary in index.summaries()}["a"] == "stopped"
 
 
 def test_a_run_without_a_database_is_left_out(runs_dir: Path):
     directory = RunDirectory.create(runs_dir, "new")
     directory.write_config("g", {})
-    assert "new" not in {one.run_id for one in RunIndex(RunArchive(runs_dir), str.title).summaries()}
+    assert "new" not in {summary.run_id for summary in RunIndex(RunArchive(runs_dir), str.title).summaries()}
     directory.close()

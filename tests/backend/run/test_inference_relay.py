@@ -215,7 +215,7 @@ async def test_C8_leases_of_one_turn_are_handed_on_together(world: World):
         assert world.relay.is_for_worker(connection, served_lease(lease_id))
     told = await world.told()
     assert isinstance(told, ServeLeases)
-    assert [(one.worker_id, one.instance_ids, one.lease.lease_id) for one in told.leases] == [
+    assert [(lease.worker_id, lease.instance_ids, lease.lease.lease_id) for lease in told.leases] == [
         (0, [0, 1], 1),
         (1, [2, 3], 2),
     ]

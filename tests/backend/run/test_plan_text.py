@@ -119,7 +119,7 @@ def test_P10_what_schedules_run_over_is_told(settings, expected):
 def test_P9_a_correction_is_told():
     told = lines(collection={"schedule": "async", "max_policy_lag": 3})
     assert "lag: up to 3 versions, corrected by V-trace" in told[4:]
-    assert not any(one.startswith("lag:") for one in lines())
+    assert not any(line.startswith("lag:") for line in lines())
 
 
 def test_E9_who_plays_whom_is_told_and_how_each_share_is_cut():

@@ -52,8 +52,8 @@ def test_what_cannot_work_is_told_setting_by_setting(games: GameLibrary):
     view = settings_view(games, "tuned", {"ppo": {"learning_rate": 0, "gamma": 2}})
     assert view.effective is None
     assert view.own["ppo"]["gamma"] == GAMMA
-    assert [one.setting for one in view.problems] == ["ppo.learning_rate", "ppo.gamma"]
-    assert all(one.error for one in view.problems)
+    assert [problem.setting for problem in view.problems] == ["ppo.learning_rate", "ppo.gamma"]
+    assert all(problem.error for problem in view.problems)
 
 
 def test_an_unknown_setting_is_told_with_the_nearest_name(games: GameLibrary):
@@ -71,6 +71,6 @@ def test_the_form_shows_settings_and_presets_that_exist():
     form = settings_form()
     paths = dict(setting_paths(form.json_schema))
     assert set(form.common) <= set(paths)
-    (choices,) = (one["enum"] for one in paths["preset"]["anyOf"] if "enum" in one)
-    assert [one.name for one in form.presets] == choices
-    assert all(one.help.endswith(".") for one in form.presets)
+    (choices,) = (path["enum"] for path in paths["preset"]["anyOf"] if "enum" in path)
+    assert [preset.name for preset in form.presets] == choices
+    assert all(preset.help.endswith(".") for preset in form.presets)

@@ -96,7 +96,7 @@ def test_watched_a_process_shows_its_own_lines_and_those_of_libraries_in_one_for
         "warnings.warn('old')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    shown = [json.loads(one) for one in done.stderr.splitlines()]
+    shown = [json.loads(splitline) for splitline in done.stderr.splitlines()]
     assert [one["logger"] for one in shown] == ["attract.a", "uvicorn.error", "py.warnings"]
     assert {one["run"] for one in shown} == {"r"}
 

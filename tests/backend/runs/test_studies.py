@@ -56,7 +56,7 @@ def test_a_study_that_nobody_works_at_is_stopped_and_nothing_of_it_runs(tmp_path
     left = read_view(folder)
     assert left is not None
     assert left.state == "stopped"
-    assert [one.number for one in left.trials] == [0, 1]
+    assert [trial.number for trial in left.trials] == [0, 1]
 
 
 @pytest.mark.parametrize("state", ["finished", "failed", "stopped"])

@@ -97,7 +97,7 @@ def test_watched_old_rows_become_buckets_with_mean_extremes_and_number(store: Me
     # What was whole is whole.
     assert series.values[4:] == [float(one) for one in range(33, 101)]
     # What the diagnosis begins with: a bucket is one row, of its means.
-    assert [one[0] for one in store.rows()] == [8, 16, 24, 32, *range(33, 101)]
+    assert [row[0] for row in store.rows()] == [8, 16, 24, 32, *range(33, 101)]
     assert store.rows()[0][2]["rollout/ep_rew_mean"] == 4.5
     assert store.names() == ["eval/return", "rollout/ep_rew_mean", "train/loss"]
 

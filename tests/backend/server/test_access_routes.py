@@ -99,7 +99,7 @@ async def test_hostile_13_a_logout_ends_the_session_and_its_tabs_and_no_other(wo
     cookies = dict(first.client.cookies)
     assert world.guard.admin_token not in cookies.values()
     view = await second.access()
-    assert {(one.agent, one.is_own) for one in view.sessions} == {("one", False), ("two", True)}
+    assert {(session.agent, session.is_own) for session in view.sessions} == {("one", False), ("two", True)}
     tab = JoinLink.model_validate((await first.client.post("/api/join", json={})).json())
     again = JoinLink.model_validate((await first.client.post("/api/join", json={})).json())
     assert tab.token == again.token
@@ -108,7 +108,7 @@ async def test_hostile_13_a_logout_ends_the_session_and_its_tabs_and_no_other(wo
     first.client.cookies.update(cookies)
     assert (await first.status(), await second.status()) == (401, 200)
     assert world.guard.grant_of(tab.token) is None
-    assert [one.agent for one in (await second.access()).sessions] == ["two"]
+    assert [session.agent for session in (await second.access()).sessions] == ["two"]
     for browser in (first, second):
         await browser.client.aclose()
 
@@ -137,8 +137,8 @@ async def test_hostile_13_sessions_and_links_outlive_the_server(tmp_path: Path):
         browser.client.headers["x-attract-key"] = key
         assert (await browser.client.post("/api/join", json={})).status_code == 200
         view = await browser.access()
-        assert [one.is_own for one in view.sessions] == [True]
-        assert [(one.tier, one.note) for one in view.invitations] == [
+        assert [session.is_own for session in view.sessions] == [True]
+        assert [(invitation.tier, invitation.note) for invitation in view.invitations] == [
             ("local", "a tab of this browser"),
             ("invited", "made on the dashboard"),
         ]

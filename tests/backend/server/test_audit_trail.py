@@ -83,7 +83,7 @@ async def test_watched_a_server_has_one_trail_from_its_start_to_its_end(
         run = (await world.start()).run_id
     # Two would count what they leave out each by itself, and a flood would get twice its allowance.
     assert len(made) == 1
-    written = [one for one in lines(runs_dir) if one["action"] in ("run_started", "run_ended")]
+    written = [line for line in lines(runs_dir) if line["action"] in ("run_started", "run_ended")]
     assert {one["run"] for one in written} == {run}
     first, *_, last = lines(runs_dir)
     assert (first["action"], last["action"]) == ("server_started", "server_ended")
@@ -118,7 +118,7 @@ def test_watched_the_trail_is_bounded_and_keeps_the_newest(tmp_path: Path, monke
     assert lines(tmp_path)[-1]["run"] == "run-499"
     kept = [*(tmp_path / f"{AUDIT_FILE}.1").read_text().splitlines()]
     numbers = [int(json.loads(one)["run"][4:]) for one in kept] + [
-        int(one["run"][4:]) for one in lines(tmp_path)
+        int(line["run"][4:]) for line in lines(tmp_path)
     ]
     # None is missing between the oldest that is kept and the newest.
     assert numbers == list(range(numbers[0], 500))
@@ -157,7 +157,7 @@ def test_watched_a_disk_that_takes_no_writes_changes_nothing_else(
     trail = AuditTrail(tmp_path / "file" / "runs", lambda: 0.0)
     trail.write("run_started", run="r")
     trail.write("run_ended", run="r")
-    assert len([one for one in caplog.records if "not being recorded" in one.message]) == 1
+    assert len([record for record in caplog.records if "not being recorded" in record.message]) == 1
 
 
 def test_watched_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path):
@@ -199,11 +199,11 @@ async def test_scale_13_lines_of_the_runs_log_say_which_socket_and_lease(tmp_pat
             log = world.runs_dir / run / "logs" / "gateway.log"
             await until(lambda: "is closed" in log.read_text(), WAIT_SECONDS)
             await world.service.stop(run)
-        shown = [json.loads(one) for one in log.read_text().splitlines()]
+        shown = [json.loads(splitline) for splitline in log.read_text().splitlines()]
         assert {one["run"] for one in shown} == {run}
         (closed,) = [one for one in shown if "is closed" in one["message"]]
         assert closed["level"] == "warning"
         assert closed["connection"] in {one["connection"] for one in of(world, "joined")}
         assert closed["host"] == "b" * 32
-        assert os.getpid() in {one["process"] for one in lines(world.runs_dir)}
+        assert os.getpid() in {line["process"] for line in lines(world.runs_dir)}
         await asyncio.sleep(0)

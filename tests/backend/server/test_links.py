@@ -90,7 +90,7 @@ def test_a_start_prints_the_last_starts_link_until_half_of_its_time_is_over(acce
     wall.now += 1
     second = printed_link(PUBLIC, access, 8000)
     assert second != first
-    assert [one.note for one in access.invitations()].count(PRINTED) == 2
+    assert [invitation.note for invitation in access.invitations()].count(PRINTED) == 2
 
 
 def test_the_dashboards_key_is_in_the_fragment_unless_the_operator_has_it(tmp_path: Path):

@@ -366,8 +366,8 @@ async def test_settings_are_tried_without_starting_anything(world: GatewayWorld)
     refused = {"game": "counting", "settings": {"ppo": {"gamma": 2}}}
     tried = SettingsView.model_validate((await world.client.post("/api/settings", json=refused)).json())
     started = await world.client.post("/api/runs", json=refused)
-    assert [one.setting for one in tried.problems] == ["ppo.gamma"]
-    assert started.json()["problems"] == [one.model_dump() for one in tried.problems]
+    assert [problem.setting for problem in tried.problems] == ["ppo.gamma"]
+    assert started.json()["problems"] == [problem.model_dump() for problem in tried.problems]
     assert (await world.client.get("/api/runs")).json() == []
 
 
@@ -498,7 +498,9 @@ async def test_C10_an_admin_takes_a_run_that_is_over_back_to_an_earlier_version(
     answer = await world.client.post(path, json=body)
     assert (answer.status_code, answer.json()["run_id"]) == (200, run_id)
     assert directory.versions() == [one for one in known if one <= 1]
-    lines = [json.loads(one) for one in (world.runs_dir / AUDIT_FILE).read_text().splitlines()]
-    assert [(one["run"], one["version"]) for one in lines if one["action"] == "rolled_back"] == [(run_id, 1)]
+    lines = [json.loads(splitline) for splitline in (world.runs_dir / AUDIT_FILE).read_text().splitlines()]
+    assert [(line["run"], line["version"]) for line in lines if line["action"] == "rolled_back"] == [
+        (run_id, 1)
+    ]
     async with anonymous(world) as client:
         assert (await client.post(path, json=body)).status_code == 401

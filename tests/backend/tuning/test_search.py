@@ -66,7 +66,7 @@ def test_what_ended_is_there_when_the_study_is_opened_again(tmp_path: Path):
 def test_what_a_killed_tuner_left_running_is_tried_again_once(tmp_path: Path):
     lost = begun(tmp_path).ask(SPACE)
     again = Search(tmp_path)
-    assert [one.number for one in again.trials()] == [0]
+    assert [trial.number for trial in again.trials()] == [0]
     tried = [again.ask(SPACE) for _ in range(2 * NEAR_TRIALS)]
     for one in tried:
         finish(again, one, 1.0)

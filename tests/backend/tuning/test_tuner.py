@@ -99,7 +99,7 @@ async def test_the_defaults_are_first_and_what_is_better_wins_on_fresh_seeds(tmp
     assert runner.orders[0].checked
     assert view.winner is not None
     assert view.trials[view.winner].settings == {"ppo.gamma": 0.9}
-    confirmed = [one for one in runner.orders if one.evaluated]
+    confirmed = [order for order in runner.orders if order.evaluated]
     assert sorted({one.settings["seed"] for one in confirmed}) == [1, 2, 3, 4]
     assert view.confirmations[0].trial == 0
     assert view.confirmations[1].verdict == "better"
@@ -120,7 +120,10 @@ async def test_the_same_score_in_fewer_seconds_wins_where_no_score_is_higher(tmp
     view = await tuner_of(tmp_path, runner, trials=12).run()
     assert view.winner is not None
     assert view.trials[view.winner].settings == {"ppo.gamma": 0.8}
-    assert next(one for one in view.confirmations if one.trial == view.winner).verdict == "quicker"
+    assert (
+        next(confirmation for confirmation in view.confirmations if confirmation.trial == view.winner).verdict
+        == "quicker"
+    )
 
 
 async def test_the_file_has_what_the_game_had_and_what_was_given_but_no_run(tmp_path: Path):
@@ -137,7 +140,7 @@ async def test_the_file_has_what_the_game_had_and_what_was_given_but_no_run(tmp_
 async def test_trials_behind_the_median_end_early_and_are_no_points(tmp_path: Path):
     runner = CountedRunner(gamma)
     view = await tuner_of(tmp_path, runner, trials=20).run()
-    pruned = [one for one in view.trials if one.state == "pruned"]
+    pruned = [trial for trial in view.trials if trial.state == "pruned"]
     assert pruned
     assert len(runner.ended) == len(pruned)
     assert all(one.agent_steps in (250, 500, 750) and not one.on_front for one in pruned)
@@ -165,11 +168,11 @@ async def test_a_study_that_was_ended_in_the_middle_goes_on(tmp_path: Path):
     view = await tuner_of(tmp_path, runner).run()
     assert view.state == "finished"
     assert len(view.trials) == 8
-    tried = [one for one in runner.orders if not one.evaluated]
+    tried = [order for order in runner.orders if not order.evaluated]
     # 0, 1 and 2 are known; the one that hung is run again with its settings, in a folder of its own.
     assert len(tried) == 5
     assert gamma(dict(hanging.orders[-1].settings)) in [gamma(dict(one.settings)) for one in tried]
-    assert not {one.run_id for one in runner.orders} & {one.run_id for one in hanging.orders}
+    assert not {order.run_id for order in runner.orders} & {order.run_id for order in hanging.orders}
 
 
 async def test_a_confirmation_that_was_ended_goes_on_with_the_seeds_that_are_missing(tmp_path: Path):
@@ -181,7 +184,7 @@ async def test_a_confirmation_that_was_ended_goes_on_with_the_seeds_that_are_mis
         await first
     runner = CountedRunner(lambda settings: -gamma(settings))
     view = await tuner_of(tmp_path, runner).run()
-    assert {one.settings["seed"] for one in runner.orders} == {3, 4}
+    assert {order.settings["seed"] for order in runner.orders} == {3, 4}
     assert view.winner is not None
     done = CountedRunner(gamma)
     assert (await tuner_of(tmp_path, done).run()).winner == view.winner
@@ -193,7 +196,7 @@ async def test_more_trials_go_on_with_a_study_that_was_done(tmp_path: Path):
     runner = CountedRunner(gamma)
     view = await tuner_of(tmp_path, runner, trials=5).run()
     assert len(view.trials) == 5
-    assert sum(not one.evaluated for one in runner.orders) == 2
+    assert sum(not order.evaluated for order in runner.orders) == 2
 
 
 async def test_minutes_leave_time_for_the_confirmation(tmp_path: Path):
@@ -218,7 +221,7 @@ async def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path: Path)
         return gamma(settings)
 
     view = await tuner_of(tmp_path, CountedRunner(breaks), trials=15).run()
-    failed = [one for one in view.trials if one.state == "failed"]
+    failed = [trial for trial in view.trials if trial.state == "failed"]
     assert failed
     assert {one.error for one in failed} == {"out of memory"}
     assert view.state == "finished"
@@ -251,7 +254,7 @@ async def test_what_is_told_while_it_runs_is_the_study_as_it_stands(tmp_path: Pa
     views: list[StudyView] = []
     await tuner_of(tmp_path, CountedRunner(gamma), views=views).run()
     assert views[0].trials == []
-    running = [one for view in views for one in view.trials if one.state == "running"]
+    running = [trial for view in views for trial in view.trials if trial.state == "running"]
     assert {one.agent_steps for one in running} >= {0, 250, 500, 750}
     assert {view.state for view in views} == {"searching", "confirming", "finished"}
 

@@ -83,7 +83,7 @@ def test_what_came_is_delivered_side_by_side_and_counted():
     assert batch.truncated.tolist() == [False, True, False, True]
     assert batch.final_column.tolist() == [1, 3]
     assert batch.final_observation["obs"].tolist() == [[1, 3, 0, 0.5], [7, 3, 0, 0.5]]
-    assert [one.instance_id for one in batch.episodes] == [0, 1, 6, 7]
+    assert [episode.instance_id for episode in batch.episodes] == [0, 1, 6, 7]
     driven.step()
     later = driven.group.deliver(counted=True)
     assert (later.num_outcomes, len(later.episodes), later.final_column.tolist()) == (2, 0, [])
@@ -112,7 +112,7 @@ def told(*instances: int, returns: int = 1) -> Any:
 
     values = EPISODE | {"returns": [1.0] * returns, "end_reason": "cut"}
     return outcome(
-        episodes=[EpisodeResult.model_validate(values | {"instance_id": one}) for one in instances]
+        episodes=[EpisodeResult.model_validate(values | {"instance_id": instance}) for instance in instances]
     )
 
 

@@ -7,12 +7,12 @@ from attract.vector.parts import even_parts
 
 
 def test_I2_games_are_cut_into_ranges_as_even_as_can_be():
-    parts = [(one.group, one.worker_id, one.instance_ids.tolist()) for one in even_parts(10, 2, 2)]
+    parts = [(part.group, part.worker_id, part.instance_ids.tolist()) for part in even_parts(10, 2, 2)]
     assert parts == [(0, 0, [0, 1]), (0, 1, [2, 3, 4]), (1, 0, [5, 6]), (1, 1, [7, 8, 9])]
 
 
 def test_I2_one_game_of_each_part_is_enough():
-    assert [one.instance_ids.tolist() for one in even_parts(6, 3, 2)] == [[0], [1], [2], [3], [4], [5]]
+    assert [part.instance_ids.tolist() for part in even_parts(6, 3, 2)] == [[0], [1], [2], [3], [4], [5]]
 
 
 @pytest.mark.parametrize(("games", "groups", "workers", "least"), [(5, 3, 2, 6), (4, 0, 2, 2), (0, 1, 1, 1)])

@@ -36,8 +36,8 @@ def test_E9_who_is_out_leaves_and_saw_the_end(tmp_path: Path):
     env = PettingZooEnv("leavers.js", project_dir=write_games(tmp_path))
     seen, infos = env.reset(seed=3)
     assert env.agents == env.possible_agents == ["agent_0", "agent_1", "agent_2"]
-    assert [seen[one].tolist() for one in env.agents] == [[0, 0], [1, 0], [2, 0]]
-    assert infos == {one: {} for one in env.agents}
+    assert [seen[agent].tolist() for agent in env.agents] == [[0, 0], [1, 0], [2, 0]]
+    assert infos == {agent: {} for agent in env.agents}
     bit = np.array([0, 1], np.int8)
     seen, rewards, terminated, truncated, infos = env.step(dict.fromkeys(env.agents, bit))
     assert rewards == {"agent_0": 2, "agent_1": 2, "agent_2": 2}

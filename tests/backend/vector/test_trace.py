@@ -11,7 +11,7 @@ def test_spans_are_complete_events_in_microseconds_on_named_tracks():
     names = {one["tid"]: one["args"]["name"] for one in trace["traceEvents"] if one["ph"] == "M"}
     assert names == {1: "games of group 1", 2: "policy"}
     spans = [one for one in trace["traceEvents"] if one["ph"] == "X"]
-    assert [(one["tid"], one["ts"], one["dur"]) for one in spans] == [(1, 1e6, 5e5), (2, 1.25e6, 1.25e5)]
+    assert [(span["tid"], span["ts"], span["dur"]) for span in spans] == [(1, 1e6, 5e5), (2, 1.25e6, 1.25e5)]
     assert spans[0]["args"] == {"game_seconds": 0.25}
 
 

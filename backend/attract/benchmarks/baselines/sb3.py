@@ -36,7 +36,7 @@ class Watcher(BaseCallback):
         episodes = self.model.ep_info_buffer
         if self._until_return is None or episodes is None or len(episodes) < WINDOW_EPISODES:
             return
-        if sum(one["r"] for one in episodes) / len(episodes) >= self._until_return:
+        if sum(episode["r"] for episode in episodes) / len(episodes) >= self._until_return:
             self.solved_seconds = self._watch.seconds
 
     def mark(self) -> None:

@@ -46,7 +46,7 @@ class GameOrigin:
             processes = (await session.send("SystemInfo.getProcessInfo"))["processInfo"]
         finally:
             await session.detach()
-        return max(_resident_bytes(one["id"]) for one in processes if one["type"] == "renderer")
+        return max(_resident_bytes(process["id"]) for process in processes if process["type"] == "renderer")
 
 
 def at_origin(

@@ -53,7 +53,7 @@ class BenchPage:
             processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
         finally:
             session.detach()
-        sizes = [_resident_bytes(one["id"]) for one in processes if one["type"] == "renderer"]
+        sizes = [_resident_bytes(process["id"]) for process in processes if process["type"] == "renderer"]
         known = [size for size in sizes if size is not None]
         return max(known, default=None)
 

@@ -43,11 +43,11 @@ class Training:
 
         Raises: RuntimeError: when there are none after them.
         """
-        return steady_rate([(one.seconds, one.collected_steps) for one in self.updates], skipped)
+        return steady_rate([(update.seconds, update.collected_steps) for update in self.updates], skipped)
 
     def mean(self, name: str, skipped: int) -> float:
         """The mean of a metric over the updates after the first `skipped`; 0 where none has it."""
-        values = [one.values[name] for one in self.updates[skipped:] if name in one.values]
+        values = [update.values[name] for update in self.updates[skipped:] if name in update.values]
         return sum(values) / len(values) if values else 0.0
 
 

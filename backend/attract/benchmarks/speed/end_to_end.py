@@ -52,7 +52,7 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
     for number in range(1, options.rounds + 1):
         bare.append(_measure_bare(options))
         trainings.append(train_cartpole(updates_of(options), seed=number, shared_trunk=True))
-    rates = [one.steady_rate(SKIPPED_UPDATES) for one in trainings]
+    rates = [training.steady_rate(SKIPPED_UPDATES) for training in trainings]
     figure = Figure.of(
         rates,
         "steps/s",

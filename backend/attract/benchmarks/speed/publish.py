@@ -64,9 +64,9 @@ def _figures(alone: PublicationLog, fleet: PublicationLog, num_rounds: int) -> d
     size = len(versions) // num_rounds
     rounds = [versions[start : start + size] for start in range(0, size * num_rounds, size)]
     detail = {
-        "until_durable_ms": _median_ms([one.durable for one in versions]),
-        "until_sent_ms": _median_ms([one.sent for one in versions]),
-        "until_first_worker_ms": _median_ms([one.first for one in versions]),
+        "until_durable_ms": _median_ms([version.durable for version in versions]),
+        "until_sent_ms": _median_ms([version.sent for version in versions]),
+        "until_first_worker_ms": _median_ms([version.first for version in versions]),
         "one_worker_create_ms": create_ms,
         "create_ms": statistics.median(one.create_ms for one in fleet.acknowledged),
         "encodings_per_version": float(fleet.most_encodings),

@@ -174,7 +174,7 @@ class Meetings:
         """Make the result of a meeting at which all are that are waited for."""
         rank = self._settings.rank
         heirs = present[:1] if number == _BEGINNING else of_one_lineage(present)
-        vectors = {one.rank: self._shared(board, one, share) for one in heirs}
+        vectors = {heir.rank: self._shared(board, heir, share) for heir in heirs}
         shares = {who: from_vector(one, share) for who, one in vectors.items() if one is not None}
         if not shares:
             return

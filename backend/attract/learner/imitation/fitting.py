@@ -203,7 +203,7 @@ class _Fitting:
             value = (found.values - self._targets[found.steps]).square().mean()
             whole = fitted + plan.value_coef * value
             if prior > 0:
-                whole = whole + prior * torch.stack([one.abs().sum() for one in self._matrices]).sum()
+                whole = whole + prior * torch.stack([matrice.abs().sum() for matrice in self._matrices]).sum()
             self._optimizer.zero_grad(set_to_none=True)
             whole.backward()
             torch.nn.utils.clip_grad_norm_(self.policy.parameters(), MAX_GRAD_NORM, foreach=True)

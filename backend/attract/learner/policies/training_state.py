@@ -60,7 +60,9 @@ class TrainingState:
     def needs_statistics(self) -> bool:
         """Whether some policy has seen nothing yet of what it is to normalise (rule P7)."""
         return any(
-            seen.count == 0 for one in self.policies.values() for seen in one.observation_statistics.values()
+            seen.count == 0
+            for policy in self.policies.values()
+            for seen in policy.observation_statistics.values()
         )
 
     def weights_sha256(self) -> str:

@@ -104,8 +104,8 @@ class Learner:
         )
         self._averaging: FederatedAveraging | None = None
         if settings.federated is not None:
-            for one in self._state.policies.values():
-                one.begin_federated()
+            for policy in self._state.policies.values():
+                policy.begin_federated()
         self._phases = EpisodeDesynchronisation()
         self._health = ExperienceHealth(begin.description)
         self._consecutive_dropped = 0
@@ -212,9 +212,9 @@ class Learner:
         if self._begin.initialize_from is not None:
             self._state.adopt(load_checkpoint(Path(self._begin.initialize_from)))
         self._needs_warmup = self._state.needs_statistics
-        for one in self._state.policies.values():
-            if one.federated is not None:
-                one.federated.add(one.statistics)
+        for policy in self._state.policies.values():
+            if policy.federated is not None:
+                policy.federated.add(policy.statistics)
 
     def _warm_up(self, message: Warmup) -> None:
         if not self._needs_warmup:
@@ -267,7 +267,7 @@ class Learner:
             "train/policy_lag_mean": float(lags.mean()),
             "train/policy_lag_max": float(lags.max()),
             "train/verify_largest_difference": max(
-                one.tolerance.largest_difference for one in self._state.policies.values()
+                policy.tolerance.largest_difference for policy in self._state.policies.values()
             ),
             "train/verify_refused_share": len(rejected) / num_segments,
             "time/load_seconds": loaded - started,

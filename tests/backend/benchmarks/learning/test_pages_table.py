@@ -25,7 +25,7 @@ def line(tmp_path: Path, means: list[float], chance: float | None) -> list[str]:
         record.put(runs[0], row(runs[0], chance), "2 cores")
     text = render_pages(record, runs)
     assert "## Games that live in a page" in text
-    (found,) = [one for one in text.splitlines() if one.startswith("| Moles")]
+    (found,) = [splitline for splitline in text.splitlines() if splitline.startswith("| Moles")]
     return [cell.strip() for cell in found.strip("|").split("|")]
 
 

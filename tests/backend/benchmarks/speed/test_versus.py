@@ -47,7 +47,7 @@ def test_rates_are_compared_round_by_round(trainings: list[BaselineRequest]):
     assert (detail["shared_trunk_steps_per_second"], detail["shared_trunk_ratio"]) == (4000.0, 40.0)
     assert (detail["ratio_512"], detail["shared_trunk_ratio_512"]) == (5.0, 10.0)
     assert (detail["baseline_games_share"], detail["baseline_learning_share"]) == (0.5, 0.125)
-    assert sorted({(one.seed, one.num_environments) for one in trainings}) == [
+    assert sorted({(training.seed, training.num_environments) for training in trainings}) == [
         (seed, count) for seed in (1, 2, 3) for count in (16, 512)
     ]
 

@@ -15,7 +15,7 @@ from attract.benchmarks.speed.wire import NAMES, PIXEL_NAMES, WIRE
 def test_what_a_block_costs_is_measured_beside_its_bare_parts():
     figures = WIRE.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == NAMES + PIXEL_NAMES
-    assert all(math.isfinite(one.value) and one.value > 0 for one in figures.values())
+    assert all(math.isfinite(figure.value) and figure.value > 0 for figure in figures.values())
     wire, cpu = figures["wire/ms_per_mib"], figures["gateway/cpu_ms_per_mib"]
     # A bare socket and a copy are parts of what the gateway does.
     assert 0 < wire.detail["copy_ms_per_mib"] < wire.value

@@ -13,7 +13,7 @@ from attract.learner.federated.averaging import (
 
 def moments(*values: float) -> RunningMoments:
     return RunningMoments.of(
-        torch.tensor([[one] for one in values]), torch.ones(len(values), dtype=torch.bool)
+        torch.tensor([[value] for value in values]), torch.ones(len(values), dtype=torch.bool)
     )
 
 

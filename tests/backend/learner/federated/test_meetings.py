@@ -115,15 +115,15 @@ def group(zygote: LearnerZygote, tmp_path: Path, world_size: int = 2) -> Iterato
     try:
         yield trainers
     finally:
-        for one in trainers:
-            one.close()
+        for trainer in trainers:
+            trainer.close()
 
 
 def warmed_up(trainers: list[Trainer], port: int) -> list[Ready]:
     """All at version 0; what they said when they were ready."""
     for one in trainers:
         one.begin(port)
-    ready = [one.receive() for one in trainers]
+    ready = [trainer.receive() for trainer in trainers]
     for one in trainers:
         one.warm_up()
     for one in trainers:
@@ -138,7 +138,7 @@ def meet(trainers: list[Trainer], rounds: list[int]) -> list[tuple[str, float | 
         one.train(rounds)
     return [
         (version.weights_sha256, version.metrics.get("federated/trainers"))
-        for version in [one.published() for one in trainers]
+        for version in [trainer.published() for trainer in trainers]
     ]
 
 
@@ -160,7 +160,7 @@ def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
             left, right = meet(trainers, rounds)
             assert (left[0] == right[0], left[1]) == (are_equal, 2.0 if rounds else None)
         # Each saw the warm-up and four batches of 16 x 4 steps: 2 x 5 x 64, each counted once.
-        assert [seen(one) for one in trainers] == [640.0, 640.0]
+        assert [seen(trainer) for trainer in trainers] == [640.0, 640.0]
         port = free_port()
         for one in trainers:
             one.restart()
@@ -172,7 +172,7 @@ def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
         left, right = meet(trainers, [4])
         assert left == right
         assert left[1] == 2.0
-        assert [seen(one) for one in trainers] == [768.0, 768.0]
+        assert [seen(trainer) for trainer in trainers] == [768.0, 768.0]
 
 
 @pytest.mark.parametrize("leaving", [0, 1])
@@ -224,7 +224,7 @@ def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_b
         ]
         assert left[0].notes[1:] == left[1].notes[1:] == ["trainer 2 is there again"]
         assert set(meet(trainers, [5])) == {(first_of(trainers), 3.0)}
-        assert len({seen(one) for one in trainers}) == 1
+        assert len({seen(trainer) for trainer in trainers}) == 1
 
 
 def first_of(trainers: list[Trainer]) -> str:
@@ -265,8 +265,8 @@ def test_trainers_of_different_networks_are_told_so(zygote: LearnerZygote, tmp_p
         port = free_port()
         trainers[0].begin(port)
         trainers[1].begin(port, policy={"hidden_sizes": [9]})
-        for one in trainers:
-            failed = one.receive()
+        for trainer in trainers:
+            failed = trainer.receive()
             assert isinstance(failed, Failed)
             assert failed.is_final
             assert "another game or network" in failed.text

@@ -101,7 +101,7 @@ def test_around_ppo_what_was_demonstrated_is_learned_where_rewards_say_nothing(b
             likelihoods.setdefault(name, []).append(metrics.get("train/cloning_loss", float("nan")))
             updater.gather(batch)
     assert likelihoods["with"][-1] < 0.15 < 0.4 < likelihoods["with"][0]
-    assert all(one != one for one in likelihoods["without"])
+    assert all(likelihood != likelihood for likelihood in likelihoods["without"])
 
 
 def test_D2_a_checkpoint_is_the_inner_algorithms_alone():

@@ -57,7 +57,7 @@ def test_S3_S4_memory_is_carried_from_segment_to_segment_of_an_episode_in_order(
     whole, cut = demonstrated_signs(horizon=24), demonstrated_signs(horizon=8)
     assert cut.valid.shape == (8, 18)
     losses = [CloningLoss(policy, build_distribution(GAME), one, 10_000) for one in (whole, cut)]
-    expected, found = (one.mean() for one in losses)
+    expected, found = (loss.mean() for loss in losses)
     assert found == pytest.approx(expected, rel=1e-5)
     drawn = losses[1].outputs(torch.arange(18))
     assert -drawn.log_probs.mean().item() == pytest.approx(expected, rel=1e-5)
@@ -82,5 +82,5 @@ def test_what_invalid_steps_hold_reaches_no_gradient():
     policy = policy_of(recurrent="gru", recurrent_size=5)
     loss = CloningLoss(policy, build_distribution(GAME), replace(batch, observation={"obs": seen}), 50)
     loss.sample(torch.Generator().manual_seed(1)).backward()
-    gradients = [one.grad for one in policy.parameters() if one.grad is not None]
-    assert gradients and all(torch.isfinite(one).all() for one in gradients)
+    gradients = [parameter.grad for parameter in policy.parameters() if parameter.grad is not None]
+    assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)

@@ -16,7 +16,7 @@ def adam(layers: nn.Module) -> torch.optim.Adam:
 
 def gradients(layers: nn.Module, step: int) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(step)
-    return [torch.randn(one.shape, generator=generator) for one in layers.parameters()]
+    return [torch.randn(parameter.shape, generator=generator) for parameter in layers.parameters()]
 
 
 def test_steps_are_those_of_torch_and_nobody_sees_the_vector_afterwards() -> None:
@@ -49,7 +49,7 @@ def test_what_has_no_gradient_neither_moves_nor_grows_older() -> None:
     optimizer = adam(layers)
     still, *moving = layers.parameters()
     before = still.detach().clone()
-    with FlatParameters(optimizer, [[one] for one in layers.parameters()], still=[still]) as flat:
+    with FlatParameters(optimizer, [[parameter] for parameter in layers.parameters()], still=[still]) as flat:
         flat.gradients.fill_(1.0)
         flat.step(100.0)
     assert torch.equal(still, before)

@@ -192,7 +192,7 @@ def test_D2_tensors_that_were_handed_out_are_the_policys_own_afterwards():
     assert all(after[name].data_ptr() == tensor.data_ptr() for name, tensor in held.items())
     # None is a part of something larger that a checkpoint would have to keep alive.
     parameters = [*policy.parameters(), *adam_tensors(optimizer, policy).values()]
-    assert all(one.untyped_storage().nbytes() == one.nbytes for one in parameters)
+    assert all(parameter.untyped_storage().nbytes() == parameter.nbytes for parameter in parameters)
     (policy.action_log_std if policy.action_log_std is not None else policy.value_head.bias).sum().backward()
 
 

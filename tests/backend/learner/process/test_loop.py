@@ -493,4 +493,4 @@ def test_C7_C9_every_kind_of_policy_trains_is_verified_resumed_and_exported(kind
     described = json.loads((tmp_path / "out" / "policy.json").read_text())
     session = onnxruntime.InferenceSession(tmp_path / "out" / "policy.onnx")
     assert {one.name for one in session.get_inputs()} == set(described["inputs"])
-    assert {one.name for one in session.get_outputs()} == set(described["outputs"])
+    assert {output.name for output in session.get_outputs()} == set(described["outputs"])

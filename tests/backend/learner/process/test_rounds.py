@@ -194,5 +194,5 @@ def test_several_policies_are_averaged_each_with_its_namesake():
         for key, tensor in one.algorithm.optimizer_tensors().items():
             assert torch.equal(tensor, expected[name].optimizer[key])
         assert one.statistics["obs"].count == 20
-    means = [one.statistics["obs"].mean[0].item() for one in first.policies.values()]
+    means = [policy.statistics["obs"].mean[0].item() for policy in first.policies.values()]
     assert means == [1.5, 2.5]

@@ -39,7 +39,7 @@ async def test_what_was_found_before_still_holds_after_a_resume_and_is_not_said_
         await world.service.start_run("", {"total_steps": 704}, run_id=first.run_id, resume=True)
         result = await finished(world)
         assert result.updates == 11
-        assert [one.first_agent_steps for one in result.findings] == [128]
+        assert [finding.first_agent_steps for finding in result.findings] == [128]
         assert len(kinds(world, "finding")) == 1
 
 
@@ -50,6 +50,8 @@ async def test_a_finding_is_withdrawn_when_it_no_longer_holds(tmp_path: Path):
         await until_update(world, 10)
         world.learner.metrics = {**UNPAID, "rollout/reward_max": 1.0}
         result = await finished(world)
-        assert [one.withdrawn for one in kinds(world, "finding")] == [False, True]
+        assert [kind.withdrawn for kind in kinds(world, "finding")] == [False, True]
         # Whoever reads the result alone is told of it, too.
-        assert [(one.finding_id, one.withdrawn) for one in result.findings] == [("reward-constant", True)]
+        assert [(finding.finding_id, finding.withdrawn) for finding in result.findings] == [
+            ("reward-constant", True)
+        ]
