@@ -72,6 +72,7 @@ def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
         "training",
         "batch",
         "minibatches",
+        "learner",
         "schedules",
         "room for up to 8 workers",
     ]

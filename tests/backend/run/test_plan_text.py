@@ -113,7 +113,7 @@ def test_S5_whole_segments_are_counted_as_such():
     ],
 )
 def test_P10_what_schedules_run_over_is_told(settings, expected):
-    assert lines(**settings)[3] == expected
+    assert expected in lines(**settings)[3:]
 
 
 def test_P9_a_correction_is_told():

@@ -46,13 +46,13 @@ async def test_watched_a_run_that_waits_for_its_first_browser_is_ready_to_be_joi
 async def test_scale_13_readyz_says_that_the_game_is_being_bundled(tmp_path: Path, monkeypatch: Any):
     async with gateway(tmp_path) as world:
         bundled = asyncio.Event()
-        resolve = world.service._games.resolve
+        resolve = world.service.games.resolve
 
         async def slowly(game: str) -> Any:
             await bundled.wait()
             return await resolve(game)
 
-        monkeypatch.setattr(world.service._games, "resolve", slowly)
+        monkeypatch.setattr(world.service.games, "resolve", slowly)
         starting = asyncio.create_task(world.start())
         problems = await until(world, 503)
         assert list(problems) == ["game"]
