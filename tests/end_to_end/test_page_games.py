@@ -195,6 +195,7 @@ def test_a_game_in_a_frame_within_its_page_is_the_same_twice_and_learned(tmp_pat
     assert evaluated.json["return_mean"] > 2.2, evaluated.stderr
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_a_game_that_waits_for_promises_between_its_frames_is_learned_with_turns(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(AWAITING)

@@ -44,6 +44,7 @@ def wait_for_words(path: Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
