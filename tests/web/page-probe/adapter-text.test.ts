@@ -183,3 +183,19 @@ test("a title becomes an id", () => {
   expect(idOf("飛")).toBe("Game-v1");
   expect(idOf("Café des Jeux")).toBe("CafeDesJeux-v1");
 });
+
+test("a score that fell ends the game; where the page is begun anew, the fall to nothing is not the new game's end", async () => {
+  const score = place("w.points");
+  const fell = { place: score, text: "fell(w, Number(w.points ?? 0))", why: "it fell", isOver: () => false };
+  const reading = { ...FOUND.reading, score: { place: score, why: "it grew" }, end: fell, seen: [] };
+  const { page } = await defined(adapterText({ ...FOUND, reading, restart: "w.begin()" }));
+  // biome-ignore lint/suspicious/noExplicitAny: a page's window
+  const window: any = { points: 5, begin: () => (window.points = 0) };
+  expect(page?.over(window)).toBe(false);
+  window.points = 0;
+  expect(page?.over(window)).toBe(true);
+  window.points = 7;
+  page?.over(window);
+  page?.restart?.(window, null as never);
+  expect(page?.over(window)).toBe(false);
+});

@@ -66,7 +66,7 @@ export function adapterText(found: Findings): string {
         ]),
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
-    ...(found.restart === null ? [] : [`restart: (w) => ${found.restart}`]),
+    ...(found.restart === null ? [] : [restartOf(found.restart, reading)]),
     ...starterOf(heeded.starter, found),
     observed.length === 0
       ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
@@ -263,6 +263,11 @@ function sentence(predicate: string): string {
 function readyOf({ early }: Findings): string {
   if (early.length > 0) return `ready: (w) => ${early.map((text) => `${text} !== undefined`).join(" && ")}`;
   return "// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => (w.framesLoaded = (w.framesLoaded ?? 0) + 1) > 30";
+}
+
+function restartOf(restart: string, { end }: Reading): string {
+  if (!end?.text.startsWith("fell(")) return `restart: (w) => ${restart}`;
+  return `restart(w) {\n    // The score of the game before is no fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
 }
 
 function starterOf(starter: Starter, { playing }: Findings): string[] {
