@@ -2,6 +2,7 @@
 
 import { Button, Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
+import { Fact } from "../components/fact.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { StatePill } from "../components/state-pill.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
@@ -49,15 +50,5 @@ export function RunsView() {
         ))}
       </ul>
     </main>
-  );
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <span>
-      <span className="label">{label}</span>
-      <br />
-      <span className="mono">{value}</span>
-    </span>
   );
 }

@@ -2,6 +2,7 @@
 
 import { Loader } from "@mantine/core";
 import { api } from "../api/client.ts";
+import { Fact } from "../components/fact.tsx";
 import { ErrorNotice } from "../components/notice.tsx";
 import { useLoaded } from "../hooks/use-loaded.ts";
 import { formatRoute } from "../routes.ts";
@@ -45,15 +46,5 @@ export function TuningView() {
         ))}
       </ul>
     </main>
-  );
-}
-
-function Fact({ label, value }: { label: string; value: string }) {
-  return (
-    <span>
-      <span className="label">{label}</span>
-      <br />
-      <span className="mono">{value}</span>
-    </span>
   );
 }
