@@ -40,6 +40,9 @@ PAGE_MODULE = "game.page.js"
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
 """A page that a server on this machine gives, as an adapter names it."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
+# Of a project with one game the file says nothing, the folder does.
+COMMON_STEMS = frozenset({"game", "index", "main"})
+SOURCE_FOLDERS = frozenset({"src", "source", "lib", "app"})
 MAX_DEPTH = 3
 MAX_FILES = 2_000
 MAX_MODULES = 50
@@ -180,7 +183,12 @@ class GameLibrary:
 
     def title_of(self, game: str) -> str:
         """What a bundled game, or a module's file, is called on screen."""
-        stem = re.sub(r"[-_.\s]+", " ", Path(game).name.split(".")[0]).strip()
+        path = self._project_dir / game
+        stem = path.name.split(".")[0]
+        if stem in COMMON_STEMS:
+            folders = (folder.name for folder in path.parents if folder.name not in SOURCE_FOLDERS)
+            stem = next(folders, "") or stem
+        stem = re.sub(r"[-_.\s]+", " ", stem).strip()
         words = " ".join(word[:1].upper() + word[1:] for word in stem.split())
         return self._titles().get(game, words or game)
 

@@ -179,6 +179,24 @@ async def test_entries_list_bundled_games_and_the_projects_own_even_broken_ones(
     assert "bad.ts:2" in (entries["bad.ts"].error or "")
 
 
+@pytest.mark.parametrize(
+    ("game", "title"),
+    [
+        ("pong", "Pong!"),
+        ("games/space_war-2.ts", "Space War 2"),
+        ("src/game.ts", "My Tennis"),
+        ("tennis/source/lib/index.page.ts", "Tennis"),
+        ("game.ts", "My Tennis"),
+        ("/elsewhere/checkers/main.js", "Checkers"),
+        ("/game.js", "Game"),
+    ],
+)
+def test_a_file_that_is_called_as_any_is_titled_by_its_folder(
+    game: str, title: str, tmp_path: Path, web: Path
+):
+    assert GameLibrary(tmp_path / "my-tennis", web_dir=web).title_of(game) == title
+
+
 async def test_a_module_kept_by_a_run_is_served_again(project: Path, web: Path):
     library = GameLibrary(project, web)
     module = library.keep("old", b"export default 2;\n", json.dumps({"version": 3}).encode())
