@@ -46,6 +46,7 @@ async def footprints(folder: Path, at: list[int]) -> list[Footprint]:
                 # What the test's own fakes remember would outweigh all that is measured.
                 for remembered in (
                     fleet.accepted,
+                    fleet.refused_blocks,
                     fleet.policies,
                     fleet.leases,
                     world.learner.heard,

@@ -240,9 +240,12 @@ class _Worker:
                 else:
                     await self._play(message)
             case BlockAck():
+                key = (message.lease_id, message.block_index)
                 if message.accepted:
-                    self._fleet.accepted.append(self._sent[message.lease_id, message.block_index])
+                    self._fleet.accepted.append(self._sent.pop(key))
                 else:
+                    # Blocks of an earlier life of the server were sent by no worker of this one.
+                    self._sent.pop(key, None)
                     self._fleet.refused_blocks.append(message)
                 async with self._fleet.changed:
                     self._fleet.changed.notify_all()
