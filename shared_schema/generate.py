@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from attract.commands.flags import SERVED_FLAGS, flag_help
+from attract.cli.flags import SERVED_FLAGS, flag_help
 from attract.schema import (
     CONTRACT_VERSION,
     PROTOCOL_VERSION,
