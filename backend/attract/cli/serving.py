@@ -48,7 +48,7 @@ def serve(
 
 
 def join(
-    url: str,
+    url: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     workers: Annotated[int, AtLeastOne] = 1,

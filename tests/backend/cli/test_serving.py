@@ -1,5 +1,6 @@
 """What `attract serve` and `attract health` are called with."""
 
+import io
 from collections.abc import Callable
 
 import pytest
@@ -47,6 +48,29 @@ def test_flags_of_the_server_reach_it_from_both_commands(
         == help_of["train"][("--tls-key",)]
         == "The certificate's key in PEM. By default $ATTRACT_TLS_KEY."
     )
+
+
+def test_join_reads_its_link_from_stdin(
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joined: list[tuple[object, ...]] = []
+
+    async def join_trainer(
+        url: str, workers: int, token: str | None, *, until_gone_seconds: float | None
+    ) -> int:
+        joined.append((url, workers, token, until_gone_seconds))
+        return 4
+
+    monkeypatch.setattr(join, "join_trainer", join_trainer)
+    monkeypatch.setattr("sys.stdin", io.StringIO("https://play.example/join.html#token=secret\n"))
+    monkeypatch.setenv("ATTRACT_WORKER_TOKEN", "of the variable")
+    assert attract("join", "-", "--workers", "2", "--until-gone", "30") == 4
+    assert attract("join", "http://there", "--token", "given") == 4
+    assert joined == [
+        ("https://play.example/join.html#token=secret", 2, "of the variable", 30.0),
+        ("http://there", 1, "given", None),
+    ]
 
 
 def test_health_asks_at_the_address_of_the_defaults(
