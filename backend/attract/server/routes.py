@@ -26,6 +26,7 @@ from attract.run.settings_view import setting_problems, settings_form, settings_
 from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
+from attract.schema.access import ServerInfo
 from attract.schema.api import (
     FleetView,
     GameEntry,
@@ -36,7 +37,6 @@ from attract.schema.api import (
     RollBack,
     RunSummary,
     RunView,
-    ServerInfo,
     SettingProblem,
     SettingsForm,
     SettingsRequest,

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from attract.run import events
-from attract.schema.api import AccessView, JoinLink, OpenedSession, ServerInfo
+from attract.schema.access import AccessView, JoinLink, OpenedSession, ServerInfo
 from attract.server import access_store
 from gateway_world import GatewayWorld, gateway
 
