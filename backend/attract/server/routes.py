@@ -349,8 +349,8 @@ def _add_problems(app: FastAPI) -> None:
     def handle_invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
         found = error.errors()
         problems = [
-            shortened(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}", MAX_SHOWN)
-            for one in found[:MAX_PROBLEMS]
+            shortened(f"{'.'.join(str(part) for part in problem['loc'][1:])}: {problem['msg']}", MAX_SHOWN)
+            for problem in found[:MAX_PROBLEMS]
         ]
         if len(found) > MAX_PROBLEMS:
             problems.append(f"and {len(found) - MAX_PROBLEMS} more")
