@@ -16,10 +16,11 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from attract.commands.flags import SERVED_FLAGS, flag_help
+from attract.cli.flags import SERVED_FLAGS, flag_help
 from attract.schema import (
     CONTRACT_VERSION,
     PROTOCOL_VERSION,
+    access,
     api,
     close_codes,
     messages,
@@ -127,8 +128,9 @@ def messages_schema() -> dict[str, Any]:
 
 def api_schema() -> dict[str, Any]:
     """JSON Schema of what the HTTP API says and takes."""
-    known = [*_models_of(api), *_models_of(studies)]
-    models = [model for model in known if model.__module__ in (api.__name__, studies.__name__)]
+    modules = (api, access, studies)
+    known = [model for module in modules for model in _models_of(module)]
+    models = [model for model in known if model.__module__ in [module.__name__ for module in modules]]
     _, schema = models_json_schema([(model, "serialization") for model in models])
     return _finish("Attract HTTP API", schema["$defs"], known)
 

@@ -54,3 +54,27 @@ def test_the_vector_environments_example_balances_the_pole(tmp_path: Path) -> No
     found = re.search(r"mean return of \d+ episodes: ([\d.]+)", run_example(str(code), tmp_path))
     assert found is not None
     assert float(found[1]) > 300
+
+
+ROWS = [
+    pytest.param(row, id=row.strip("| ").split(" |")[0])
+    for row in (DOCS.parent / "CONTRIBUTING.md").read_text().partition("## To add")[2].splitlines()[4:]
+]
+CAN_BE_ADDED = {
+    "a game", "an action space", "how a rate changes over a run", "an algorithm", "a wire message",
+    "a metric, a chart",
+}  # fmt: skip
+
+
+def test_a_newcomer_is_told_how_to_add_each_of_these() -> None:
+    assert {row.id for row in ROWS} >= CAN_BE_ADDED
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_newcomer_finds_the_files_that_are_to_be_touched(row: str) -> None:
+    root = DOCS.parent
+    *_, seen = row.strip("| ").split(" | ")
+    places = [place for place in re.findall(r"`([\w./-]+)`", row) if "/" in place and "NAME" not in place]
+    assert re.search(r"`(tests|docs)/|`make ", seen), f"nothing to see: {seen}"
+    for place in places:
+        assert (root / place).exists() or (root / "backend" / "attract" / place).exists(), place

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from attract import cli
+from attract.cli.command_line import WRITTEN_SO
 from attract.server.names import ServerNames
 from attract.server.tokens import SECRET_FOLDERS
 from attract.settings.run import SERVER_VARIABLES, ServerSettings
@@ -81,9 +82,7 @@ def test_kubernetes_every_command_is_understood_and_every_variable_is_read(workl
     words: list[str]
     program, *words = CONTAINERS[workload]["command"]
     assert program == "attract"
-    cli.app.parse_args(
-        [cli.WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False
-    )
+    cli.app.parse_args([WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False)
     known = {*SERVER_VARIABLES, *OTHER_VARIABLES}
     assert {name for name in environment(workload) if name.startswith("ATTRACT_")} <= known
     # A run that is started again goes on, and the pod that the cluster starts again is such a run.

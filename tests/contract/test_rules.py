@@ -11,9 +11,11 @@ from attract.schema import PROTOCOL_VERSION, close_codes, learner, messages
 from check_rules import (
     EXCEPTIONS,
     MOST_CASTS,
+    MOST_LINES,
     ROOT,
     UNTESTED,
     cast_problems,
+    length_problems,
     mirror_problems,
     rule_problems,
     rules,
@@ -47,6 +49,7 @@ def test_this_repositorys_rules_are_tested_and_its_tests_mirrored():
     assert len(rules(ROOT)) == 48, "the rules of docs/rules.md, each on a line of its own"
     assert rule_problems(ROOT) + mirror_problems(ROOT) == []
     assert untested_problems(ROOT) + untested_web_problems(ROOT) + cast_problems(ROOT) == []
+    assert length_problems(ROOT) == []
 
 
 def test_a_complete_repository_has_no_problems(repository: Path):
@@ -142,6 +145,39 @@ def test_a_cast_to_never_says_why_and_is_one_of_few(repository: Path):
     module.write_text("// Because.\nf(x as never);\n" * (MOST_CASTS + 1))
     [problem] = cast_problems(repository)
     assert problem.startswith(f"{MOST_CASTS + 1} casts to never")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "backend/attract/algorithm/advantages.py",
+        "web/worker/src/policy/session.ts",
+        "web/dashboard/src/styles/run.css",
+        "tests/support/long.mjs",
+        "shared_schema/generate.py",
+    ],
+)
+def test_a_file_that_somebody_writes_is_not_long(repository: Path, name: str):
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).write_text("\n" * MOST_LINES)
+    assert length_problems(repository) == []
+    (repository / name).write_text("\n" * (MOST_LINES + 1))
+    assert length_problems(repository) == [f"{name} has 501 lines, 500 at the most: split it"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "web/schema/src/messages.gen.ts",
+        "web/node_modules/uplot/uplot.js",
+        "backend/attract/web/dashboard/assets/index.js",
+        "tests/contract/golden/philox.json",
+    ],
+)
+def test_what_is_generated_or_installed_may_be_long(repository: Path, name: str):
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).write_text("\n" * (MOST_LINES + 1))
+    assert length_problems(repository) == []
 
 
 def test_a_built_rule_without_a_test_is_a_problem(repository: Path):

@@ -9,9 +9,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
+import attract
 from attract import cli
+from attract.cli.flags import flag_help, server_help
 from attract.collection.config import CollectionConfig
-from attract.commands.flags import flag_help, server_help
 from attract.schema.learner import Begin
 from attract.settings.fields import section_of
 from attract.settings.given import ALIASES, flag
@@ -19,7 +20,7 @@ from attract.settings.presets import PRESET_HELP, PRESETS
 from attract.settings.run import SERVER_VARIABLES, RunSettings, ServerSettings
 from attract.settings.variables import SETTING_VARIABLES
 
-PACKAGE = Path(cli.__file__).parent
+PACKAGE = Path(attract.__file__).parent
 SOURCES = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "settings"]
 COMMANDS = [name for name in cli.app if not name.startswith("-")]
 

@@ -1,7 +1,7 @@
 """Checks that every built rule of `docs/rules.md` has a test with its id, and that tests mirror source.
 
 Both ways: every test file names a module, and every module of Python and of the worker has tests or stands,
-with a reason, in a list of exceptions.
+with a reason, in a list of exceptions. And no file of the source is long.
 """
 
 import ast
@@ -26,6 +26,12 @@ UNTESTED = Path("tests/support/untested_modules.toml")
 CAST = " as never"
 MOST_CASTS = 3
 """Of the source in `web`: each has a comment on the line before that says why types cannot say it."""
+MOST_LINES = 500
+"""Of a file of source or tests that somebody writes: a longer one is split by what changes together."""
+WRITTEN = {".py", ".ts", ".tsx", ".mjs", ".js", ".css"}
+NOT_WRITTEN = {"node_modules", "dist", "build"}
+"""Folders of what is installed, built or generated."""
+BUILT_PAGES = Path("backend/attract/web")
 WHOLE_PACKAGE = ("simulation",)
 """Modules that drive a package as a whole, beside those that test its modules one by one."""
 
@@ -41,6 +47,7 @@ def main(root: Path = ROOT) -> int:
         *untested_problems(root),
         *untested_web_problems(root),
         *cast_problems(root),
+        *length_problems(root),
     ]
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -217,6 +224,22 @@ def cast_problems(root: Path) -> list[str]:
                 problems.append(f"{places[-1]} casts to never without a comment that says why")
     if len(places) > MOST_CASTS:
         problems.append(f"{len(places)} casts to never, {MOST_CASTS} at the most: {', '.join(places)}")
+    return problems
+
+
+def length_problems(root: Path) -> list[str]:
+    """Files of `backend`, `web`, `tests` and `shared_schema` with more lines than a reader keeps in mind."""
+    problems: list[str] = []
+    for folder in ("backend", "web", "tests", "shared_schema"):
+        for path in sorted((root / folder).rglob("*")):
+            inside = path.relative_to(root)
+            if path.suffix not in WRITTEN or path.stem.endswith(".gen") or not path.is_file():
+                continue
+            if NOT_WRITTEN & set(inside.parts) or inside.is_relative_to(BUILT_PAGES):
+                continue
+            lines = len(path.read_text().splitlines())
+            if lines > MOST_LINES:
+                problems.append(f"{inside} has {lines} lines, {MOST_LINES} at the most: split it")
     return problems
 
 

@@ -1,5 +1,6 @@
 """A whole gateway for tests: the real app on a real uvicorn, a fake learner, a fleet over real websockets."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from fake_learner import FakeLearner
 from running_server import running_server
 from socket_fleet import SocketFleet
 
+WAIT_SECONDS = 20.0
 SMALL: dict[str, Any] = {
     "seed": 1,
     "ppo": {"horizon": 8, "rollout_steps": 8, "minibatch_steps": 8},
@@ -61,6 +63,17 @@ class GatewayWorld:
     async def start(self, **settings: Any) -> RunView:
         """Start a run of the counting game with SMALL settings and these."""
         return await self.service.start_run("counting", {**SMALL, **settings})
+
+    async def trained(self, steps: int = 192) -> str:
+        """Id of a finished run of `steps` agent steps, 64 an update."""
+        async with self.fleet().joined():
+            view = await self.start(total_steps=steps)
+            await asyncio.wait_for(self.service.wait_finished(), WAIT_SECONDS)
+        return view.run_id
+
+    def anonymous(self, **headers: str) -> httpx.AsyncClient:
+        """A client without a token."""
+        return httpx.AsyncClient(base_url=f"http://127.0.0.1:{self.port}", headers=headers)
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from attract.schema.messages import Block, EpisodeColumns, FromBrowser, RolloutClose, Tensor
 from attract.schema.tensor import DTYPES, from_numpy
-from fleet_simulation import Lie, Peer
+from simulated_peer import Lie, Peer
 
 Change = Callable[[Block], Block]
 

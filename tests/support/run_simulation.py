@@ -22,7 +22,8 @@ from attract.schema.messages import Lease
 from attract.settings.run import RunSettings
 from driven_core import changed
 from fake_worker import counting_description, counting_game
-from fleet_simulation import Faults, Peer, Simulation, small_config
+from fleet_simulation import Simulation, small_config
+from simulated_peer import Faults, Peer
 
 MAX_DEATHS = 3
 """As the supervisor has it."""

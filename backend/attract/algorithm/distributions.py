@@ -56,26 +56,6 @@ def mask_logits(logits: Tensor, action_mask: Tensor | None) -> Tensor:
     return logits if action_mask is None else logits.masked_fill(~action_mask, MASKED_LOGIT)
 
 
-def categorical_log_prob(logits: Tensor, actions: Tensor, action_mask: Tensor | None = None) -> Tensor:
-    """Log-probabilities, log softmax(logits)[action].
-
-    Args:
-        logits: [..., A] float32.
-        actions: [...] integer in [0, A).
-        action_mask: [..., A] bool, True where allowed.
-
-    Returns: [...] float32, about -1e9 for a forbidden action.
-    """
-    log_probs = torch.log_softmax(mask_logits(logits, action_mask), dim=-1)
-    return log_probs.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)
-
-
-def categorical_entropy(logits: Tensor, action_mask: Tensor | None = None) -> Tensor:
-    """- sum_a p_a log p_a in nats over the allowed actions; [...] float32 from [..., A]."""
-    log_probs = torch.log_softmax(mask_logits(logits, action_mask), dim=-1)
-    return -(log_probs.exp() * log_probs).sum(-1)
-
-
 def categorical_sample(logits: Tensor, uniforms: Tensor, action_mask: Tensor | None = None) -> Tensor:
     """The smallest a whose cumulative weight exceeds u times the total weight (inverse CDF).
 

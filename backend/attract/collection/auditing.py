@@ -113,7 +113,7 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
         _tell_what_is_off(state, described)
     if audit.off is not None or not state.fleet.has_guests:
         return
-    able = [one for one in state.fleet.connected() if one.tier == "local"]
+    able = [worker for worker in state.fleet.connected() if worker.tier == "local"]
     if not able and (audit.is_able or (audit.standings and not audit.is_missed)):
         state.note("audit", "what guests play is not audited while no host of the admin's own is here")
         audit.is_missed = True
@@ -123,7 +123,7 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
     for worker in sorted(able, key=lambda one: (len(one.leases), one.worker_id)):
         if not audit.waiting:
             return
-        if not worker.present or any(one.purpose == "replay" for one in worker.leases):
+        if not worker.present or any(lease.purpose == "replay" for lease in worker.leases):
             continue
         items = audit.next_orders()
         if items:

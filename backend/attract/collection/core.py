@@ -375,12 +375,6 @@ class CollectionCore:
                 state.emit(CloseConnection(worker.connection_id, close_codes.RUN_ENDED, reason))
         return self._done(now)
 
-    def quarantine(self, identity: str, reason: str, now: float) -> list[Effect]:
-        """An identity gets no leases until a person lets it in again; what is left of its play is dropped."""
-        why = self._state.conduct.leave_out(identity, reason, now, is_final=True)
-        leave_out(self._state, identity, why, now)
-        return self._done(now)
-
     def release(self, identity: str, now: float) -> list[Effect]:
         """An identity that was left out is like any other again.
 

@@ -295,19 +295,19 @@ class Fleet:
 
     def waiting_for_admission(self) -> list[Worker]:
         """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
-        waiting = [one for one in self._unseated.values() if one.connection_id is not None]
+        waiting = [worker for worker in self._unseated.values() if worker.connection_id is not None]
         return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
 
     def connected(self) -> list[Worker]:
         """Workers with a seat and a socket, silent ones too, by id."""
         if self._connected is None:
-            self._connected = [one for one in self._by_id.values() if one.is_connected]
+            self._connected = [worker for worker in self._by_id.values() if worker.is_connected]
         return self._connected
 
     def present(self) -> list[Worker]:
         """Workers of whom something can be asked, by id."""
         if self._present is None:
-            self._present = [one for one in self._by_id.values() if one.present]
+            self._present = [worker for worker in self._by_id.values() if worker.present]
         return self._present
 
     @property
@@ -326,7 +326,7 @@ class Fleet:
 
     def hosts_of_several(self) -> set[str]:
         """Ids of the hosts with more than one connected worker: those share its cores."""
-        counts = Counter(one.host.host_id for one in self.connected())
+        counts = Counter(worker.host.host_id for worker in self.connected())
         return {host_id for host_id, count in counts.items() if count > 1}
 
     def by_id(self, worker_id: int) -> Worker:
@@ -360,10 +360,12 @@ class Fleet:
                 shown = _view_worker(worker, now, conduct.reason(worker.identity))
                 workers.setdefault(worker.host, []).append(shown)
         num_hosts = self._num_hosts_here + sum(host.connection_id is None for host in workers)
-        idle = (one for one in self.hosts.values() if one.connection_id is not None and one not in workers)
+        idle = (
+            host for host in self.hosts.values() if host.connection_id is not None and host not in workers
+        )
         hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda one: one.order)
         return FleetView(
-            hosts=[_view_host(one, workers.get(one, [])) for one in hosts],
+            hosts=[_view_host(host, workers.get(host, [])) for host in hosts],
             num_hosts=num_hosts,
             steps_per_second=sum(one.steps_per_second for own in workers.values() for one in own),
             leases_open=leases_open,

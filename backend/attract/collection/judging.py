@@ -19,9 +19,11 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
     Where nothing that was looked at could be confirmed, of anybody, it is no worker's lie but a policy that
     plays otherwise in browsers than here: nobody is blamed, and after a few such updates the run pauses.
     """
-    rows = {one.row for one in rejected}
+    rows = {rejection.row for rejection in rejected}
     blamed = Counter(
-        worker_id for one in rejected if one.is_blamed and (worker_id := batch.worker_of(one.row)) is not None
+        worker_id
+        for rejection in rejected
+        if rejection.is_blamed and (worker_id := batch.worker_of(rejection.row)) is not None
     )
     looked_at = set(batch.verify_rows if batch.verify == "sample" else batch.rows)
     if blamed and looked_at and looked_at <= rows:
@@ -61,11 +63,11 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
     """
     if reason is None:
         return
-    workers = [one for one in state.fleet.workers.values() if one.identity == identity]
+    workers = [worker for worker in state.fleet.workers.values() if worker.identity == identity]
     for worker in workers:
         if worker.seated:
             state.lapse_all(worker, f"left out: {reason}", now)
-    ids = {one.worker_id for one in workers if one.seated}
+    ids = {worker.worker_id for worker in workers if worker.seated}
     if state.described is not None:
         acceptance = state.described.acceptance
         for pool in (acceptance.pool, acceptance.warmup):

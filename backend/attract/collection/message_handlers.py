@@ -193,7 +193,7 @@ def send_again(state: CollectionState, described: Described, worker: Worker, now
     version, unknown = worker.sent_version, not worker.acknowledged
     if unknown:
         worker.forget_sent()
-    if unknown and version is not None and any(one.version == version for one in worker.leases):
+    if unknown and version is not None and any(lease.version == version for lease in worker.leases):
         state.send_policy(worker, version, now)
     for lease in worker.leases:
         state.send_lease(described, worker, lease)

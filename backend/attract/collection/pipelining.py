@@ -139,10 +139,10 @@ class SyncSchedule:
             return
         if not self._round_open:
             # The round begins only when all of them can play this version.
-            if any(one.sent_version != progress.version or one.leases for one in workers):
+            if any(worker.sent_version != progress.version or worker.leases for worker in workers):
                 return
             self._round_open = True
-            self._round = deque(one.worker_id for one in workers)
+            self._round = deque(worker.worker_id for worker in workers)
             self._segments = max(
                 self._rollout_segments, math.ceil(progress.target / (len(workers) * self._slots))
             )
@@ -205,7 +205,9 @@ class OverlapSchedule:
                 if version is None or not self._may_issue(progress, version):
                     continue
                 if speeds is None:
-                    speeds = [one.steps_per_second for one in workers if one.steps_per_second is not None]
+                    speeds = [
+                        worker.steps_per_second for worker in workers if worker.steps_per_second is not None
+                    ]
                 yield LeaseGrant(
                     worker, segments_by_speed(self._rollout_segments, worker.steps_per_second, speeds)
                 )

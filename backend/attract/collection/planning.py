@@ -63,7 +63,7 @@ def _warm_up(state: CollectionState, described: Described, now: float) -> None:
     if num_segments and not state.warmup_issued:
         # Statistics that a guest made up would stay in every version: what sets them is not audited.
         workers = state.fleet.present()
-        for worker in [one for one in workers if one.tier == "local"] or workers:
+        for worker in [worker for worker in workers if worker.tier == "local"] or workers:
             needed = num_segments * _num_slots(described, worker)
             if not worker.leases and acceptance.rows.available >= needed:
                 state.issue(described, worker, "warmup", now, num_segments=num_segments)
@@ -152,7 +152,7 @@ def _publish(state: CollectionState, described: Described, now: float) -> None:
         if described.schedule.waits_for_sessions and state.fleet.hosts_of_several():
             state.sessions_due = now + SESSION_SECONDS
             state.emit(WakeAfter(SESSION_SECONDS))
-        state.to_publish.update(one.worker_id for one in state.fleet.connected())
+        state.to_publish.update(worker.worker_id for worker in state.fleet.connected())
     touched = [state.fleet.by_id(worker_id) for worker_id in sorted(state.to_publish)]
     state.to_publish.clear()
     for worker in touched:
@@ -174,8 +174,8 @@ def _evaluate(state: CollectionState, described: Described, now: float) -> None:
     evaluation = state.evaluations[0]
     workers = state.fleet.present()
     if state.fleet.has_own_workers:
-        workers = [one for one in workers if one.tier == "local"]
-    able = [one for one in workers if one.sent_version == evaluation.version]
+        workers = [worker for worker in workers if worker.tier == "local"]
+    able = [worker for worker in workers if worker.sent_version == evaluation.version]
     for worker in able:
         if not evaluation.waiting:
             return

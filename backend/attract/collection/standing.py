@@ -45,10 +45,10 @@ def standing_of(state: CollectionState) -> Standing:
         }
     fleet = state.fleet
     workers: Counter[tuple[str, WorkerState]] = Counter()
-    for one in fleet.workers.values():
-        shown = _state_of(one)
+    for worker in fleet.workers.values():
+        shown = _state_of(worker)
         if shown is not None:
-            workers[one.tier, shown] += 1
+            workers[worker.tier, shown] += 1
     return Standing(
         hosts=Counter(host.tier for host in fleet.hosts.values() if host.connection_id is not None),
         workers=workers,

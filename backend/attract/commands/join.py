@@ -29,11 +29,6 @@ BROWSER_REFUSES = ("ERR_CERT_", "ERR_SSL_")
 """Chromium has certificates of its own: it may refuse what Python trusts."""
 
 
-def is_healthy(url: str) -> bool:
-    """Whether the gateway at `url` answers `/healthz` with 200 in time."""
-    return problem_of(url) is None
-
-
 def ill_health(url: str) -> str | None:
     """Why the gateway at `url` does not answer `/healthz` with 200 in time; None when it does."""
     problem = problem_of(url)

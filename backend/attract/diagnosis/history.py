@@ -57,8 +57,6 @@ class History:
         self.reward_low = math.inf
         self.reward_high = -math.inf
         """Of single steps."""
-        self.is_return_constant = True
-        """No two episodes had different returns."""
         self.baseline: Returns | None = None
         """Of the first episodes."""
         self.is_baseline_untrained = False
@@ -93,9 +91,6 @@ class History:
         self._follow_constants(values)
         if RETURN not in values:
             return
-        # A sum of equal numbers may differ from their product in the last bits.
-        if values.get(RETURN_STD, 0.0) > 1e-6 * max(1.0, abs(values[RETURN])):
-            self.is_return_constant = False
         if self.earliest is None and self.num_episodes >= BASELINE_EPISODES:
             self.earliest = self._newest(values)
         if self.baseline is None and self.num_episodes >= max(BASELINE_EPISODES, self.num_slots):

@@ -43,7 +43,7 @@ class Evaluations:
 
     def has(self, purpose: Purpose) -> bool:
         """Whether one of that purpose has not been answered yet."""
-        return any(one.purpose == purpose for one in self._queue)
+        return any(request.purpose == purpose for request in self._queue)
 
     def add(self, request: EvaluationRequest) -> None:
         """One more, after those that are there."""

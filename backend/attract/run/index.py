@@ -50,7 +50,7 @@ class RunIndex:
         if active is None:
             return found
         now = RunSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))
-        return [now if one.run_id == now.run_id else one for one in found]
+        return [now if summary.run_id == now.run_id else summary for summary in found]
 
     def _look_at(self, run_id: str, before: _Known | None) -> _Known:
         directory = self._directory(run_id)

@@ -7,17 +7,17 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 
 from attract.errors import ConfigurationError
-from attract.schema.api import (
+from attract.schema.access import (
     AccessView,
     InvitationEntry,
     JoinLink,
     JoinRequest,
     OpenedSession,
-    Problem,
     ServerInfo,
     Session,
     SessionEntry,
 )
+from attract.schema.api import Problem
 from attract.server.guard import Guard, role
 from attract.server.links import TAB_SECONDS, invited_link, tab_token
 from attract.server.sockets import SocketHub

@@ -21,7 +21,7 @@ class ServerNames:
         self._origins = {origin.rstrip("/").lower() for origin in settings.allowed_origins}
         self._hosts = {host.lower() for host in settings.allowed_hosts}
         self._secure_hosts: set[str] = set()
-        self._proxies = [ip_network(one, strict=False) for one in settings.behind_proxy]
+        self._proxies = [ip_network(proxy, strict=False) for proxy in settings.behind_proxy]
         if settings.public_url is not None:
             parts = urlsplit(settings.public_url)
             self._origins.add(f"{parts.scheme}://{parts.netloc}".lower())

@@ -26,6 +26,7 @@ from attract.run.settings_view import setting_problems, settings_form, settings_
 from attract.runs.demonstrations import DemonstrationStore
 from attract.runs.metrics import Event
 from attract.runs.plain_text import shortened
+from attract.schema.access import ServerInfo
 from attract.schema.api import (
     FleetView,
     GameEntry,
@@ -36,7 +37,6 @@ from attract.schema.api import (
     RollBack,
     RunSummary,
     RunView,
-    ServerInfo,
     SettingProblem,
     SettingsForm,
     SettingsRequest,
@@ -349,8 +349,8 @@ def _add_problems(app: FastAPI) -> None:
     def handle_invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
         found = error.errors()
         problems = [
-            shortened(f"{'.'.join(str(part) for part in one['loc'][1:])}: {one['msg']}", MAX_SHOWN)
-            for one in found[:MAX_PROBLEMS]
+            shortened(f"{'.'.join(str(part) for part in problem['loc'][1:])}: {problem['msg']}", MAX_SHOWN)
+            for problem in found[:MAX_PROBLEMS]
         ]
         if len(found) > MAX_PROBLEMS:
             problems.append(f"and {len(found) - MAX_PROBLEMS} more")

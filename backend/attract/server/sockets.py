@@ -223,7 +223,9 @@ class SocketHub:
         """Close every socket, at shutdown; wait a moment until all are closed."""
         for connection in list(self._connections.values()):
             connection.close(code, reason)
-        writers = [one.writer for one in self._connections.values() if one.writer is not None]
+        writers = [
+            connection.writer for connection in self._connections.values() if connection.writer is not None
+        ]
         if writers:
             await asyncio.wait(writers, timeout=SHUTDOWN_SECONDS)
 

@@ -9,8 +9,6 @@ from attract.algorithm.distributions import (
     Categorical,
     DiagonalGaussian,
     MultiCategorical,
-    categorical_entropy,
-    categorical_log_prob,
     categorical_sample,
     resolve_distribution,
 )
@@ -20,8 +18,17 @@ from attract.errors import ConfigurationError
 LOGITS = torch.tensor([3.0, 3.0 + math.log(2), 3.0 + math.log(5)])
 
 
+def log_prob_and_entropy(
+    logits: torch.Tensor, action: int, mask: torch.Tensor | None = None
+) -> tuple[float, float]:
+    log_probs, entropies = Categorical(3).log_prob_and_entropy(
+        logits.unsqueeze(0), torch.tensor([action]), None if mask is None else mask.unsqueeze(0)
+    )
+    return log_probs.item(), entropies.item()
+
+
 def test_log_prob_of_weights_1_2_5():
-    got = categorical_log_prob(LOGITS.expand(3, 3), torch.arange(3))
+    got, _ = Categorical(3).log_prob_and_entropy(LOGITS.expand(3, 3), torch.arange(3))
     expected = torch.tensor([math.log(0.125), math.log(0.25), math.log(0.625)])
     torch.testing.assert_close(got, expected, rtol=1e-6, atol=0)
 
@@ -29,7 +36,7 @@ def test_log_prob_of_weights_1_2_5():
 def test_entropy_of_weights_1_2_5():
     # 1/8 ln 8 + 1/4 ln 4 + 5/8 ln 8/5
     exact = math.log(8) / 8 + math.log(4) / 4 + 5 / 8 * math.log(8 / 5)
-    assert categorical_entropy(LOGITS).item() == pytest.approx(exact, rel=1e-6)
+    assert log_prob_and_entropy(LOGITS, 0)[1] == pytest.approx(exact, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_large_logits_do_not_overflow():
     logits = torch.tensor([1000.0, 999.0, -1000.0])
     assert categorical_sample(logits, torch.tensor(0.9999)).item() == 1
     # softmax of (0, -1, -2000): 1 / (1 + 1/e)
-    assert categorical_log_prob(logits, torch.tensor(0)).item() == pytest.approx(-math.log(1 + math.exp(-1)))
+    assert log_prob_and_entropy(logits, 0)[0] == pytest.approx(-math.log(1 + math.exp(-1)))
 
 
 def test_a_forbidden_action_is_never_drawn_and_adds_no_entropy():
@@ -65,10 +72,7 @@ def test_a_forbidden_action_is_never_drawn_and_adds_no_entropy():
     actions = categorical_sample(LOGITS.expand(4, 3), uniforms, mask.expand(4, 3))
     assert actions.tolist() == [0, 0, 2, 2]
     entropy = math.log(6) / 6 + 5 / 6 * math.log(6 / 5)
-    assert categorical_entropy(LOGITS, mask).item() == pytest.approx(entropy, rel=1e-6)
-    assert categorical_log_prob(LOGITS, torch.tensor(2), mask).item() == pytest.approx(
-        math.log(5 / 6), rel=1e-6
-    )
+    assert log_prob_and_entropy(LOGITS, 2, mask) == pytest.approx((math.log(5 / 6), entropy), rel=1e-6)
     last_forbidden = torch.tensor([True, True, False])
     assert categorical_sample(LOGITS, torch.tensor(1 - 2**-24), last_forbidden).item() == 1
 

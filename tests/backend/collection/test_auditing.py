@@ -6,8 +6,9 @@ import pytest
 
 from driven_core import changed
 from fake_worker import counting_description
-from fleet_simulation import Peer, Simulation, small_config
+from fleet_simulation import Simulation, small_config
 from liars import liars
+from simulated_peer import Peer
 
 KINDS = list(liars())
 

@@ -1,6 +1,7 @@
 import pytest
 
 from attract.collection.effects import Note, Unconfirmed
+from attract.collection.judging import leave_out
 from attract.schema.learner import RejectedRow
 from attract.schema.messages import LeaseVoid
 from driven_core import DrivenCore
@@ -119,7 +120,10 @@ def test_what_is_left_of_the_play_of_who_is_left_out_is_thrown_away() -> None:
     acceptance = driven.core._state.require_described().acceptance
     before = acceptance.rows.num_free
     assert acceptance.pool.num_segments == 6
-    driven.do(driven.core.quarantine("0" * 32 + "/1", "its replays do not fit", driven.now))
+    state, identity = driven.core._state, "0" * 32 + "/1"
+    why = state.conduct.leave_out(identity, "its replays do not fit", driven.now, is_final=True)
+    leave_out(state, identity, why, driven.now)
+    driven.do(driven.core.tick(driven.now))
     assert acceptance.pool.num_segments == 3
     assert acceptance.rows.num_free == before + 3
     assert driven.messages(LeaseVoid, 11)

@@ -8,7 +8,8 @@ import pytest
 
 from driven_core import changed
 from fake_worker import counting_description
-from fleet_simulation import Faults, Key, Simulation, small_config
+from fleet_simulation import Simulation, small_config
+from simulated_peer import Faults, Key
 
 
 def run_faulty(seed: int, schedule: str, seats: tuple[str, ...] = ()) -> Simulation:

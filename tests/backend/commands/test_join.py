@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from attract import cli
-from attract.commands.join import ill_health, is_healthy, split_link
+from attract.commands.join import ill_health, split_link
 from attract.errors import ConfigurationError
 
 
@@ -50,12 +50,12 @@ def test_health_is_a_200_from_healthz() -> None:
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"
-    assert is_healthy(url)
-    assert is_healthy(f"{url}/")
+    assert ill_health(url) is None
+    assert ill_health(f"{url}/") is None
     server.shutdown()
     thread.join()
     server.server_close()
-    assert not is_healthy(url)
+    assert "refused" in str(ill_health(url))
 
 
 def test_why_a_trainer_is_not_well_is_said(capfd: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from attract.schema.api import JoinLink, MetricSeries, MetricsRow, MetricsView, RunView, StartRun
+from attract.schema.api import MetricSeries, MetricsRow, MetricsView, RunView, StartRun
 
 RUN: dict[str, Any] = {
     "run_id": "run-1",
@@ -57,8 +57,3 @@ def test_a_run_is_started_by_settings_that_nest_and_by_nothing_else():
         StartRun.model_validate({"game": "cartpole", "seed": 1})
     with pytest.raises(ValidationError, match="game"):
         StartRun(game="")
-
-
-def test_a_join_link_still_works_for_a_while():
-    with pytest.raises(ValidationError, match="expires_seconds"):
-        JoinLink(url="join.html", token="t", tier="local", expires_seconds=0)

@@ -1,21 +1,14 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from attract.run import events
-from attract.schema.api import AccessView, JoinLink, OpenedSession, ServerInfo
+from attract.schema.access import AccessView, JoinLink, OpenedSession, ServerInfo
 from attract.server import access_store
 from gateway_world import GatewayWorld, gateway
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
-    async with gateway(tmp_path) as world:
-        yield world
 
 
 class Browser:
@@ -37,13 +30,9 @@ class Browser:
         return (await self.client.get("/api/info")).status_code
 
 
-def anonymous(world: GatewayWorld, **headers: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{world.port}", headers=headers)
-
-
 async def test_the_urls_token_is_exchanged_for_a_strict_cookie_that_scripts_cannot_read(world: GatewayWorld):
     origin = f"http://127.0.0.1:{world.port}"
-    async with anonymous(world) as client:
+    async with world.anonymous() as client:
         assert (await client.post("/api/session", json={"token": "guessed"})).status_code == 401
         worker = await client.post("/api/session", json={"token": world.guard.issue("worker")})
         assert worker.status_code == 401

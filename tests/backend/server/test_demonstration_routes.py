@@ -1,8 +1,6 @@
 """What somebody played is kept by the admin's page alone, within bounds, and can be deleted."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +9,7 @@ import pytest
 from attract.schema.api import LONGEST_STEPS
 from attract.server.demonstration_routes import MOST_BYTES
 from attract.server.guard import MAX_BODY_BYTES
-from gateway_world import GatewayWorld, gateway
+from gateway_world import GatewayWorld
 
 EPISODE: dict[str, Any] = {
     "game_id": "Catch-v1",
@@ -21,12 +19,6 @@ EPISODE: dict[str, Any] = {
     "returns": [1.0],
     "ended": True,
 }
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
-    async with gateway(tmp_path) as world:
-        yield world
 
 
 async def test_an_episode_is_kept_listed_and_deleted(world: GatewayWorld):

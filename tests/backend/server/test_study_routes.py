@@ -1,19 +1,10 @@
 """Studies are shown to who may look, as their folders say."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyTrial, StudyView
-from gateway_world import GatewayWorld, gateway
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[GatewayWorld]:
-    async with gateway(tmp_path) as world:
-        yield world
+from gateway_world import GatewayWorld
 
 
 def view() -> StudyView:

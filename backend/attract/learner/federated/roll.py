@@ -107,7 +107,7 @@ def of_one_lineage(postings: Sequence[Posting]) -> list[Posting]:
         return (posting.lineage.rounds, len(alike), -alike[0].rank)
 
     best = max(postings, key=standing).lineage
-    return [one for one in postings if one.lineage == best]
+    return [posting for posting in postings if posting.lineage == best]
 
 
 def in_words(ranks: Collection[int]) -> str:

@@ -39,7 +39,7 @@ class PolicyGroup:
     @property
     def num_parameters(self) -> int:
         """Of all policies."""
-        policies = [one.policy for one in self._state.policies.values()]
+        policies = [state.policy for state in self._state.policies.values()]
         return sum(parameter.numel() for policy in policies for parameter in policy.parameters())
 
     def onnx(self) -> dict[str, bytes]:

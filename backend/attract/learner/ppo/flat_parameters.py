@@ -81,8 +81,8 @@ class FlatParameters:
     def view(self, vector: Tensor, *block: Tensor) -> Tensor:
         """A parameter in one of the vectors, in its shape; several are joined along the first axis."""
         start = self._places[block[0]]
-        shape = (sum(one.shape[0] for one in block), *block[0].shape[1:])
-        return vector[start : start + sum(one.numel() for one in block)].view(shape)
+        shape = (sum(parameter.shape[0] for parameter in block), *block[0].shape[1:])
+        return vector[start : start + sum(parameter.numel() for parameter in block)].view(shape)
 
     def step(self, max_norm: float) -> Tensor:
         """Cut the gradients to `max_norm`, as `clip_grad_norm_` does, and take Adam's step along them.

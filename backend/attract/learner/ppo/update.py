@@ -147,7 +147,7 @@ def _update(
     kl = float(approx_kl(log_ratio, ratio))
     if not math.isfinite(kl):
         # Clipping hides an infinite ratio from the loss: whose was it?
-        table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
+        table = table + torch.stack([approx_kl(ratio, ratio.exp()) for ratio in log_ratios]).unsqueeze(1)
     _check_finite(table, norm, list(policy.parameters()), places)
     means = table.mean(0).tolist()
     return UpdateReport(

@@ -274,7 +274,9 @@ class Learner:
             "time/update_seconds": updated - loaded,
         }
         if rejected:
-            metrics["train/verify_refused_difference"] = max(one.largest_difference for one in rejected)
+            metrics["train/verify_refused_difference"] = max(
+                rejection.largest_difference for rejection in rejected
+            )
         if self._idle_since is not None:
             metrics["time/idle_seconds"] = started - self._idle_since
         if message.federated_rounds:

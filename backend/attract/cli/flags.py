@@ -1,4 +1,4 @@
-"""How run settings become flags of `attract train`, in groups, and how a mistake in a flag is told."""
+"""How settings become flags of commands, in groups, and how a mistake in a flag is told."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin
 
 from cyclopts import CoercionError, CycloptsError, Group, MissingArgumentError, Parameter, Token
 from cyclopts.exceptions import UnusedCliTokensError
+from cyclopts.validators import Number
 from pydantic import BaseModel, PlainValidator, create_model
 from pydantic.fields import FieldInfo
 from rich.text import Text
@@ -151,6 +152,7 @@ Host = Annotated[str | None, Parameter(help=server_help("host"))]
 Port = Annotated[int | None, Parameter(help=server_help("port"))]
 RunsDir = Annotated[Path | None, Parameter(help=server_help("runs_dir"))]
 ProjectDir = Annotated[Path | None, Parameter(help=server_help("project_dir"))]
+AtLeastOne = Parameter(validator=Number(gte=1))
 
 
 def mistake(error: CycloptsError) -> Text:

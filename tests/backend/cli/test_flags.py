@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from attract import cli
-from attract.commands.flags import GROUPS, OTHER
+from attract.cli.flags import GROUPS, OTHER
 from attract.settings.run import RunSettings
 from attract.settings.schema import run_settings_schema, setting_paths
 

@@ -1,0 +1,55 @@
+"""What flags, variables and files give together, and where a game is served from."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attract.cli.flags import given_flags
+from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
+from attract.settings.run import ServerSettings
+
+if TYPE_CHECKING:
+    from attract.settings.given import Layer
+
+
+def server_settings(**given: Any) -> ServerSettings:
+    """Server settings from flags, with the environment below them; logs are shown where that is asked for.
+
+    Raises: ConfigurationError: for a value that cannot work.
+    """
+    server = ServerSettings.from_environment(os.environ, **given)
+    if {"log_format", "log_level"} & server.model_fields_set:
+        show_logs(server.log_format, server.log_level)
+        # The learner and the browser's process are told so.
+        os.environ |= {LOG_FORMAT: server.log_format, LOG_LEVEL: server.log_level}
+    return server
+
+
+def run_settings(beneath: "Layer", config: Path | None, flags: Any, **aliases: str | None) -> dict[str, Any]:
+    """Run settings given by a file, variables, flags and short flags, each above the one before.
+
+    Args:
+        beneath: what stands below them, a game's or a resumed run's, and is not in the answer.
+        config: YAML file, or none.
+        flags: what the parameter of all settings got.
+        aliases: what the flags of `attract.settings.given.ALIASES` got.
+
+    Raises: ConfigurationError: for what no run could have, naming each setting as it was written.
+    """
+    from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
+
+    return join_layers(
+        beneath,
+        from_file(config),
+        from_variables(os.environ),
+        from_flags(given_flags(flags)),
+        from_aliases(**aliases),
+    )
+
+
+def served_game(game: str, server: ServerSettings) -> tuple[str, ServerSettings]:
+    """A bundled game as it is; a module by its whole path, with settings that serve its folder."""
+    if Path(game).suffix == "":
+        return game, server
+    path = Path(game).resolve()
+    return str(path), server.model_copy(update={"project_dir": path.parent})

@@ -1,0 +1,86 @@
+"""Commands for who writes a game: `new`, `check`, `probe`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from attract.cli.configuration import server_settings
+
+
+def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure") -> int:
+    """Write a new game into FOLDER: the game, a page that plays it, and types for both.
+
+    Parameters
+    ----------
+    folder
+        A new folder; the game's package has its name.
+    template
+        pure: cells and a few actions. physics: forces, speeds and continuous actions. page: a game that
+        lives in its page, and the adapter that trains it there.
+    """
+    from attract.commands.new import create_project, next_steps
+
+    for path in create_project(folder.resolve(), template):
+        print(f"wrote {folder / path}")
+    print(f"\nNext:\n\n{next_steps(folder, template)}", end="")
+    return 0
+
+
+def check(
+    game: str,
+    /,
+    *,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play GAME at random in a headless browser and say what would keep agents from learning it.
+
+    Exit code 0 without errors, 1 with errors, 2 for wrong use.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.check import CheckOptions, check_game
+    from attract.server.in_process import run_async
+
+    own_game = Path(game).suffix != ""
+    server = server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
+    order = CheckOptions(str(Path(game).resolve()) if own_game else game, json_output)
+    return run_async(check_game(order, server))
+
+
+def probe(
+    page: str,
+    /,
+    *,
+    out: Path | None = None,
+    size: tuple[int, int] = (800, 600),
+    force: Annotated[bool, Parameter(negative=())] = False,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Look into a PAGE that a game lives in, play it at random, and write a first adapter for it.
+
+    Says what it found: keys that have an effect, numbers that move, what may be the score and the end, how it
+    is begun, which engine drew it, and what it offers agents by itself.
+
+    Parameters
+    ----------
+    page
+        Folder with an index.html, .html file, or address on this machine.
+    out
+        Adapter to write; by default game.page.ts in the page's folder, or beside a folder that is built.
+    size
+        Of the page's window in pixels: width and height.
+    force
+        Replace an adapter that is there.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.probe import ProbeOptions, probe_page
+    from attract.server.in_process import run_async
+
+    return run_async(probe_page(ProbeOptions(page, out, size, force, json_output), server_settings(port=0)))

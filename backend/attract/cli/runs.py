@@ -1,0 +1,142 @@
+"""Commands for what a run leaves: `eval`, `export`, `rollback`, `report`."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from attract.cli.configuration import server_settings
+from attract.cli.flags import (
+    AtLeastOne,
+    RunsDir,
+)
+from attract.processes.exit_codes import DONE
+
+
+def evaluate(
+    run: str,
+    /,
+    *,
+    episodes: Annotated[int | None, AtLeastOne] = None,
+    seed: int | None = None,
+    deterministic: bool | None = None,
+    game: Path | None = None,
+    runs_dir: RunsDir = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
+) -> int:
+    """Play fixed-seed episodes of RUN's newest policy in a real browser, each to its end.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`: the newest run that has a policy.
+    episodes
+        How many; by default the run's own `evaluation.episodes`.
+    seed
+        Seed of the evaluation; by default the run's own `evaluation.seed`.
+    deterministic
+        Take the most probable actions, or sample them; by default the run's own `evaluation.deterministic`.
+    game
+        Where the adapter of a game that lives in a page is now, or its folder; by default where it was.
+    json_output
+        Print one JSON object and nothing else on stdout.
+    """
+    from attract.commands.evaluate import EvaluateOptions, evaluate_run
+    from attract.server.in_process import run_async
+
+    order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game)
+    return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir)))
+
+
+def export(
+    run: str,
+    /,
+    *,
+    out: Path,
+    export_format: Annotated[Literal["onnx", "js"], Parameter(name="--format")] = "onnx",
+    page: Annotated[bool, Parameter(negative="")] = False,
+    version: int | None = None,
+    game: Path | None = None,
+    runs_dir: RunsDir = None,
+) -> int:
+    """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
+
+    A run of several policies gives one <name>.onnx each.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`: the newest run that has a policy.
+    out
+        The folder; made if it is not there.
+    export_format
+        js: with agent.js, which plays the policy in any page, without ONNX Runtime.
+    page
+        A whole page: the game with the agent playing it, and you in its place. Any static server shows it.
+    version
+        Another than the run's best, such as a weaker opponent; one of those that are kept.
+    game
+        With --page, where the adapter of a game that lives in a page is now, or its folder; by default
+        where it was.
+    """
+    from attract.commands.export import export_run
+    from attract.commands.exported_page import left_out_text
+    from attract.server.in_process import run_async
+
+    server = server_settings(port=0, runs_dir=runs_dir)
+    exported = run_async(
+        export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
+    )
+    shown = [out / model.relative_to(out.resolve()) for model in exported.written]
+    # The policies come first, and their document lies beside them.
+    document = shown[0].with_name("policy.json")
+    of_run = f"run {exported.run_id}, version {exported.version}"
+    print(f"wrote {', '.join(map(str, shown))} and {document} ({of_run})")
+    if exported.left_out:
+        print(left_out_text(exported.left_out))
+    if export_format == "js":
+        print(
+            f'In the page:  import {{ loadAgent }} from "./{out.name}/agent.js";\n'
+            f'              const agent = await loadAgent("./{out.name}/");\n'
+            "              game.update(deltaTime, agent.tick(() => observation));"
+        )
+    if page:
+        print(f"See it:  python3 -m http.server --directory {out} 8000\n         http://localhost:8000")
+    return 0
+
+
+def rollback(run: str, /, *, to_version: int, runs_dir: RunsDir = None) -> int:
+    """Take RUN back to a version before a guest's false experience was trained: later ones are set aside.
+
+    The run must not be active. `attract train --resume` then goes on from there.
+
+    Parameters
+    ----------
+    run
+        A run id, or `latest`: the newest run that has a policy.
+    to_version
+        The last version to keep; where it is no longer there, the next older one, or else the oldest.
+    """
+    from attract.run.rollback import roll_back
+
+    run, version = roll_back(server_settings(port=0, runs_dir=runs_dir).runs_dir, run, to_version)
+    print(f"run {run} is at version {version}; go on with `attract train --resume --run-id {run}`")
+    return 0
+
+
+def report(run: str, /, *, out: Path | None = None, runs_dir: RunsDir = None) -> int:
+    """Pack what somebody needs to look into RUN's trouble into a zip, without secrets.
+
+    Parameters
+    ----------
+    run
+        A run id, also of a run in the trash, or `latest`: the newest run, with a policy or without.
+    out
+        The file; by default <run>-report.zip in the current folder.
+    """
+    from attract.commands.report import pack_report
+
+    written, said = pack_report(run, server_settings(runs_dir=runs_dir).runs_dir, out, os.environ)
+    print(f"wrote {written}", *said, sep="\n")
+    return DONE

@@ -1,0 +1,106 @@
+"""Commands that serve, join or look after a machine: `serve`, `join`, `health`, `doctor`."""
+
+import os
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from attract.cli.configuration import server_settings
+from attract.cli.flags import (
+    AtLeastOne,
+    Host,
+    Port,
+    ProjectDir,
+    RunsDir,
+    ServedFlags,
+    ServerFlags,
+    given_flags,
+)
+from attract.commands.output import CommandConsole
+from attract.processes.exit_codes import DONE, FAILED
+from attract.settings.run import ServerSettings
+
+DEFAULT_URL = f"http://{ServerSettings().host}:{ServerSettings().port}"
+
+
+def serve(
+    *,
+    host: Host = None,
+    port: Port = None,
+    runs_dir: RunsDir = None,
+    project_dir: ProjectDir = None,
+    server_flags: ServerFlags = ServedFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Serve the dashboard: choose a game, train, watch, play."""
+    from attract.commands.serve import serve_dashboard
+    from attract.server.in_process import run_async
+
+    server = server_settings(
+        host=host,
+        port=port,
+        runs_dir=runs_dir,
+        project_dir=project_dir,
+        **given_flags(server_flags),
+    )
+    return run_async(serve_dashboard(server))
+
+
+def join(
+    url: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    workers: Annotated[int, AtLeastOne] = 1,
+    token: str | None = None,
+    until_gone: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+) -> int:
+    """Join a trainer elsewhere with a headless browser, until the trainer says good-bye or Ctrl-C.
+
+    While the trainer is away it waits. What will not mend itself (a wrong token, a certificate that is not
+    trusted, nobody at the address) ends it with exit code 2 and the reason.
+
+    Parameters
+    ----------
+    url
+        Address of the trainer, or a join link with its token; `-` reads it from stdin, so that the list of
+        processes does not show the token.
+    workers
+        How many workers to run.
+    token
+        Worker token; by default from the link, $ATTRACT_WORKER_TOKEN_FILE or $ATTRACT_WORKER_TOKEN.
+    until_gone
+        Seconds that the trainer may be away, at the start too; then exit code 4. By default it waits for ever
+        for a trainer that it has reached.
+    """
+    from attract.commands.join import join_trainer, worker_token
+    from attract.server.in_process import run_async
+
+    link = sys.stdin.readline().strip() if url == "-" else url
+    token = token or worker_token(os.environ)
+    return run_async(join_trainer(link, workers, token, until_gone_seconds=until_gone))
+
+
+def health(url: str = DEFAULT_URL, /) -> int:
+    """Exit 0 when the gateway at URL answers; for health checks of containers.
+
+    Parameters
+    ----------
+    url
+        Address of the trainer.
+    """
+    from attract.commands.join import ill_health
+
+    problem = ill_health(url)
+    if problem is not None:
+        print(f"{url} is not well: {problem}", file=sys.stderr)
+    return DONE if problem is None else FAILED
+
+
+def doctor() -> int:
+    """Report what this machine has and lacks, with the command that mends it."""
+    from attract.commands.doctor import examine, table_of
+
+    findings = examine()
+    CommandConsole().print(table_of(findings))
+    return 0 if all(finding.ok or not finding.required for finding in findings) else 1

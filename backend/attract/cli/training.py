@@ -1,0 +1,271 @@
+"""Commands that make a policy: `train`, `tune`, `imitate`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from attract.cli.configuration import run_settings, served_game, server_settings
+from attract.cli.flags import (
+    COLLECTION,
+    RUN,
+    SERVER,
+    Alias,
+    AtLeastOne,
+    Port,
+    RunFlags,
+    RunsDir,
+    ServedFlags,
+    ServerFlags,
+    SettingFlags,
+    given_flags,
+)
+from attract.errors import ConfigurationError
+from attract.games.page_places import names_page
+
+
+def train(
+    game: str | None = None,
+    /,
+    *,
+    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    resume: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    resume_auto: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    json_lines: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    port: Annotated[Port, Parameter(group=SERVER)] = None,
+    headless: Annotated[bool, Parameter(group=COLLECTION)] = True,
+    check: Annotated[bool, Parameter(group=RUN)] = True,
+    workers: Alias = None,
+    max_workers: Alias = None,
+    instances: Alias = None,
+    demonstrations: Alias = None,
+    server_flags: ServerFlags = ServedFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Train an agent on GAME: a bundled name, a .js or .ts module, or a page (./dist, index.html).
+
+    Without --until-return or --total-steps it goes on until Ctrl-C, which saves and exports. Every setting
+    below can also stand in a file (--config), or in a variable: ATTRACT_PPO_GAMMA is --ppo.gamma.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module, or a page that a game lives in: its folder, its .html file, or
+        its address on this machine. A run that is resumed knows its own.
+    run_id
+        Name of the run's folder; by default game, time and four random digits.
+    resume
+        Go on with the run named by --run-id, which may be `latest`.
+    resume_auto
+        Also written --resume=auto: go on with the run named by --run-id, or start it where there is none yet.
+    force
+        Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
+    initialize_from
+        Start from the policy of this run; `latest` is the newest one.
+    demonstrations
+        The same as --cloning.demonstrations.
+    config
+        YAML file with settings; variables and flags win over it.
+    check
+        Check the game for a moment while the learner starts, and print what was found (see attract check).
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    json_lines
+        The same after a line with a JSON object for each update.
+    verbose
+        Say at the start how an update is made too.
+    headless
+        Start headless Chromium here; with --no-headless, browsers join by the dashboard or a link.
+    workers
+        The same as --collection.num-workers.
+    max_workers
+        The same as --collection.max-workers.
+    instances
+        The same as --collection.instances-per-worker.
+    """
+    from attract.commands.resuming import finished_code, game_of, goes_on
+    from attract.commands.train import TrainOptions, settings_beneath, train_game
+    from attract.server.in_process import run_async
+
+    server = server_settings(port=port, runs_dir=runs_dir, **given_flags(server_flags))
+    if resume_auto:
+        resume = goes_on(server.runs_dir, run_id)
+    if game is None and resume:
+        game = game_of(server.runs_dir, run_id)
+    if game is None:
+        raise ConfigurationError("GAME is missing; attract train --help shows all")
+    if names_page(game):
+        from attract.commands.probe import adapter_of
+
+        game = str(run_async(adapter_of(game, server)))
+    game, server = served_game(game, server)
+    given = run_settings(
+        settings_beneath(game, server, resumed=run_id if resume else None),
+        config,
+        settings,
+        workers=workers,
+        max_workers=max_workers,
+        instances=instances,
+        demonstrations=demonstrations,
+    )
+    if resume_auto and resume and run_id is not None:
+        code = finished_code(server.runs_dir, run_id, given)
+        if code is not None:
+            print(f"run {run_id} has reached its end already", file=sys.stderr)
+            return code
+    order = TrainOptions(
+        game=game,
+        settings=given,
+        run_id=run_id,
+        resume=resume,
+        force=force,
+        initialize_from=initialize_from,
+        headless=headless,
+        check=check,
+        json_output=json_output or json_lines,
+        json_lines=json_lines,
+        verbose=verbose,
+    )
+    return run_async(train_game(order, server, port_is_fixed="port" in server.model_fields_set))
+
+
+def tune(
+    game: str,
+    /,
+    *,
+    study: Annotated[str | None, Parameter(group=RUN)] = None,
+    trials: Annotated[int, AtLeastOne, Parameter(group=RUN)] = 20,
+    minutes: Annotated[float | None, Parameter(group=RUN, validator=Number(gt=0))] = None,
+    parallel: Annotated[int | None, AtLeastOne, Parameter(group=RUN)] = None,
+    seeds: Annotated[int, Parameter(group=RUN, validator=Number(gte=3, lte=8))] = 4,
+    search: Annotated[Path | None, Parameter(group=RUN)] = None,
+    out: Annotated[Path | None, Parameter(group=RUN)] = None,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    workers: Alias = None,
+    instances: Alias = None,
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Search for settings with which GAME is learned better or sooner than with the defaults.
+
+    Trials are trainings of --total-steps each, by default 100,000; with --until-return they end at the goal.
+    The best are trained again on fresh seeds beside the defaults, and are written to a file only if they
+    hold. Ctrl-C stops, and the same command goes on. Settings that are given stay as they are.
+
+    Parameters
+    ----------
+    game
+        Bundled name, path to a game module, or a page that a game lives in.
+    study
+        Name of the study's folder in tuning/ of the runs folder; by default the game's.
+    trials
+        How many the search has, the defaults among them.
+    minutes
+        End the search in time for the last trial and the confirmation to be done by then, about.
+    parallel
+        Trials at once; by default as many as have a core for each worker and one for the learner.
+    seeds
+        Fresh seeds on which the best trials and the defaults are compared, 3 to 8.
+    search
+        YAML file with what is searched: by setting a range, a list of values, or null for not at all.
+    out
+        Where to write the winner; by default GAME.train.yaml beside a module of yours, and for a bundled game
+        the study's folder alone.
+    force
+        Replace that file.
+    config
+        YAML file with settings; variables and flags win over it.
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    workers
+        The same as --collection.num-workers.
+    instances
+        The same as --collection.instances-per-worker.
+    """
+    from attract.commands.train import settings_beneath
+    from attract.commands.tune import TuneOptions, tune_game
+    from attract.server.in_process import run_async
+
+    server = server_settings(port=0, runs_dir=runs_dir)
+    if names_page(game):
+        from attract.commands.probe import adapter_of
+
+        game = str(run_async(adapter_of(game, server)))
+    game, server = served_game(game, server)
+    beneath = settings_beneath(game, server, resumed=None)
+    given = run_settings(beneath, config, settings, workers=workers, instances=instances)
+    order = TuneOptions(
+        game=game,
+        beneath=beneath.values,
+        given=given,
+        study=study,
+        trials=trials,
+        minutes=minutes,
+        parallel=parallel,
+        seeds=seeds,
+        search=search,
+        out=out,
+        force=force,
+        json_output=json_output,
+    )
+    return run_async(tune_game(order, server))
+
+
+def imitate(
+    game: str,
+    /,
+    *,
+    source: Annotated[Path | None, Parameter(name="--from", group=RUN)] = None,
+    run_id: Annotated[str | None, Parameter(group=RUN)] = None,
+    force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
+    epochs: Annotated[int, AtLeastOne, Parameter(group=RUN)] = 2000,
+    held_out: Annotated[float, Parameter(group=RUN, validator=Number(gte=0, lt=1))] = 0.2,
+    config: Annotated[Path | None, Parameter(group=RUN)] = None,
+    runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
+) -> int:
+    """Make a policy for GAME that plays as it was demonstrated, without playing a step of its own.
+
+    What it leaves is a run: `attract eval`, `export` and `serve` take it, `attract train --resume` goes on
+    from it, and `attract train --initialize-from` starts another from it.
+
+    Parameters
+    ----------
+    game
+        Bundled name or path to a game module.
+    source
+        A demonstration, or a folder of them; by default those of this game that the dashboard recorded, in
+        demonstrations/ beside the runs folder.
+    run_id
+        Name of the run's folder; by default game, time and four random digits.
+    force
+        Replace the run named by --run-id; the old one is moved to the trash of the runs folder.
+    epochs
+        Passes over the demonstrations, at most.
+    held_out
+        Share of the demonstrations by which it is judged how many passes are best; 0 makes all of them.
+    config
+        YAML file with settings; variables and flags win over it.
+    json_output
+        Print one JSON object at the end, and nothing else, on stdout.
+    """
+    from attract.commands.imitate import ImitateOptions, imitate_game
+    from attract.commands.train import settings_beneath
+    from attract.server.in_process import run_async
+
+    server = server_settings(port=0, runs_dir=runs_dir)
+    game, server = served_game(game, server)
+    given = run_settings(settings_beneath(game, server, resumed=None), config, settings)
+    order = ImitateOptions(game, given, source, run_id, force, epochs, held_out, json_output)
+    return run_async(imitate_game(order, server))

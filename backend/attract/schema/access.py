@@ -1,0 +1,84 @@
+"""What the HTTP API says and takes of who may come in: sessions, join links, what is open to whom."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from attract.schema.base import Count, Name, Text, WireModel
+from attract.schema.tiers import GrantedTier
+
+
+class JoinRequest(WireModel):
+    """Body of `POST /api/join`: `local` for a page of the admin's own, `invited` for other devices."""
+
+    tier: GrantedTier = "local"
+
+
+class JoinLink(WireModel):
+    """Answer to `POST /api/join`: a link by which a host may join, its token in the fragment."""
+
+    url: Text
+    """`local`: relative to the page's base, `join.html#token=...`; `invited`: absolute, for other devices."""
+    token: Text
+    """The token of the link, for `startHost` in this page."""
+    tier: GrantedTier
+    expires_seconds: Annotated[float, Field(gt=0)]
+
+
+class Session(WireModel):
+    """Body of `POST /api/session`: the admin token from the URL's fragment, exchanged for a session."""
+
+    token: Annotated[str, Field(max_length=200)]
+
+
+class ServerInfo(WireModel):
+    """Body of `GET /api/info`."""
+
+    version: str
+    build: str
+    active_run: Name | None
+    lan: bool
+    role: Literal["admin", "viewer"]
+
+
+class OpenedSession(WireModel):
+    """Answer to `POST /api/session`; the session itself is in a Strict cookie that scripts cannot read."""
+
+    info: ServerInfo
+    key: Text
+    """A second secret, sent as `x-attract-key` by what changes things: cookies reach every port."""
+
+
+class SessionEntry(WireModel):
+    """One browser that is signed in."""
+
+    entry_id: Name
+    role: Literal["admin", "viewer"]
+    created: Text
+    """UTC, ISO 8601."""
+    seen: Text
+    """When it was last used, to some minutes."""
+    agent: Text
+    """What the browser says of itself."""
+    is_own: bool
+    """It is the one that asks."""
+
+
+class InvitationEntry(WireModel):
+    """One join link that works."""
+
+    entry_id: Name
+    tier: GrantedTier
+    note: Text
+    """What it was made for."""
+    created: Text
+    expires: Text
+    sockets: Count
+    """Open sockets of hosts and workers that came by it."""
+
+
+class AccessView(WireModel):
+    """Body of `GET /api/access`: who may come in, apart from the tokens that the operator gave."""
+
+    sessions: list[SessionEntry]
+    invitations: list[InvitationEntry]

@@ -1,0 +1,28 @@
+"""The whole command in this process, with the variables of a user who has set none of ours."""
+
+from collections.abc import Callable
+
+import pytest
+
+from attract import cli
+from attract.settings.run import SERVER_VARIABLES
+from attract.settings.variables import SETTING_VARIABLES
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*SERVER_VARIABLES, *SETTING_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def attract(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Runs `attract WORD ...`; its exit code."""
+
+    def run(*words: str) -> object:
+        monkeypatch.setattr("sys.argv", ["attract", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return ended.value.code
+
+    return run

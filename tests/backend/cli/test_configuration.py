@@ -1,0 +1,97 @@
+"""What flags, variables and defaults give together."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attract.cli.configuration import served_game
+from attract.commands import serve
+from attract.settings.run import ServerSettings
+
+TWINS = {
+    "ATTRACT_HOST": "192.0.2.1",
+    "ATTRACT_PORT": "8123",
+    "ATTRACT_LAN": "1",
+    "ATTRACT_RUNS_DIR": "/elsewhere/runs",
+    "ATTRACT_PROJECT_DIR": "/elsewhere",
+}
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
+    """Settings that `attract serve` was called with."""
+    found: list[ServerSettings] = []
+
+    async def serve_dashboard(settings: ServerSettings) -> int:
+        found.append(settings)
+        return 0
+
+    monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
+    return found
+
+
+def test_the_environment_stands_above_the_defaults(
+    attract: Callable[..., object],
+    served: list[ServerSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert attract("serve") == 0
+    for name, value in TWINS.items():
+        monkeypatch.setenv(name, value)
+    assert attract("serve") == 0
+    plain, told = served
+    assert (plain.host, plain.port, plain.lan) == ("127.0.0.1", 8000, False)
+    assert (told.host, told.port, told.lan) == ("192.0.2.1", 8123, True)
+    assert (told.runs_dir, told.project_dir) == (Path("/elsewhere/runs"), Path("/elsewhere"))
+
+
+def test_an_empty_variable_is_none(
+    attract: Callable[..., object],
+    served: list[ServerSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attract("serve")
+    for name in TWINS:
+        monkeypatch.setenv(name, "")
+    attract("serve")
+    plain, told = served
+    assert told == plain
+    assert told.host == "127.0.0.1", "an empty address would be every address of the machine"
+
+
+def test_a_flag_stands_above_the_environment(
+    attract: Callable[..., object],
+    served: list[ServerSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in TWINS.items():
+        monkeypatch.setenv(name, value)
+    attract("serve", "--host", "127.0.0.1", "--port", "9000", "--runs-dir", "/mine", "--project-dir", "/game")
+    (settings,) = served
+    assert (settings.host, settings.port) == ("127.0.0.1", 9000)
+    assert (settings.runs_dir, settings.project_dir) == (Path("/mine"), Path("/game"))
+
+
+def test_variables_that_no_flag_has_a_twin_for_are_read_too(
+    attract: Callable[..., object],
+    served: list[ServerSettings],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ATTRACT_PUBLIC_URL", "https://play.example")
+    monkeypatch.setenv("ATTRACT_ALLOWED_HOSTS", "a.example, b.example")
+    attract("serve")
+    (settings,) = served
+    assert settings.public_url == "https://play.example"
+    assert settings.allowed_hosts == ("a.example", "b.example")
+
+
+def test_a_module_of_ones_own_is_served_from_its_folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    server = ServerSettings(project_dir=Path("/elsewhere"))
+    game, settings = served_game("mine/walk.ts", server)
+    assert (game, settings.project_dir) == (str(tmp_path / "mine" / "walk.ts"), tmp_path / "mine")
+    assert served_game("snake", server) == ("snake", server)

@@ -1,0 +1,81 @@
+"""What `attract eval`, `export`, `rollback` and `report` are called with, and what they say."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attract.commands import evaluate, export
+from attract.commands.evaluate import EvaluateOptions
+from attract.commands.export import Exported
+from attract.runs.directory import RunDirectory
+from attract.settings.run import ServerSettings
+
+
+@pytest.fixture
+def run_of_three(tmp_path: Path) -> Path:
+    """A folder of runs; `walk` has the versions 0, 1 and 2."""
+    directory = RunDirectory.create(tmp_path / "runs", "walk")
+    directory.write_config("snake", {})
+    for version in range(3):
+        (directory.checkpoints / str(version)).mkdir()
+    directory.mark("latest", 2)
+    directory.close()
+    return tmp_path / "runs"
+
+
+def test_rollback_says_the_version_that_is_left(
+    attract: Callable[..., object], run_of_three: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert attract("rollback", "latest", "--to-version", "1", "--runs-dir", str(run_of_three)) == 0
+    assert capsys.readouterr().out == (
+        "run walk is at version 1; go on with `attract train --resume --run-id walk`\n"
+    )
+    assert RunDirectory.view(run_of_three, "walk").versions() == [0, 1]
+
+
+def test_report_says_what_it_wrote(
+    attract: Callable[..., object], run_of_three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "trouble.zip"
+    assert attract("report", "walk", "--out", str(out), "--runs-dir", str(run_of_three)) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"wrote {out}"
+    assert out.is_file()
+
+
+def test_eval_leaves_to_the_run_what_was_not_given(
+    attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch, run_of_three: Path
+) -> None:
+    evaluated: list[tuple[EvaluateOptions, ServerSettings]] = []
+
+    async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
+        evaluated.append((order, server))
+        return 0
+
+    monkeypatch.setattr(evaluate, "evaluate_run", evaluate_run)
+    assert attract("eval", "walk", "--runs-dir", str(run_of_three)) == 0
+    assert attract("eval", "walk", "--episodes", "4", "--seed", "5", "--no-deterministic", "--json") == 0
+    (plain, server), (told, _) = evaluated
+    assert plain == EvaluateOptions("walk", None, None, None, False, None)
+    assert (server.runs_dir, server.port) == (run_of_three, 0)
+    assert told == EvaluateOptions("walk", 4, 5, False, True, None)
+
+
+def test_export_names_its_files_as_the_folder_was_given(
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def export_run(run: str, out: Path, *_: object, **__: object) -> Exported:
+        return Exported(run_id="walk", version=7, written=[out / "policy.onnx"], left_out=[])
+
+    monkeypatch.setattr(export, "export_run", export_run)
+    monkeypatch.chdir(tmp_path)
+    assert attract("export", "latest", "--out", "public", "--format", "js") == 0
+    told = capsys.readouterr().out
+    assert told.startswith("wrote public/policy.onnx and public/policy.json (run walk, version 7)\n")
+    assert 'import { loadAgent } from "./public/agent.js";' in told
+    assert "http.server" not in told
+    assert attract("export", "latest", "--out", "public", "--page") == 0
+    assert "python3 -m http.server --directory public 8000" in capsys.readouterr().out

@@ -1,0 +1,86 @@
+"""Events of a run, live and resumed, and its metrics."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from attract.schema.api import (
+    MetricsView,
+)
+from gateway_world import GatewayWorld
+
+WAIT_SECONDS = 20.0
+
+
+async def events_of(world: GatewayWorld, run_id: str, count: int, last_id: int | None = None) -> list[Any]:
+    """The first `count` events of a fresh connection: (id, kind, data)."""
+    headers = {} if last_id is None else {"last-event-id": str(last_id)}
+    found: list[Any] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        async with world.client.stream("GET", f"/api/runs/{run_id}/events", headers=headers) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            event: dict[str, str] = {}
+            async for line in response.aiter_lines():
+                name, _, value = line.partition(": ")
+                if line and name:
+                    event[name] = value
+                elif "event" in event:
+                    found.append((int(event.get("id", 0)), event["event"], json.loads(event["data"])))
+                    event = {}
+                    if len(found) == count:
+                        return found
+    return found
+
+
+async def test_events_begin_with_where_the_run_stands_and_can_be_resumed(world: GatewayWorld):
+    run_id = await world.trained()
+    ((last, kind, data),) = await events_of(world, run_id, 1)
+    assert (kind, data["state"], data["updates"]) == ("status", "finished", 3)
+    everything = await events_of(world, run_id, last, last_id=0)
+    assert [event_id for event_id, _, _ in everything] == list(range(1, last + 1))
+    assert [body["update"] for _, kind, body in everything if kind == "metrics"] == [1, 2, 3]
+    middle = last // 2
+    missed = await events_of(world, run_id, last - middle, last_id=middle)
+    assert missed == everything[middle:]
+
+
+async def test_events_go_on_live(world: GatewayWorld):
+    async with world.fleet().joined():
+        view = await world.start(total_steps=64_000)
+        listening = asyncio.create_task(events_of(world, view.run_id, 30))
+        events = await listening
+        kinds = {kind for _, kind, _ in events}
+        assert {"status", "metrics", "policy"} <= kinds
+        updates = [body["update"] for _, kind, body in events if kind == "metrics"]
+        assert updates == list(range(updates[0], updates[0] + len(updates)))
+
+
+@pytest.mark.alone  # Two workers that are equally fast get equal leases.
+async def test_metrics_are_downsampled_and_chosen_by_name_and_range(world: GatewayWorld):
+    run_id = await world.trained(640)
+    response = await world.client.get(
+        f"/api/runs/{run_id}/metrics",
+        params={"names": "train/loss", "from": 128, "to": 512, "max_points": 2},
+    )
+    view = MetricsView.model_validate(response.json())
+    assert "rollout/ep_rew_mean" in view.names
+    (series,) = view.series
+    # Updates 2..8 (128 to 512 steps) in buckets of 4 and 3: means of 2, 3, 4, 5 and of 6, 7, 8.
+    assert series.values == [3.5, 7.0]
+    assert (series.low, series.high) == ([2.0, 6.0], [5.0, 8.0])
+    assert (await world.client.get(f"/api/runs/{run_id}/metrics?max_points=0")).status_code == 422
+
+
+async def test_hostile_11_versions_and_event_ids_have_few_digits(world: GatewayWorld):
+    run_id = await world.trained(64)
+    for version in ("9" * 16, "9" * 5000, "-1", "1e3", "\u0661", "%00", "x" * 300):
+        response = await world.client.get(f"/api/runs/{run_id}/policy/{version}.onnx")
+        assert response.status_code == 404, version
+        assert len(response.text) < 500
+    for event_id in ("9" * 23, "9" * 5000, "-1", "x"):
+        response = await world.client.get(f"/api/runs/{run_id}/events", headers={"last-event-id": event_id})
+        assert response.status_code == 400, event_id
+    for query in ("from=nan", "to=inf", "from=1e999", "max_points=99999999999999999999"):
+        assert (await world.client.get(f"/api/runs/{run_id}/metrics?{query}")).status_code == 422
