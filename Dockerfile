@@ -16,6 +16,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY web/schema/package.json web/schema/
 COPY web/sdk/package.json web/sdk/
+COPY web/play/package.json web/play/
 COPY web/worker/package.json web/worker/
 COPY web/games/package.json web/games/
 COPY web/dashboard/package.json web/dashboard/
