@@ -94,6 +94,13 @@ def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_spec
     assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
 
 
+def test_scale_docker_all_that_is_installed_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    fleet = (ROOT / "deploy" / "fleet-requirements.txt").read_text().splitlines()
+    pinned = _packages((ROOT / "constraints.txt").read_text().splitlines())
+    assert _packages([*project["dependencies"], *fleet]) - pinned == set()
+
+
 def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
     """One that is not there yet gets no link in `node_modules`, and the pages that import it are not built."""
     before, install, _ = (ROOT / "Dockerfile").read_text().partition("RUN npm ci\n")
