@@ -98,6 +98,14 @@ LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
         told(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
         "episodes.length_steps",
     ),
+    "shorter than it was, and ended by the game": (
+        told(
+            length_steps=lambda a: [one - 1 for one in a],
+            length_ticks=lambda a: [one - 2 for one in a],
+            end_reason=lambda a: ["game_truncated" for _ in a],
+        ),
+        "episodes.length_steps",
+    ),
     "ends erased": (erased, "truncated"),
     "flags without episodes": (of("truncated", np.zeros_like), "episodes.step"),
     "another end": (told(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),

@@ -101,7 +101,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-async def test_frames_that_no_application_sees_are_bounded(kind: str) -> None:
+async def test_0048_frames_that_no_application_sees_are_bounded(kind: str) -> None:
     """A peer that sends them for ever, and never reads, is closed, and costs no memory meanwhile."""
     async with slow_app() as (port, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -122,7 +122,7 @@ async def test_frames_that_no_application_sees_are_bounded(kind: str) -> None:
         writer.close()
 
 
-async def test_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few() -> None:
+async def test_0048_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few() -> None:
     app, sizes = FastAPI(), [1024 * 3000, *[3] * 100]
 
     @app.websocket("/ws")
