@@ -236,7 +236,7 @@ async def test_a_large_body_is_refused_before_it_is_read(world: World):
 
 
 async def streamed(world: World, server: str, pieces: list[bytes]) -> tuple[int, int]:
-    """The answer to a body of unknown length, and how many of its pieces were taken; its sender then waits."""
+    """The answer to a body of unknown length whose sender then waits, and how many pieces were taken."""
     taken = 0
 
     async def receive() -> dict[str, Any]:

@@ -17,7 +17,6 @@ from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings
 from running_server import running_server
 
-
 PATIENCE_SECONDS = 10.0
 
 
@@ -318,6 +317,42 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
         assert await world.handler.gone.get() == connection_id
         assert world.handler.messages.qsize() >= (100 if unit == 1 else 95)
         assert world.hub.refused == {"full": 1}
+
+
+class Flood:
+    """A websocket whose next frame is always there already: whoever reads it never has to wait."""
+
+    def __init__(self, first: bytes, frame: bytes, number: int) -> None:
+        self.scope = {"type": "websocket", "headers": [], "client": ("127.0.0.1", 1)}
+        self.client = None
+        self.frames = iter([first, *[frame] * number])
+
+    async def accept(self) -> None: ...
+
+    async def receive(self) -> dict[str, Any]:
+        data = next(self.frames, None)
+        return {"type": "websocket.disconnect" if data is None else "websocket.receive", "bytes": data}
+
+    async def send_bytes(self, data: bytes) -> None: ...
+
+    async def close(self, code: int, reason: str) -> None: ...
+
+
+async def test_while_one_socket_has_hundreds_of_frames_waiting_the_others_have_their_turn():
+    world, turns = World(), 0
+
+    async def another() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(another())
+    flood = Flood(encode(world.hello()), STATUS_FRAME, 1600)
+    await world.hub.serve(flood)  # type: ignore[arg-type]
+    other.cancel()
+    assert world.handler.messages.qsize() == 1600
+    assert turns >= 100
 
 
 class Pipe:
