@@ -102,7 +102,7 @@ def test_scale_docker_all_that_is_installed_is_pinned() -> None:
 
 
 def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
-    """One that is not there yet gets no link in `node_modules`, and the pages that import it are not built."""
+    """One that is not there yet gets no link in `node_modules`: what imports it is not built."""
     before, install, _ = (ROOT / "Dockerfile").read_text().partition("RUN npm ci\n")
     assert install
     workspaces = json.loads((ROOT / "package.json").read_text())["workspaces"]
