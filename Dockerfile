@@ -16,6 +16,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY web/schema/package.json web/schema/
 COPY web/sdk/package.json web/sdk/
+COPY web/play/package.json web/play/
 COPY web/worker/package.json web/worker/
 COPY web/games/package.json web/games/
 COPY web/dashboard/package.json web/dashboard/
@@ -60,6 +61,6 @@ ENV ATTRACT_ALLOWED_HOSTS=localhost,127.0.0.1
 VOLUME /runs
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --start-interval=1s \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=3)"]
 CMD ["attract", "serve", "--lan"]

@@ -1,5 +1,6 @@
 """docker-compose.yml kept honest: each service's own command and environment, run as local processes."""
 
+import json
 import re
 import secrets
 import subprocess
@@ -91,6 +92,21 @@ def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_spec
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert ignored[1] == "*"
     assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
+
+
+def test_scale_docker_all_that_is_installed_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    fleet = (ROOT / "deploy" / "fleet-requirements.txt").read_text().splitlines()
+    pinned = _packages((ROOT / "constraints.txt").read_text().splitlines())
+    assert _packages([*project["dependencies"], *fleet]) - pinned == set()
+
+
+def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
+    """One that is not there yet gets no link in `node_modules`: what imports it is not built."""
+    before, install, _ = (ROOT / "Dockerfile").read_text().partition("RUN npm ci\n")
+    assert install
+    workspaces = json.loads((ROOT / "package.json").read_text())["workspaces"]
+    assert [one for one in workspaces if f"COPY {one}/package.json {one}/\n" not in before] == []
 
 
 def test_scale_docker_a_fleet_needs_only_what_its_image_has() -> None:

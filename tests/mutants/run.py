@@ -1,5 +1,7 @@
 """Breaks each built rule in a copy of the source and expects the test that carries the rule's id to go red.
 
+What stands in no rule, such as limits, goes by the number of the decision that set it.
+
 `python tests/mutants/run.py [RULE...]` runs the mutants of these rules, or all. It fails when one survives,
 when its text is no longer in the source, when its test is not green to begin with, or after five minutes.
 """

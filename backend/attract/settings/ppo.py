@@ -132,6 +132,14 @@ class PpoSettings(Settings):
             return 0.99
         return 0.9 if sees_pictures else 0.95
 
+    @property
+    def halved(self) -> Self:
+        """The same with minibatches half as large."""
+        if self.num_minibatches is not None:
+            return self.model_copy(update={"num_minibatches": 2 * self.num_minibatches})
+        steps = self.minibatch_steps or DEFAULT_MINIBATCH_STEPS
+        return self.model_copy(update={"minibatch_steps": max(1, steps // 2)})
+
     def minibatches_for(self, num_steps: int) -> int:
         """Minibatches per epoch for a batch of `num_steps` valid steps (rule S5); at least 1."""
         if self.num_minibatches is not None:

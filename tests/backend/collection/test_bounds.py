@@ -8,7 +8,7 @@ from attract.collection.bounds import CONTROLS, Bounds
 from attract.errors import ProtocolError
 from attract.schema.api import CheckFinding
 from attract.schema.game import GameDescription, RewardRange
-from attract.schema.messages import Block, BlockAck
+from attract.schema.messages import Block, BlockAck, FinalObservations, Tensor
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
@@ -118,6 +118,47 @@ def test_hostile_08_boxes_are_looked_at_element_by_element(
     if found is not None:
         step, column, element = place
         assert found == f"observation.obs[{element}]: {number:g}, step {step} of column {column}"
+
+
+def test_hostile_08_the_last_observation_of_a_truncated_episode_is_looked_at_too() -> None:
+    bounds, block = seen(BoxSpace(shape=[1], low=0.0, high=1.0))
+    for number, is_outside in ((1.0, False), (1.5, True)):
+        final = FinalObservations(
+            step=from_numpy(np.array([1], np.int32)),
+            column=from_numpy(np.array([2], np.int32)),
+            observation={"obs": from_numpy(np.full((1, 1), number, np.float32))},
+            value=from_numpy(np.zeros(1, np.float32)),
+            recurrent_state={},
+        )
+        found = bounds.outside(block.model_copy(update={"final_observations": final}))
+        assert found == ("final_observations.observation.obs[0]: 1.5" if is_outside else None)
+
+
+FORGED: dict[str, Tensor] = {
+    "reward": from_numpy(np.full((4, 3), 50, np.float32)),
+    # Every step stops after one of its two ticks, and nothing ends.
+    "executed_ticks": from_numpy(np.ones((4, 3), np.uint16)),
+}
+
+
+@pytest.mark.parametrize("field", FORGED)
+def test_hostile_08_a_guests_block_is_looked_at_before_it_counts_and_that_of_the_admins_own_is_not(
+    field: str,
+) -> None:
+    driven = DrivenCore(small_config(), described(reward=RewardRange(low=0, high=10)))
+    driven.host()
+    driven.join(10, 0)
+    driven.tier = "invited"
+    driven.join(11, 1, host_id="1" * 32)
+    driven.ready()
+    for connection_id, is_guest in ((10, False), (11, True)):
+        block = next(one for one in driven.workers[connection_id].play() if isinstance(one, Block))
+        forged = block.model_copy(update={field: FORGED[field]})
+        if is_guest:
+            with pytest.raises(ProtocolError, match=rf"block.{field}"):
+                driven.block(connection_id, forged)
+        else:
+            assert driven.block(connection_id, forged).accepted
 
 
 def test_E9_what_is_left_of_an_agent_that_takes_no_part_is_outside_of_nothing() -> None:

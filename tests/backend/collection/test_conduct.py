@@ -24,3 +24,24 @@ def test_hostile_03_where_nobody_played_nobody_is_to_blame() -> None:
     for now in (20.0, 40.0, 60.0):
         assert conduct.stalled("one", since=now - 15.0, now=now) is None
         assert not conduct.is_out("one", now)
+
+
+def test_hostile_03_nobody_sits_out_for_more_than_ten_minutes_or_as_long_as_it_held_others_up() -> None:
+    conduct, now = Conduct(), 0.0
+    for expected in (None, 200.0, 400.0, 600.0, 600.0):
+        conduct.played("honest", now + 50.0)
+        assert conduct.stalled("liar", since=now, now=now + 100.0) == expected
+        now += 1000.0
+    conduct.played("honest", now + 50.0)
+    assert conduct.stalled("liar", since=now, now=now + 900.0) == 900.0
+
+
+def test_hostile_07_on_probation_one_lie_is_enough_and_costs_twice_the_time() -> None:
+    conduct = Conduct()
+    assert conduct.leave_out("liar", "it lied", 0.0) == "it lied"
+    assert conduct.is_out("liar", 299.9)
+    assert not conduct.is_out("liar", 300.0)
+    assert conduct.is_on_probation("liar")
+    assert conduct.wrong_message("liar", 310.0, "a lie") is not None
+    assert conduct.is_out("liar", 909.9)
+    assert not conduct.is_out("liar", 910.0)

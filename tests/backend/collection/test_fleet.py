@@ -140,7 +140,7 @@ def test_a_worker_that_comes_back_in_time_is_not_forgotten() -> None:
     assert fleet.by_id(worker.worker_id) is worker and fleet.present() == [worker]
 
 
-def test_of_1530_pages_without_workers_the_view_names_a_few_and_counts_all() -> None:
+def test_0048_of_1530_pages_without_workers_the_view_names_a_few_and_counts_all() -> None:
     fleet = Fleet(4)
     for number in range(1530):
         fleet.connect_host(5000 + number, host_hello(f"{number:032x}"), "invited")
@@ -158,7 +158,7 @@ def test_of_1530_pages_without_workers_the_view_names_a_few_and_counts_all() -> 
     assert ([len(one.workers) for one in later.hosts], later.num_hosts) == ([1, 1], 2)
 
 
-def test_the_view_of_many_pages_looks_at_each_worker_once() -> None:
+def test_0048_the_view_of_many_pages_looks_at_each_worker_once() -> None:
     seen: list[str] = []
 
     class Counted(Worker):

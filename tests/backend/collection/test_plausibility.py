@@ -1,3 +1,4 @@
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -98,6 +99,14 @@ LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
         told(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
         "episodes.length_steps",
     ),
+    "shorter than it was, and ended by the game": (
+        told(
+            length_steps=lambda a: [one - 1 for one in a],
+            length_ticks=lambda a: [one - 2 for one in a],
+            end_reason=lambda a: ["game_truncated" for _ in a],
+        ),
+        "episodes.length_steps",
+    ),
     "ends erased": (erased, "truncated"),
     "flags without episodes": (of("truncated", np.zeros_like), "episodes.step"),
     "another end": (told(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),
@@ -126,6 +135,40 @@ def test_hostile_08_S2_T2_what_cannot_have_happened_is_refused_by_the_name_of_it
         with pytest.raises(ProtocolError, match=field):
             one.check(lease, block.model_copy(update=change(block)), slice(0, SLOTS))
         return
+
+
+UNSEEN = {
+    "longer than the limit": told(
+        length_steps=lambda a: [LIMIT + 2 for _ in a],
+        length_ticks=lambda a: [2 * LIMIT + 4 for _ in a],
+        end_reason=lambda a: ["game_truncated" for _ in a],
+    ),
+    "at the limit before it": told(
+        length_steps=lambda a: [LIMIT - 2 for _ in a], length_ticks=lambda a: [2 * LIMIT - 4 for _ in a]
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", UNSEEN)
+def test_hostile_08_an_episode_whose_beginning_was_not_seen_keeps_to_the_time_limit(lie: str) -> None:
+    lease, block = list(played(worker_of(1)))[3]
+    Plausibility(GameLimits(1, 2, LIMIT), HORIZON).check(lease, block, slice(0, SLOTS))
+    lease.first_steps = None
+    with pytest.raises(ProtocolError, match=r"episodes.length_steps: \d+"):
+        Plausibility(GameLimits(1, 2, LIMIT), HORIZON).check(
+            lease, block.model_copy(update=UNSEEN[lie](block)), slice(0, SLOTS)
+        )
+
+
+def test_hostile_08_of_two_episodes_in_one_segment_each_has_a_number_of_its_own() -> None:
+    worker = seated_worker(num_slots=SLOTS, horizon=2 * LIMIT)
+    (block,) = worker.segment_blocks(train_lease(1), 0, 0)
+    assert block.episodes.instance_id.count(0) == 2
+    for change, is_true in ((lambda a: a, True), (lambda a: [0 for _ in a], False)):
+        one = Plausibility(GameLimits(1, 2, LIMIT), 2 * LIMIT)
+        told_block = block.model_copy(update=told(episode=change)(block))
+        with contextlib.nullcontext() if is_true else pytest.raises(ProtocolError, match="one twice"):
+            one.check(a_lease(LeaseBook()), told_block, slice(0, SLOTS))
 
 
 def by_agents(block: Block, agents: int, shares: list[list[int]]) -> Iterator[Block]:

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 
+import attract.server.routes
 from attract.errors import ConfigurationError
 from attract.processes.learner import LearnerLink
 from attract.run.service import RunService
@@ -43,6 +45,17 @@ def test_a_token_of_the_operators_choice_lets_workers_in(tmp_path: Path, tier: d
 def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path):
     with pytest.raises(ConfigurationError):
         build_app(settings(tmp_path, admin_token="short"), no_learner)
+
+
+def test_an_app_with_a_route_that_says_not_who_may_call_it_is_not_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def forgotten(app: FastAPI, *_: object) -> None:
+        app.get("/forgotten")(lambda: None)
+
+    monkeypatch.setattr(attract.server.routes, "add_watch_routes", forgotten)
+    with pytest.raises(RuntimeError, match="/forgotten"):
+        build_app(settings(tmp_path), no_learner)
 
 
 def test_the_build_of_the_web_side_is_read_where_there_is_one(tmp_path: Path):

@@ -235,17 +235,16 @@ async def test_a_large_body_is_refused_before_it_is_read(world: World):
     assert response.status_code == 413
 
 
-async def test_a_body_that_never_ends_is_given_up(world: World):
-    """A client that sends half a body and waits; the server's own deadline of 1 s ends it."""
-    pulls = 0
+async def streamed(world: World, server: str, pieces: list[bytes]) -> tuple[int, int]:
+    """The answer to a body of unknown length whose sender then waits, and how many pieces were taken."""
+    taken = 0
 
     async def receive() -> dict[str, Any]:
-        nonlocal pulls
-        pulls += 1
-        if pulls == 1:
-            return {"type": "http.request", "body": b"{", "more_body": True}
-        await asyncio.Event().wait()
-        raise AssertionError
+        nonlocal taken
+        if taken == len(pieces):
+            await asyncio.Event().wait()
+        taken += 1
+        return {"type": "http.request", "body": pieces[taken - 1], "more_body": True}
 
     statuses: list[int] = []
 
@@ -261,23 +260,42 @@ async def test_a_body_that_never_ends_is_given_up(world: World):
         "root_path": "",
         "query_string": b"",
         "scheme": "http",
-        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
-        "server": ("127.0.0.1", 8000),
-        "client": ("127.0.0.1", 1),
+        "headers": [(b"host", server.encode()), (b"content-type", b"application/json")],
+        "server": (server, 8000),
+        "client": (server, 1),
     }
     await world.app(scope, receive, send)
-    assert statuses == [400]
+    (status,) = statuses
+    return status, taken
+
+
+async def test_a_body_that_never_ends_is_given_up(world: World):
+    """A client that sends half a body and waits; the server's own deadline of 1 s ends it."""
+    assert await streamed(world, "127.0.0.1", [b"{"]) == (400, 1)
+
+
+async def test_a_body_that_does_not_say_its_length_is_given_up_where_it_is_too_large(world: World):
+    assert await streamed(world, "127.0.0.1", [bytes(100_000)] * 50) == (400, 3)
+
+
+async def test_hostile_14_what_comes_over_the_network_uninvited_is_answered_and_not_heard(tmp_path: Path):
+    world = World(tmp_path, allowed_hosts=("10.0.0.1",))
+    assert await streamed(world, "10.0.0.1", [b"{}"]) == (421, 0)
+    await world.client.aclose()
 
 
 async def test_every_answer_carries_the_content_security_policy(world: World):
     for path in ("/public", "/nowhere", "/admin"):
-        response = await world.client.get(path)
-        policy = response.headers["content-security-policy"]
-        assert "default-src 'self'" in policy
-        assert "script-src 'self' 'wasm-unsafe-eval'" in policy
-        assert "object-src 'none'" in policy
-        assert "frame-ancestors 'none'" in policy
-        assert response.headers["x-content-type-options"] == "nosniff"
+        headers = (await world.client.get(path)).headers
+        # Written out whole: a source more in any of them is a way in or out.
+        assert headers["content-security-policy"] == (
+            "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+            "frame-src 'self' http://*.localhost:*; img-src 'self' data: blob:; connect-src 'self'; "
+            "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+        )
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
 
 
 async def test_hostile_14_loopback_names_are_good_on_loopback_alone(tmp_path: Path):

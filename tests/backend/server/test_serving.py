@@ -2,10 +2,12 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
+import httpx
 import pytest
 import websockets
-from fastapi import FastAPI, WebSocket
+from fastapi import FastAPI, Request, WebSocket
 
+from attract.server.serving import uvicorn_options
 from attract.settings.run import ServerSettings
 from running_server import running_server
 
@@ -101,7 +103,7 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("kind", FLOODS)
-async def test_frames_that_no_application_sees_are_bounded(kind: str) -> None:
+async def test_0048_frames_that_no_application_sees_are_bounded(kind: str) -> None:
     """A peer that sends them for ever, and never reads, is closed, and costs no memory meanwhile."""
     async with slow_app() as (port, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -122,7 +124,7 @@ async def test_frames_that_no_application_sees_are_bounded(kind: str) -> None:
         writer.close()
 
 
-async def test_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few() -> None:
+async def test_0048_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few() -> None:
     app, sizes = FastAPI(), [1024 * 3000, *[3] * 100]
 
     @app.websocket("/ws")
@@ -141,3 +143,36 @@ async def test_a_large_message_may_come_in_many_pieces_and_a_small_one_in_a_few(
             for _ in range(100):
                 await socket.send([b"a", b"b", b"c"])
             assert await socket.recv() == "all"
+
+
+async def test_no_compression_is_agreed_to_and_dead_peers_are_asked() -> None:
+    """612 KB of deflate took the server to 648 MiB; without it the same frame is refused."""
+    async with (
+        slow_app() as (port, answer),
+        websockets.connect(f"ws://127.0.0.1:{port}/ws", compression="deflate") as socket,
+    ):
+        assert not socket.protocol.extensions
+        answer.set()
+    options = uvicorn_options(ServerSettings())
+    assert (options["ws_ping_interval"], options["ws_ping_timeout"]) == (20.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "is_believed"), [((), False), (("127.0.0.1",), True), (("10.0.0.5",), False)]
+)
+async def test_hostile_12_forwarded_headers_are_those_of_a_named_proxy(
+    proxies: tuple[str, ...], is_believed: bool
+) -> None:
+    app = FastAPI()
+
+    @app.get("/")
+    async def who(request: Request) -> str:
+        return "" if request.client is None else request.client.host
+
+    forwarded = {"x-forwarded-for": "203.0.113.9"}
+    async with (
+        running_server(app, ServerSettings(behind_proxy=proxies)) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
+        answer = await client.get("/", headers=forwarded)
+    assert answer.json() == ("203.0.113.9" if is_believed else "127.0.0.1")

@@ -41,7 +41,7 @@ class Places:
         ("http", SOCKET_PATH, "app"),
     ],
 )
-async def test_only_sockets_of_that_path_leave_the_stack(kind: str, path: str, goes: str) -> None:
+async def test_0048_only_sockets_of_that_path_leave_the_stack(kind: str, path: str, goes: str) -> None:
     places = Places()
     scope = {"type": kind, "path": path, "headers": [], "server": ("127.0.0.1", 1), "query_string": b""}
     entrance = SocketEntranceMiddleware(places.app, sockets=places)
@@ -56,14 +56,14 @@ async def test_only_sockets_of_that_path_leave_the_stack(kind: str, path: str, g
     assert places.got == [(goes, path)]
 
 
-async def test_a_foreign_origin_is_refused_before_the_entrance(tmp_path: Path) -> None:
+async def test_0048_a_foreign_origin_is_refused_before_the_entrance(tmp_path: Path) -> None:
     async with gateway(tmp_path) as world:
         url = f"ws://127.0.0.1:{world.port}{SOCKET_PATH}"
         with pytest.raises(websockets.InvalidStatus, match="403"):
             await websockets.connect(url, origin="http://stranger.example")  # type: ignore[arg-type]
 
 
-async def test_an_idle_socket_costs_little_memory(tmp_path: Path) -> None:
+async def test_0048_an_idle_socket_costs_little_memory(tmp_path: Path) -> None:
     async with gateway(tmp_path, sockets_per_address=NUM_SOCKETS, sockets_per_token=NUM_SOCKETS) as world:
         kept = [await _quiet_host(world) for _ in range(20)]
         before = _anonymous_bytes()

@@ -13,9 +13,11 @@ from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
 from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
 from attract.server.guard import Guard, token_key
-from attract.server.sockets import Connection, SocketHub
+from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings
 from running_server import running_server
+
+PATIENCE_SECONDS = 10.0
 
 
 @pytest.fixture(autouse=True)
@@ -118,9 +120,17 @@ async def test_after_a_good_hello_messages_go_both_ways_and_the_end_is_told_once
 
 async def test_without_a_hello_the_socket_is_closed():
     async with served(hello_seconds=0.05) as world, world.connect() as socket:
-        refused, code = await refusal(socket)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            refused, code = await refusal(socket)
         assert (refused.code, code) == ("timeout", 4008)
         assert not world.handler.connections
+
+
+async def test_a_hello_as_large_as_a_block_is_not_looked_at():
+    async with served() as world, world.connect() as socket:
+        await socket.send(b"\xc1" * (HELLO_BYTES + 1))
+        refused, code = await refusal(socket)
+        assert (refused.code, code) == ("too_large", 1009)
 
 
 BAD_HELLOS = [
@@ -294,18 +304,55 @@ FLOODS = [("messages_per_second", 1), ("bytes_per_second", len(STATUS_FRAME))]
 
 
 @pytest.mark.parametrize(("setting", "unit"), FLOODS, ids=["messages", "bytes"])
-async def test_a_socket_that_floods_is_closed_with_a_reason_and_counted(setting: str, unit: int):
+async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(setting: str, unit: int):
     async with served(**{setting: 20 * unit}) as world, world.greeted() as (socket, connection_id):
         # Five seconds' worth is let through at once; then it is too much.
         with contextlib.suppress(websockets.ConnectionClosed):
             for _ in range(1000):
                 await socket.send(STATUS_FRAME)
-        refused, code = await refusal(socket)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            refused, code = await refusal(socket)
         assert (refused.code, code) == ("full", 1013)
         assert f"{20 * unit} {setting.split('_')[0]} a second" in refused.reason
         assert await world.handler.gone.get() == connection_id
         assert world.handler.messages.qsize() >= (100 if unit == 1 else 95)
         assert world.hub.refused == {"full": 1}
+
+
+class Flood:
+    """A websocket whose next frame is always there already: whoever reads it never has to wait."""
+
+    def __init__(self, first: bytes, frame: bytes, number: int) -> None:
+        self.scope = {"type": "websocket", "headers": [], "client": ("127.0.0.1", 1)}
+        self.client = None
+        self.frames = iter([first, *[frame] * number])
+
+    async def accept(self) -> None: ...
+
+    async def receive(self) -> dict[str, Any]:
+        data = next(self.frames, None)
+        return {"type": "websocket.disconnect" if data is None else "websocket.receive", "bytes": data}
+
+    async def send_bytes(self, data: bytes) -> None: ...
+
+    async def close(self, code: int, reason: str) -> None: ...
+
+
+async def test_while_one_socket_has_hundreds_of_frames_waiting_the_others_have_their_turn():
+    world, turns = World(), 0
+
+    async def another() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(another())
+    flood = Flood(encode(world.hello()), STATUS_FRAME, 1600)
+    await world.hub.serve(flood)  # type: ignore[arg-type]
+    other.cancel()
+    assert world.handler.messages.qsize() == 1600
+    assert turns >= 100
 
 
 class Pipe:

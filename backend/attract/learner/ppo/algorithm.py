@@ -1,6 +1,7 @@
 """PPO behind the seam: its state between updates, and what it makes of a batch before it learns from it."""
 
 import base64
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress,
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.ppo.advantage_scale import AdvantageScale
-from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
+from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
 from attract.settings.base import LearnerName
@@ -30,6 +31,8 @@ yet that would be worth deciding for, and what looks better is the critic's erro
 
 QUIET_SHARE = 0.25
 """A minibatch whose advantages spread less than this share of the usual is left quiet (rule P1)."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class Ppo:
         """None before there was one."""
         self._advantages = AdvantageScale()
         self._seen: _Seen | None = None
+        self._is_halved = False
+        """Whether the device had no room for minibatches as large as the settings have them."""
 
     def can_learn_from(self, batch: Batch) -> bool:
         """See `Algorithm`: whether a valid step is left past any burn-in."""
@@ -94,25 +99,47 @@ class Ppo:
             details["train/reward_divisor"] = divisor
         if batch.reward_bonus is not None:
             batch = replace(batch, reward=batch.reward + batch.reward_bonus)
-        report = ppo_update(
-            self._policy,
-            self.optimizer,
-            batch,
-            settings,
-            self.generator,
-            distribution=self._distribution,
-            rates=rates,
-            # Of equal opponents who learn, points become rare, and are no less worth playing for (rule P14).
-            least_deviation=0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation,
-            extra_loss=extra_loss,
-            learner=self._learner,
-        )
+        # Of equal opponents who learn, points become rare, and are no less worth playing for (rule P14).
+        least_deviation = 0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation
+        report = self._fitted(batch, settings, rates, least_deviation, extra_loss)
         advantages = self._advantages
         # Of a policy that is held they are the critic's error.
         if settings.advantage_scale_decay is not None and not rates.is_policy_held:
             advantages = advantages.then(report.advantage_variance, settings.advantage_scale_decay)
         self._seen = _Seen(history, advantages, returns)
         return Report(report.entropy, {**report.metrics(), **details}, scheduled.metrics())
+
+    def _fitted(
+        self,
+        batch: Batch,
+        settings: PpoSettings,
+        rates: ScheduledHyperparameters,
+        least_deviation: float,
+        extra_loss: ExtraLoss | None,
+    ) -> UpdateReport:
+        """The update; where the device has no room for its minibatches, once, in halves of them."""
+        try:
+            return ppo_update(
+                self._policy,
+                self.optimizer,
+                batch,
+                settings.halved if self._is_halved else settings,
+                self.generator,
+                distribution=self._distribution,
+                rates=rates,
+                least_deviation=least_deviation,
+                extra_loss=extra_loss,
+                learner=self._learner,
+            )
+        except torch.OutOfMemoryError as error:
+            if self._is_halved:
+                raise
+            log.warning("out of memory: minibatches are half as large from here on: %s", error)
+            self._is_halved = True
+        # What failed is let go of before it is tried again.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        return self._fitted(batch, settings, rates, least_deviation, extra_loss)
 
     def commit(self) -> Mapping[str, RunningMoments]:
         """See `Algorithm`."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from attract.learner.ppo.algorithm import RETURNS, Ppo
 from attract.learner.ppo.reward_history import MOST_HELD_STEPS, RewardHistory
 from attract.policy.network import build_distribution, build_policy
 from attract.schema.spaces import BoxSpace
+from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 from attract.settings.run import PolicySettings
 from learner_world import SignsFleet, describe_signs
@@ -26,11 +28,12 @@ def batch(tmp_path: Path):
     fleet.close()
 
 
-def create(num_agents: int = 1, **ppo: object) -> tuple[Ppo, torch.nn.Module]:
+def create(num_agents: int = 1, learner: LearnerName = "auto", **ppo: object) -> tuple[Ppo, torch.nn.Module]:
     game = describe_signs()
     policy = build_policy(PolicySettings(hidden_sizes=(8,)), game, seed=2)
     settings = PpoSettings.model_validate({"target_kl": None, "learning_rate": 0.01, **ppo})
-    return Ppo(Learnable(policy, build_distribution(game), seed=3, num_agents=num_agents), settings), policy
+    learnable = Learnable(policy, build_distribution(game), seed=3, num_agents=num_agents)
+    return Ppo(learnable, settings, learner), policy
 
 
 def weights_after(batch: Batch, extra_loss=None, **ppo: object) -> dict[str, torch.Tensor]:
@@ -282,3 +285,43 @@ def test_P12_the_spread_of_numbers_does_not_grow_while_nothing_was_found(batch: 
     changed = {name for name, tensor in policy.state_dict().items() if not torch.equal(tensor, before[name])}
     assert "value_head.weight" in changed and not any("log_std" in name for name in changed)
     assert any("log_std" in name for name in before)
+
+
+def has_room_for(policy: Any, most: int) -> list[int]:
+    """As on a device with room for so many steps at once; returns how many they were where it had none."""
+    failed: list[int] = []
+
+    def look(_module: torch.nn.Module, given: tuple[Any, ...]) -> None:
+        if (size := len(given[0])) > most:
+            failed.append(size)
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    policy.policy_head.register_forward_pre_hook(look)
+    return failed
+
+
+@pytest.mark.parametrize("cut", [{"minibatch_steps": 64}, {"num_minibatches": 2}])
+def test_P8_where_the_device_is_out_of_memory_minibatches_are_halved_once_and_for_good(
+    batch: Batch, cut: dict[str, int]
+) -> None:
+    algorithm, policy = create(learner="autograd", **cut)
+    small, small_policy = create(learner="autograd", minibatch_steps=32)
+    failed = has_room_for(policy, 63)
+    for _ in range(2):
+        report = algorithm.update(batch, Progress())
+        assert report.metrics == small.update(batch, Progress()).metrics
+        algorithm.commit()
+        small.commit()
+    assert failed == [64]
+    weights = small_policy.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in policy.state_dict().items())
+
+
+def test_P8_a_device_without_room_for_half_a_minibatch_leaves_the_policy_as_it_was(batch: Batch) -> None:
+    algorithm, policy = create(learner="autograd", minibatch_steps=64)
+    before = {name: tensor.clone() for name, tensor in policy.state_dict().items()}
+    failed = has_room_for(policy, 31)
+    with pytest.raises(torch.OutOfMemoryError):
+        algorithm.update(batch, Progress())
+    assert failed == [64, 32]
+    assert all(torch.equal(tensor, before[name]) for name, tensor in policy.state_dict().items())
