@@ -61,6 +61,7 @@ export class Trial {
       size,
       reset: "reload",
       css: true,
+      hidden: false,
       taps: false,
       turns: false,
       keys: [],

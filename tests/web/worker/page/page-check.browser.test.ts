@@ -70,6 +70,15 @@ test("a game that plays on between its frames is found to, with the line that it
   expect(await idsOf(awaitingHop({ turns: true }))).toEqual([]);
 });
 
+test("a hidden page that asks where its elements are is found to; one that does not is like any other", async () => {
+  expect(await idsOf(hop({ hidden: true }))).toEqual([]);
+  const reads = "y += document.querySelector('canvas').getBoundingClientRect().width / 100;";
+  const { findings, isTrainable } = await check(hop({ hidden: true }, reads));
+  expect([findings.map(({ id }) => id), isTrainable]).toEqual([["reads-layout"], false]);
+  expect(findings[0].text).toContain("differently where it is laid out");
+  expect(await idsOf(hop({}, reads))).toEqual([]);
+});
+
 test("errors that a page survives, and drawing that it reads, are told", async () => {
   expect(await idsOf(hop({}, "if (ticks === 3) setTimeout(() => { throw new Error('lost') }, 0);"))).toEqual([
     "page-error",

@@ -5,7 +5,7 @@ import { Input } from "../../../page-clock/src/input.ts";
 import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
 import { ConfigurationError } from "../errors.ts";
 import { pressAction } from "../page-action.ts";
-import type { PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
+import type { Allowed, PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
 import { besidePixels } from "../page-pixels.ts";
 import { PixelReader } from "./pixel-reader.ts";
 
@@ -216,7 +216,7 @@ class Attached implements AttachedAgent, PageHands {
       return;
     }
     if (this.#ticksLeft === 0) {
-      const mask = adapter.allowed?.(page) ?? null;
+      const mask = (adapter.allowed?.(page) as Allowed | undefined) ?? null;
       this.#action = this.#agent.act(this.#observation(), { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }

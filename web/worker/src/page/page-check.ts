@@ -29,6 +29,9 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
 const REPRODUCIBLE =
   "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
 
+/** How a play is repeated, in which pages, and beside whom. */
+type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
+
 export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase"> {
   /** See `PageFramesOptions`. */
   base?: string;
@@ -167,13 +170,16 @@ class PageCheck {
       await this.#drained(playing(fresh.definition, first, 2, deadline.share(0.25), REPEATED_STEPS), [fresh]),
       REPEATED_EPISODES,
     );
-    const again: [string, Partial<PageFramesOptions>, "neighbour" | "alone"][] = [
+    const { pixels, reset, hidden } = this.#definition.page ?? {};
+    const again: Repetition[] = [
       ["in a fresh page", { isFresh: true }, "alone"],
       ["beside another game", { isFresh: true }, "neighbour"],
+      ...(hidden
+        ? [["where it is laid out", { isFresh: true, isLaidOut: true }, "alone"] as Repetition]
+        : []),
       // Without a graphics processor, real WebGL takes a quarter of a second a frame.
       ["while it is drawn", { isFresh: true, draws: true, webGl: "null" }, "alone"],
     ];
-    const { pixels, reset } = this.#definition.page ?? {};
     if (!this.#definition.page?.turns && (await this.#needsTurns(original, deadline))) return;
     for (const [how, options, company] of again) {
       if (deadline.isOver) return;
@@ -182,6 +188,15 @@ class PageCheck {
       this.#phase(`the same play ${how}`);
       const difference = await this.#difference(original, options, company, deadline.share(0.5));
       if (difference === null) continue;
+      if (options.isLaidOut) {
+        this.#report({
+          id: "reads-layout",
+          severity: "error",
+          text: `the game plays differently ${how}, as it is in the page that is shipped: ${difference}`,
+          fix: "leave out `hidden`: this game asks where its elements are, or how large",
+        });
+        return;
+      }
       if (options.draws && pixels !== undefined) {
         this.#report({
           id: "undrawn-ticks",
