@@ -60,7 +60,8 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
   const known = [...names]
     .filter((name) => name !== "" && !Object.hasOwn(window, name))
     // It may have no value yet.
-    .filter((name) => attempt(() => [window.eval(name)]) !== undefined)
+    // Nor is `null` a variable, which stands between commas as well.
+    .filter((name) => attempt(() => [window.eval(`({ ${name} })`)]) !== undefined)
     .slice(0, MOST_NAMES);
   return known.map((name) => {
     const look = window.eval(`() => ${name}`) as () => unknown;
