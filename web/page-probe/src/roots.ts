@@ -13,7 +13,7 @@ const MOST_ALIKE = 64;
 const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
 const OVER_WORDS =
-  /over|lose|lost|fail|dead|result|restart|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
+  /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
 
 /** The page's own globals that are not a browser's. */
 export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
