@@ -166,8 +166,9 @@ class PageCheck {
     this.#phase("a play that is repeated");
     const fresh = this.#frames({ isFresh: true });
     const first = this.#instance(fresh, 2);
+    const share = deadline.share(0.25);
     const original = firstEpisodes(
-      await this.#drained(playing(fresh.definition, first, 2, deadline.share(0.25), REPEATED_STEPS), [fresh]),
+      await this.#drained(playing(fresh.definition, first, 2, share, REPEATED_STEPS), [fresh]),
       REPEATED_EPISODES,
     );
     const { pixels, reset, hidden } = this.#definition.page ?? {};
@@ -180,7 +181,7 @@ class PageCheck {
       // Without a graphics processor, real WebGL takes a quarter of a second a frame.
       ["while it is drawn", { isFresh: true, draws: true, webGl: "null" }, "alone"],
     ];
-    if (!this.#definition.page?.turns && (await this.#needsTurns(original, deadline))) return;
+    if (!this.#definition.page?.turns && (await this.#needsTurns(original, share.isOver, deadline))) return;
     for (const [how, options, company] of again) {
       if (deadline.isOver) return;
       // What an agent sees is drawn in every tick already, unless it asks for less.
@@ -228,16 +229,18 @@ class PageCheck {
   }
 
   /** Whether it plays otherwise, and the same way twice, where promises between its frames have their turn. */
-  async #needsTurns(original: Play, deadline: Deadline): Promise<boolean> {
+  async #needsTurns(original: Play, isCut: boolean, deadline: Deadline): Promise<boolean> {
     this.#phase("the same play with promises between frames");
     const options = { isFresh: true, hasTurns: true };
     const frames = this.#frames(options);
     const instance = this.#instance(frames, 2);
-    const play = playing(frames.definition, instance, 2, deadline.share(0.2), REPEATED_STEPS);
+    const share = deadline.share(0.2);
+    const play = playing(frames.definition, instance, 2, share, REPEATED_STEPS);
     const turned = firstEpisodes(await this.#drained(play, [frames]), REPEATED_EPISODES);
     const shorter = Math.min(turned.rows.length, original.rows.length);
+    // What ended for want of time says nothing.
     const [rows, others] = [original.rows, turned.rows].map((all) =>
-      deadline.isOver ? all.slice(0, shorter) : all,
+      isCut || share.isOver ? all.slice(0, shorter) : all,
     );
     const difference = firstDifference(this.#definition, instance, rows, others);
     frames.close();
