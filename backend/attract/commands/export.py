@@ -51,7 +51,8 @@ async def export_run(
         with_page: a whole page lies beside them, with the game as the run played it.
         game_path: where a game that lives in a page is now; None: where it was.
 
-    Raises: ConfigurationError: when there is no such run, version or page, or it has no policy yet.
+    Raises: ConfigurationError: when there is no such run, version or page, it has no policy yet, or its page
+        has several agents.
     """
     run_id = find_run(server.runs_dir, run_id)
     kept = RunDirectory(server.runs_dir / run_id, None).versions()
@@ -74,6 +75,13 @@ async def export_run(
                 f"the page of {run_id} is given by a server, {own_page}: there is no folder to copy",
                 setting="--page",
                 fix="export without --page, and put `attachAgent` into the page (docs/page-games.md)",
+            )
+        if with_page and description is not None and own_page is not None and description.num_agents > 1:
+            raise ConfigurationError(
+                f"{description.id} has {description.num_agents} agents in its page: "
+                "`attachAgent` plays in the pages of games of one",
+                setting="--page",
+                fix="export without --page, and have the page ask `loadAgent` for each agent's action",
             )
         source = folder / own_page if with_page and folder is not None and own_page is not None else None
     if source is not None:

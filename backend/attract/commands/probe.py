@@ -160,7 +160,8 @@ def found_lines(found: dict[str, Any]) -> list[str]:
         f"  begins:   {begun}",
         f"  heeds:    {', '.join(found['moves']) or 'no key and no pointer, as far as could be seen'}"
         + (" (each press counts once)" if found["taps"] else ""),
-        f"  keeps:    {found['numPlaces']} values within reach, of which {len(seen)} are taken to be seen",
+        f"  keeps:    {found['numPlaces']} values within reach, of which {len(seen)} are taken to be seen"
+        + ("; an agent sees its canvas (train with --preset pixels)" if found["seesPixels"] else ""),
         *(f"            {text}" for text in seen[:8]),
         *([f"            and {len(seen) - 8} more"] if len(seen) > 8 else []),
         f"  score:    {found['score'] or 'not found'}",
@@ -174,7 +175,8 @@ def found_lines(found: dict[str, Any]) -> list[str]:
 
 def missing(found: dict[str, Any]) -> list[str]:
     """What the adapter does not say yet."""
-    wanted = {"what an agent sees": found["seen"], "the score": found["score"], "the end": found["end"]}
+    sees = found["seesPixels"] or found["seen"]
+    wanted = {"what an agent sees": sees, "the score": found["score"], "the end": found["end"]}
     return [name for name, value in {"what it may press": found["moves"], **wanted}.items() if not value]
 
 

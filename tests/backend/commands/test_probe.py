@@ -25,6 +25,7 @@ FOUND: dict[str, Any] = {
     "unheld": ["asks example.com for something, which it does not get"],
     "errors": ["no sound"],
     "isWhole": False,
+    "seesPixels": False,
     "adapter": 'export default definePageGame({\n  page: "dist/index.html",\n});\n',
 }
 
@@ -39,6 +40,13 @@ def test_what_was_found_is_said_line_by_line() -> None:
     assert "end:      not found" in text
     assert "it asks example.com" in text and "threw:    no sound" in text
     assert missing(FOUND) == ["the end"]
+
+
+def test_where_nothing_is_in_reach_the_canvas_is_what_an_agent_sees() -> None:
+    found: dict[str, Any] = {**FOUND, "seen": [], "seesPixels": True}
+    assert "an agent sees its canvas (train with --preset pixels)" in "\n".join(found_lines(found))
+    assert missing(found) == ["the end"]
+    assert missing({**found, "seesPixels": False}) == ["what an agent sees", "the end"]
 
 
 def test_the_adapter_names_its_page_as_from_where_it_lies(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ const FOUND: Findings = {
     otherScores: [],
     otherEnds: [],
   },
+  seesPixels: false,
   restart: "w.newGame()",
   seed: "w.k.randSeed(seed)",
   playing: null,
@@ -123,6 +124,20 @@ test("where nothing was found the adapter stands all the same, and says what to 
   expect(text).toContain("No end was found");
   const { page } = await defined(text);
   expect([page?.observe?.({}), page?.over({}), page?.reward?.({})]).toEqual([[0], false, 1 / 60]);
+});
+
+test("where the state is out of reach the agent sees the canvas, and what there is of score and end is kept", async () => {
+  const text = adapterText({ ...FOUND, seesPixels: true });
+  expect(text).toContain("--preset pixels");
+  const { page, observation } = await defined(text);
+  expect(observation).toMatchObject({ kind: "box", dtype: "uint8", shape: [84, 84, 4] });
+  expect([page?.observe, page?.score?.(PAGE), page?.over(PAGE)]).toEqual([undefined, 7, true]);
+});
+
+test("what is shown at the end may be shown until the game begins", async () => {
+  const text = adapterText({ ...FOUND, restart: null, playing: "!(w.isOver)" });
+  const { page } = await defined(text);
+  expect([true, false].map((isOver) => page?.playing?.({ isOver }))).toEqual([false, true]);
 });
 
 test("a page's own words are read once for all that is seen", async () => {

@@ -12,7 +12,7 @@ import {
   shownInGroups,
   variablesOf,
 } from "../../../web/page-probe/src/roots.ts";
-import { startersOf } from "../../../web/page-probe/src/starters.ts";
+import { keysNamed, startersOf } from "../../../web/page-probe/src/starters.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
 const frames: HTMLIFrameElement[] = [];
@@ -59,6 +59,31 @@ test("globals, variables of scripts, classes' answers and what a class holds are
     "w.deep?.a?.b?.c?.on": true,
     "w.deep?.a?.b?.c?.mode": "play",
   });
+});
+
+test("words between commas that are no names are no variables", async () => {
+  const [window, found] = await kept(`
+    let one = 1;
+    [[1, null, 2], [3, true, this, 4]].forEach((row) => row.join());
+  `);
+  expect(Object.keys(found).filter((text) => text.startsWith("w.lookInside()"))).toEqual([
+    "w.lookInside().one",
+  ]);
+  expect(() => variablesOf(window, ["f(1, null, true, this, 2);"])).not.toThrow();
+  expect(variablesOf(window, ["f(1, null, true, this, 2);"])).toEqual([]);
+});
+
+test("keys that a page asks for may begin it, in its elements and in its canvas", async () => {
+  expect(keysNamed('Press N to start, or hit "ENTER"; press any key, press the space bar, Push 3')).toEqual([
+    "KeyN",
+    "Enter",
+    "Space",
+  ]);
+  const window = await open("<p>Press <b>q</b> to begin</p>");
+  const codes = startersOf(window, [100, 100], ["Press N"]).flatMap((one) =>
+    one.kind === "key" && one.ticks === 10 ? [one.code] : [],
+  );
+  expect(codes).toEqual(["KeyQ", "KeyN", "Space", "Enter", "Digit1"]);
 });
 
 test("lists, sets and groups are read by their elements' numbers, boards by their cells", async () => {

@@ -244,7 +244,7 @@ describe("each fault is found, and only it", () => {
     // Those have tests of their own below, or are found where a browser is.
     const elsewhere = [
       ...["load", "hang", "not-reproducible", "state-survives-start", "network", "storage"],
-      ...["page-error", "reads-drawing", "slow-webgl", "undrawn-ticks", "needs-turns"],
+      ...["page-error", "reads-drawing", "slow-webgl", "undrawn-ticks", "needs-turns", "reads-layout"],
     ];
     expect([...CHECKS].filter((check) => !covered.has(check) && !elsewhere.includes(check))).toEqual([]);
   });

@@ -65,6 +65,7 @@ export function installLoading(
   });
   const sourced = [window.HTMLImageElement, window.HTMLScriptElement, window.HTMLIFrameElement];
   for (const { prototype } of sourced) watchSource(window, prototype, gate, isRefused, time, portals);
+  followAttributes(window);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
     [window.FontFace.prototype, "load"],
@@ -91,6 +92,18 @@ function foreignOrigin(window: Page, url: unknown): string | null {
   } catch {
     return null;
   }
+}
+
+/** A source that is given as an attribute is one that is given: old code and jQuery do so. */
+function followAttributes(window: Page): void {
+  const { setAttribute } = window.Element.prototype;
+  const { HTMLImageElement, HTMLScriptElement, HTMLIFrameElement, HTMLMediaElement } = window;
+  const sourced = [HTMLImageElement, HTMLScriptElement, HTMLIFrameElement, HTMLMediaElement];
+  define(window.Element.prototype, "setAttribute", function (this: Element, name: string, value: string) {
+    if (String(name).toLowerCase() === "src" && sourced.some((kind) => this instanceof kind))
+      (this as HTMLImageElement).src = value;
+    else setAttribute.call(this, name, value);
+  });
 }
 
 /** An element that is given a `src` is under way until it tells of it. */

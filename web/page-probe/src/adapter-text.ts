@@ -14,6 +14,8 @@ export interface Findings extends PageToProbe {
   readonly title: string;
   readonly heeded: Heeded;
   readonly reading: Reading;
+  /** Whether the agent sees the canvas, in the place of what was found. */
+  readonly seesPixels: boolean;
   /** The function by which the page begins anew; null: episodes take fresh pages. */
   readonly restart: string | null;
   /** A call that seeds the engine's own chance; null: it has none. */
@@ -29,8 +31,9 @@ export interface Findings extends PageToProbe {
 }
 
 /** The text of `<name>.page.ts`. */
-export function adapterText(found: Findings): string {
-  const { heeded, reading, page, size } = found;
+export function adapterText(all: Findings): string {
+  const found = all.seesPixels ? { ...all, reading: { ...all.reading, seen: [] } } : all;
+  const { heeded, reading, page, size, seesPixels } = found;
   const { seen } = reading;
   const observed = hoisted(seen);
   const length = seen.reduce((sum, one) => sum + lengthOf(one), 0);
@@ -47,7 +50,9 @@ export function adapterText(found: Findings): string {
     `page: ${JSON.stringify(page)}`,
     `size: [${size.join(", ")}]`,
     "maxSeconds: 120",
-    `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
+    seesPixels
+      ? "// What the page keeps is out of reach: the agent sees its canvas. Train with --preset pixels\n  pixels: {}"
+      : `observation: box({ low: -${LARGEST}, high: ${LARGEST}, shape: [${Math.max(1, length)}] })`,
     `action: discrete(${JSON.stringify(labels)})`,
     `keys: { ${keys.map(([label, codes]) => `${quoted(label)}: ${JSON.stringify(codes)}`).join(", ")} }`,
     ...(pointed.length === 0
@@ -68,15 +73,19 @@ export function adapterText(found: Findings): string {
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
     ...(found.restart === null ? [] : [restartOf(found.restart, reading)]),
     ...starterOf(heeded.starter, found),
-    observed.length === 0
-      ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
-      : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`,
+    ...(seesPixels ? [] : [observeOf(seen, observed)]),
     scoreOf(reading),
     reading.end === null
       ? "// No end was found: an episode ends by its time alone. Name it here: over: (w) => w.game.over\n  over: () => false"
       : `// ${sentence(reading.end.why)}${others(reading.otherEnds)}\n  over: (w) => ${reading.end.text}`,
   ];
   return `${head(found)}${helpers(found)}export default definePageGame({\n  ${fields.join(",\n  ")},\n});\n`;
+}
+
+function observeOf(seen: readonly Seen[], observed: readonly string[]): string {
+  return observed.length === 0
+    ? `// Nothing was found that an agent could see: name it here, and give observation its shape.\n  observe: () => [0]`
+    : `observe(w) {\n    ${hoists(seen).join("\n    ")}${hoists(seen).length > 0 ? "\n    " : ""}return [\n      ${observed.join(",\n      ")},\n    ];\n  }`;
 }
 
 /** Elements may bear the same words: each move has a label of its own. */
@@ -137,11 +146,11 @@ export default definePageGame({
 `;
 }
 
-function head({ title, reading: { seen, score, end } }: Findings): string {
+function head({ title, seesPixels, reading: { seen, score, end } }: Findings): string {
   const texts = [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
   return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
 
-import { box, definePageGame, discrete${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
+import { ${seesPixels ? "" : "box, "}definePageGame, discrete${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
 
 `;
 }
@@ -271,7 +280,8 @@ function restartOf(restart: string, { end }: Reading): string {
 }
 
 function starterOf(starter: Starter, { playing }: Findings): string[] {
-  if (starter.kind === "none") return [];
+  // What is shown at the end may be shown until the game begins, too.
+  if (starter.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
   // While an intro plays, nothing more is pressed.
   const during =
     starter.ticks === LONG_WAIT ? `page.ticks < ${LAST_PRESS} && page.ticks % 8 < 4` : "page.ticks % 8 < 4";

@@ -62,7 +62,9 @@ export async function findInputs(
   let unstarted: Samples | null = null;
   for (const starter of starters) {
     if (best !== null && isTimeUp()) break;
-    if (starter.ticks === LONG_WAIT && best !== null && ownMoves(best.starter, best.moves).length > 0) break;
+    // A menu heeds keys as well: what stands still may move once a countdown is over.
+    const isFound = best?.isMoving && ownMoves(best.starter, best.moves).length > 0;
+    if (starter.ticks === LONG_WAIT && isFound) break;
     const places = await placesAt(starter);
     const tests = new Tests(page, starter, places);
     const idle = await tests.idle();

@@ -44,6 +44,8 @@ export interface ProbeReport {
   /** How many numbers, truths, lists and grids the page has within reach. */
   numPlaces: number;
   seen: string[];
+  /** Whether the agent sees the canvas instead: what the page keeps is out of reach. */
+  seesPixels: boolean;
   score: string | null;
   end: string | null;
   restart: string | null;
@@ -95,7 +97,8 @@ class Probe {
       ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
     ];
     const early = this.#places(window);
-    const starters = startersOf(window, this.#page.size);
+    const starters = startersOf(window, this.#page.size, first.written);
+    const hasCanvas = canvasesOf(window).length > 0;
     const { errors, unheld } = first.seen;
     first.close();
     const common = {
@@ -132,31 +135,35 @@ class Probe {
       placesOf: (page) => this.#places(page),
       isTimeUp: () => performance.now() > this.#deadline,
     });
+    // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
+    const { score, end, seen } = reading;
+    const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null));
     const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
     const findings: Findings = {
       ...this.#page,
       title,
       heeded: { ...heeded, starter },
       reading,
+      seesPixels,
       restart: restart?.text ?? null,
       seed: engineHooks(window, globals)?.seed ?? null,
-      playing: await this.#playing(starter, reading),
+      playing: await this.#playing(starter, reading, restart !== null),
       early: earlyOf(reading, early),
       variables: this.#variables.map(({ name }) => name),
       advances,
     };
-    const { score, end, seen } = reading;
     return {
       ...common,
       starter,
       moves: heeded.moves.map(({ label }) => label),
       taps: heeded.taps,
       numPlaces: places.length,
-      seen: seen.map(({ place }) => place.text),
+      seen: seesPixels ? [] : seen.map(({ place }) => place.text),
+      seesPixels,
       score: score?.place.text ?? null,
       end: end?.text ?? null,
       restart: restart?.text ?? null,
-      isWhole: heeded.moves.length > 0 && seen.length > 0 && end !== null && score !== null,
+      isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
     };
   }
@@ -171,6 +178,7 @@ class Probe {
       starter: BY_ITSELF,
       moves: Array.from({ length: numActions }, (_, i) => String(i)),
       taps: false,
+      seesPixels: false,
       seen: [`${text}.step(action).${observation}`],
       score: `${text}.step(action).reward`,
       end: `${text}.step(action).${end}`,
@@ -275,8 +283,9 @@ class Probe {
   }
 
   /** What holds once the game has begun: the end does not, and before it did or nothing was there. */
-  async #playing(starter: Starter, { end }: Reading): Promise<string | null> {
-    if (starter.kind === "none" || end === null) return null;
+  async #playing(starter: Starter, { end }: Reading, hasRestart: boolean): Promise<string | null> {
+    if (end === null) return null;
+    if (starter.kind === "none") return hasRestart || !end.place.isShown ? null : `!(${end.text})`;
     const trial = await Trial.open(this.#page);
     const before = end.isOver(end.place.read(trial.window));
     const known = end.place.read(trial.window) !== undefined;
@@ -303,6 +312,13 @@ function earlyOf({ seen, score, end }: Reading, early: readonly Place[]): string
   );
 }
 
+/** Those that can be drawn on, the largest first. */
+function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
+  return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
+    .filter(({ width, height }) => width * height > 0)
+    .sort((a, b) => b.width * b.height - a.width * a.height);
+}
+
 /** What the largest canvas shows, as one number: of no use to an agent, but it tells that a key counts. */
 function pictureOf(): Place {
   const small = new OffscreenCanvas(48, 36);
@@ -314,10 +330,8 @@ function pictureOf(): Place {
     fields: [],
     isShown: true,
     read: (window) => {
-      const canvases = [...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[];
-      const largest = canvases.sort((a, b) => b.width * b.height - a.width * a.height)[0];
-      if (largest === undefined || largest.width * largest.height === 0)
-        return sumOf(window.document.body.innerHTML);
+      const [largest] = canvasesOf(window);
+      if (largest === undefined) return sumOf(window.document.body.innerHTML);
       context.clearRect(0, 0, 48, 36);
       context.drawImage(largest, 0, 0, 48, 36);
       let sum = 0;

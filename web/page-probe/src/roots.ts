@@ -13,7 +13,7 @@ const MOST_ALIKE = 64;
 const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
 const OVER_WORDS =
-  /over|lose|lost|fail|dead|result|restart|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
+  /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
 
 /** The page's own globals that are not a browser's. */
 export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
@@ -60,7 +60,8 @@ export function variablesOf(window: PageWindow, scripts: readonly string[]): Roo
   const known = [...names]
     .filter((name) => name !== "" && !Object.hasOwn(window, name))
     // It may have no value yet.
-    .filter((name) => attempt(() => [window.eval(name)]) !== undefined)
+    // Nor is `null` a variable, which stands between commas as well.
+    .filter((name) => attempt(() => [window.eval(`({ ${name} })`)]) !== undefined)
     .slice(0, MOST_NAMES);
   return known.map((name) => {
     const look = window.eval(`() => ${name}`) as () => unknown;

@@ -14,6 +14,10 @@ export const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
 const MOST_BUTTONS = 3;
+/** As menus of one or two players have it, too. */
+const START_KEYS = ["Space", "Enter", "Digit1"];
+const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
+const MOST_KEYS = 3;
 
 export type Starter = { readonly ticks: number } & (
   | { readonly kind: "none" }
@@ -41,20 +45,40 @@ function inputOf(starter: Starter, window: PageWindow): Input {
   return { keys: [], pointer: [x + width / 2, y + height / 2, true] };
 }
 
-/** What the page might be begun by: keys, its middle, and what looks like a button. */
-export function startersOf(window: PageWindow, size: readonly [number, number]): Starter[] {
+/**
+ * What the page might be begun by: keys, its middle, and what looks like a button.
+ *
+ * @param written texts that the page drew.
+ */
+export function startersOf(
+  window: PageWindow,
+  size: readonly [number, number],
+  written: Iterable<string> = [],
+): Starter[] {
   const [x, y] = middleOf(window, size);
+  const codes = new Set([
+    ...keysNamed([window.document.body.innerText, ...written].join("\n")),
+    ...START_KEYS,
+  ]);
   return [
     BY_ITSELF,
     ...[...WAITS, LONG_WAIT].flatMap((ticks): Starter[] => [
       ...buttonsOf(window).map((button) => ({ ...button, ticks })),
-      { kind: "key", code: "Space", ticks },
-      { kind: "key", code: "Enter", ticks },
-      // As menus of one or two players have it.
-      { kind: "key", code: "Digit1", ticks },
+      ...[...codes].map((code): Starter => ({ kind: "key", code, ticks })),
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
+}
+
+/** Keys that a text asks for: "Press N to start". */
+export function keysNamed(text: string): string[] {
+  const codes = [...text.matchAll(PRESS_WORDS)].map(([, name]) => {
+    const word = name.toLowerCase();
+    if (word.startsWith("space")) return "Space";
+    if (word === "enter" || word === "return") return "Enter";
+    return /\d/.test(word) ? `Digit${word}` : `Key${word.toUpperCase()}`;
+  });
+  return [...new Set(codes)].slice(0, MOST_KEYS);
 }
 
 function middleOf(window: PageWindow, [width, height]: readonly [number, number]): [number, number] {

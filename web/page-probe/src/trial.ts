@@ -7,6 +7,7 @@ import type { Place, Value } from "./places.ts";
 /** So many frames pass while a page loads: what it asks for in them is waited for. */
 const LOAD_TICKS = 30;
 const SEED = 12345;
+const MOST_WRITTEN = 200;
 
 /** What is pressed in a tick. */
 export interface Input {
@@ -47,7 +48,11 @@ export class Trial {
 
   readonly #advances: boolean;
 
-  private constructor(frame: PageFrame, advances: boolean) {
+  /** Texts that the page drew, once each. */
+  readonly written: ReadonlySet<string>;
+
+  private constructor(frame: PageFrame, advances: boolean, written: ReadonlySet<string>) {
+    this.written = written;
     this.#frame = frame;
     this.#advances = advances;
     this.window = frame.window;
@@ -56,16 +61,19 @@ export class Trial {
   /** A fresh page that has loaded. Raises Error when it does not. */
   static async open({ page, size, advances = false }: PageToProbe, seed = SEED): Promise<Trial> {
     let looks = 0;
+    const written = new Set<string>();
     const adapter = {
       page,
       size,
       reset: "reload",
       css: true,
+      hidden: false,
       taps: false,
       turns: false,
       keys: [],
       pointers: {},
       labels: [],
+      prepare: (window: PageWindow) => noteWriting(window, written),
       ready: () => looks++ >= LOAD_TICKS,
       observe: () => [],
       over: () => false,
@@ -73,7 +81,7 @@ export class Trial {
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
     const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null" });
     frame.begin(seed);
-    return new Trial(frame, advances);
+    return new Trial(frame, advances, written);
   }
 
   /** Errors of the page's own so far, and what no clock holds. */
@@ -115,6 +123,18 @@ export class Trial {
         return undefined;
       }
     });
+  }
+}
+
+/** What a page writes into its canvas is heard of. */
+function noteWriting({ CanvasRenderingContext2D }: PageWindow, written: Set<string>): void {
+  const { prototype } = CanvasRenderingContext2D;
+  for (const name of ["fillText", "strokeText"]) {
+    const original = prototype[name];
+    prototype[name] = function (text: unknown, ...where: unknown[]) {
+      if (written.size < MOST_WRITTEN) written.add(String(text));
+      return original.call(this, text, ...where);
+    };
   }
 }
 

@@ -36,6 +36,7 @@ export const CHECKS = [
   "slow-webgl",
   "undrawn-ticks",
   "needs-turns",
+  "reads-layout",
 ] as const;
 
 export type CheckId = (typeof CHECKS)[number];

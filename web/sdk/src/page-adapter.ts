@@ -27,12 +27,16 @@ export interface PageHands {
 /** Keys that an action holds down for its step, by the action's label. */
 export type KeysByLabel = Readonly<Record<string, readonly string[]>>;
 
+/** One number per choice, 0 where it is forbidden. */
+export type Allowed = ArrayLike<boolean | number>;
+
 /** See `definePageGame` for what each is for. */
 export interface PageAdapter<W = PageWindow> {
   readonly page: string;
   readonly size: readonly [width: number, height: number];
   readonly reset: "own" | "reload";
   readonly css: boolean;
+  readonly hidden: boolean;
   readonly taps: boolean;
   readonly turns: boolean;
   /** Per agent; empty where no action holds keys. */
@@ -50,7 +54,7 @@ export interface PageAdapter<W = PageWindow> {
   playing?(window: W): boolean;
   act?(window: W, action: number | ArrayLike<number>, page: PageHands): void;
   observe?(window: W): ObservationValue | ObservationValue[];
-  allowed?(window: W): ArrayLike<boolean | number>;
+  allowed?(window: W): Allowed | readonly Allowed[];
   score?(window: W): PerAgent<number>;
   reward?(window: W): PerAgent<number>;
   over(window: W): PerAgent<boolean>;

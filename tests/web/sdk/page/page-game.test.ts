@@ -42,6 +42,11 @@ test("pixels are the observation, or the entry of that name beside what else is 
   expect(Object.keys((beside.observation as ReturnType<typeof dict>).spaces)).toEqual(["speed", "pixels"]);
 });
 
+test("a page is laid out unless its adapter says that it need not be", () => {
+  expect(definePageGame(GIVEN).page?.hidden).toBe(false);
+  expect(definePageGame({ ...GIVEN, hidden: true, css: false }).page?.hidden).toBe(true);
+});
+
 test("where there is no page it says so", () => {
   expect(() => definePageGame(GIVEN).create()).toThrow(/Hop-v1 lives in the page dist\/index.html/);
 });
@@ -80,6 +85,12 @@ test.each([
   [{ keys: { ...GIVEN.keys, fly: [] } }, "keys.fly: is no label"],
   [{ keys: { ...GIVEN.keys, jump: "Space" } }, "keys.jump: must be an array"],
   [{ keys: [GIVEN.keys, GIVEN.keys] }, "keys: needs one object for each of 1 agents, got 2"],
+  [
+    { hidden: true, pixels: {}, observation: undefined, observe: undefined },
+    "hidden: a page that is not laid out has no pixels: leave out one of the two",
+  ],
+  [{ hidden: true, pointers: { jump: [1, 2] } }, "hidden: a page that is not laid out has no pointers"],
+  [{ hidden: true, css: true }, "hidden: a page that is not laid out has no css"],
   [{ action: multiBinary(2) }, "act: an action that is not discrete"],
 ])("%j: %s", (wrong, text) => {
   expect(() => definePageGame({ ...GIVEN, ...wrong } as never)).toThrow(text);

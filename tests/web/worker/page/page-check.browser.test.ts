@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { checkPageGame } from "../../../../web/worker/src/page/page-check.ts";
 import { awaitingHop, hop, numFrames } from "./hop-page.ts";
 
@@ -68,6 +69,32 @@ test("a game that plays on between its frames is found to, with the line that it
   expect(findings.map(({ id }) => id)).toEqual(["needs-turns"]);
   expect(findings[0].fix).toContain("`turns: true`");
   expect(await idsOf(awaitingHop({ turns: true }))).toEqual([]);
+});
+
+test("a hidden page that asks where its elements are is found to; one that does not is like any other", async () => {
+  expect(await idsOf(hop({ hidden: true }))).toEqual([]);
+  const reads = "y += document.querySelector('canvas').getBoundingClientRect().width / 100;";
+  const { findings, isTrainable } = await check(hop({ hidden: true }, reads));
+  expect([findings.map(({ id }) => id), isTrainable]).toEqual([["reads-layout"], false]);
+  expect(findings[0].text).toContain("differently where it is laid out");
+  expect(await idsOf(hop({}, reads))).toEqual([]);
+});
+
+test("a play that is cut short for want of time needs no turns for that", async () => {
+  let milliseconds = 0;
+  const observe = (w: PageWindow): number[] => {
+    milliseconds++;
+    return [w.look().y, w.look().ticks];
+  };
+  const definition = hop({ observe, over: () => false, maxSeconds: 60 });
+  const now = () => milliseconds;
+  // 400 ms of random play, 150 of the play that is repeated, 90 of the same with turns.
+  const { findings } = await checkPageGame(definition, {
+    base: location.href,
+    now,
+    budgetMilliseconds: 1_000,
+  });
+  expect(findings.map(({ id }) => id)).toEqual([]);
 });
 
 test("errors that a page survives, and drawing that it reads, are told", async () => {

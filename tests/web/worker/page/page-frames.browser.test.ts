@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
-import { PageFrames } from "../../../../web/worker/src/page/page-frames.ts";
+import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop, numFrames } from "./hop-page.ts";
 
 const opened: PageFrames[] = [];
@@ -9,8 +9,8 @@ afterEach(() => {
   for (const frames of opened.splice(0)) frames.close();
 });
 
-function framesOf(definition = hop(), isFresh = false, isSeen = false): PageFrames {
-  const frames = new PageFrames(definition, { base: location.href, most: 2, isFresh, isSeen });
+function framesOf(definition = hop(), options: Partial<PageFramesOptions> = {}): PageFrames {
+  const frames = new PageFrames(definition, { base: location.href, most: 2, ...options });
   opened.push(frames);
   return frames;
 }
@@ -43,8 +43,23 @@ test("a page whose game can begin anew is played in again, one that broke is not
   expect(numFrames()).toBe(before - 1);
 });
 
+test("a page that is hidden has no layout, unless somebody sees it or asks for it", async () => {
+  const laidOut = async (options: Partial<PageFramesOptions>, hidden = true): Promise<boolean> => {
+    const frames = framesOf(hop({ hidden }), options);
+    await frames.spare();
+    const { window } = frames.take();
+    expect(window.innerWidth).toBe(60);
+    return window.document.querySelector("canvas").getBoundingClientRect().width > 0;
+  };
+  expect(await laidOut({})).toBe(false);
+  expect(await laidOut({}, false)).toBe(true);
+  expect(await laidOut({ draws: true })).toBe(true);
+  expect(await laidOut({ isSeen: true })).toBe(true);
+  expect(await laidOut({ isLaidOut: true })).toBe(true);
+});
+
 test("with a fresh page for each episode none is played in twice", async () => {
-  const frames = framesOf(hop(), true);
+  const frames = framesOf(hop(), { isFresh: true });
   await frames.spare();
   const instance = createInstance(frames.definition);
   instance.start(0);
@@ -64,7 +79,7 @@ function seenPlaces(): number[][] {
 }
 
 test("where somebody looks the one that plays is seen, as large as fits, and no other", async () => {
-  const frames = framesOf(hop(), true, true);
+  const frames = framesOf(hop(), { isFresh: true, isSeen: true });
   frames.fit(300, 100);
   await frames.spare();
   expect(seenPlaces()).toEqual([]);
@@ -80,7 +95,7 @@ test("where somebody looks the one that plays is seen, as large as fits, and no 
 });
 
 test("one that is not played in any more is not seen either", async () => {
-  const frames = framesOf(hop(), false, true);
+  const frames = framesOf(hop(), { isSeen: true });
   frames.fit(60, 40);
   await frames.spare();
   const frame = frames.take();

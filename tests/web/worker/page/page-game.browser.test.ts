@@ -179,6 +179,38 @@ test("several agents play in one page, each by its own keys, rewarded and ended 
   expect(instance.episodeReturns[1]).toBe(2 * 23);
 });
 
+test("of several agents each has a mask of its own", async () => {
+  const keys = { wait: [], jump: ["Space"] };
+  const instance = await begun(
+    hop({
+      numAgents: 2,
+      keys: [keys, keys],
+      actionMask: true,
+      allowed: (w) => [
+        [1, w.look().ticks % 2],
+        [w.look().ticks >= 4, true],
+      ],
+      observe: () => [
+        [0, 0],
+        [0, 0],
+      ],
+      score: () => [0, 0],
+    }),
+  );
+  const masks = () => instance.masks.map((mask) => Array.from(mask));
+  // One tick after the restart belongs to the start; a step has two.
+  expect(masks()).toEqual([
+    [1, 1],
+    [0, 1],
+  ]);
+  instance.step([0, 1]);
+  instance.step([0, 1]);
+  expect(masks()).toEqual([
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
 test("with turns each frame is followed by what waited for it, the same way as without any waiting", async () => {
   const play = async (definition = hop()): Promise<number[]> => {
     const { definition: framed } = await ready(definition);

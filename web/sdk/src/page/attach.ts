@@ -5,7 +5,7 @@ import { Input } from "../../../page-clock/src/input.ts";
 import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
 import { ConfigurationError } from "../errors.ts";
 import { pressAction } from "../page-action.ts";
-import type { PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
+import type { Allowed, PageAdapter, PageHands, PageWindow } from "../page-adapter.ts";
 import { besidePixels } from "../page-pixels.ts";
 import { PixelReader } from "./pixel-reader.ts";
 
@@ -58,7 +58,7 @@ export function attachAgent(
   if (page === undefined)
     throw new ConfigurationError("page", `${definition.id} is no game of definePageGame()`);
   if ((definition.numAgents ?? 1) !== 1)
-    throw new ConfigurationError("numAgents", "attachAgent() plays games of one agent");
+    throw new ConfigurationError("numAgents", `attachAgent() plays games of one agent, and ${definition.id} has ${definition.numAgents}`);
   const ticksPerStep = Math.round((definition.secondsPerStep ?? definition.tickSeconds) * TICKS_PER_SECOND);
   return new Attached(page, ticksPerStep, agent, options);
 }
@@ -216,7 +216,7 @@ class Attached implements AttachedAgent, PageHands {
       return;
     }
     if (this.#ticksLeft === 0) {
-      const mask = adapter.allowed?.(page) ?? null;
+      const mask = (adapter.allowed?.(page) as Allowed | undefined) ?? null;
       this.#action = this.#agent.act(this.#observation(), { mask });
       this.#ticksLeft = this.#ticksPerStep;
     }

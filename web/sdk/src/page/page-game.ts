@@ -10,7 +10,14 @@ import {
 } from "../contract.ts";
 import { checkDefinition, checkOptionNames } from "../define-game.ts";
 import { ConfigurationError, show } from "../errors.ts";
-import type { KeysByLabel, PageAdapter, PageHands, PageWindow, PointerPlace } from "../page-adapter.ts";
+import type {
+  Allowed,
+  KeysByLabel,
+  PageAdapter,
+  PageHands,
+  PageWindow,
+  PointerPlace,
+} from "../page-adapter.ts";
 import {
   PIXEL_OPTIONS,
   type PixelOptions,
@@ -63,8 +70,8 @@ export interface PageGameOptions<W = PageWindow>
   playing?(window: W): boolean;
   /** What the agent sees, unless it is pixels alone; not asked once the game is over. */
   observe?(window: W): ObservationValue | ObservationValue[];
-  /** One number per choice, 0 where it is forbidden; with `actionMask`. */
-  allowed?(window: W): ArrayLike<boolean | number>;
+  /** One number per choice, 0 where it is forbidden; of several agents one list each. With `actionMask`. */
+  allowed?(window: W): Allowed | readonly Allowed[];
   /** The reward of a tick is how much this grew in it. */
   score?(window: W): PerAgent<number>;
   /** The reward of a tick, in the place of `score`. */
@@ -77,6 +84,8 @@ export interface PageGameOptions<W = PageWindow>
   reset?: "own" | "reload";
   /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
   css?: boolean;
+  /** Whether the page is not laid out while it is trained: for games that read no sizes and no places of elements. */
+  hidden?: boolean;
   /** Whether the game waits for promises between its frames: each frame is followed by a turn of the event loop. */
   turns?: boolean;
   /** Whether keys and pointer are let go halfway through each step, so that an action taken twice is pressed twice. */
@@ -116,6 +125,7 @@ const KNOWN_OPTIONS = [
   "metrics",
   "reset",
   "css",
+  "hidden",
   "taps",
   "turns",
   ...FUNCTIONS,
@@ -192,7 +202,19 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
     throw new ConfigurationError("reset", '"own" needs restart(window), by which the game begins anew');
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
+  checkHidden(options);
   checkHands(options);
+}
+
+/** Where nothing is laid out, nothing has a place: no canvas to be seen, nothing under the pointer, nothing that moves by CSS. */
+function checkHidden<W>(options: PageGameOptions<W>): void {
+  if (!options.hidden) return;
+  for (const name of ["pixels", "pointers", "css"] as const)
+    if (options[name] !== undefined && options[name] !== false)
+      throw new ConfigurationError(
+        "hidden",
+        `a page that is not laid out has no ${name}: leave out one of the two`,
+      );
 }
 
 /** Something must be seen, and be named apart. */
@@ -276,6 +298,7 @@ function adapterOf<W>(options: PageGameOptions<W>): PageAdapter<W> {
     size: options.size ?? DEFAULT_SIZE,
     reset: options.reset ?? (options.restart === undefined ? "reload" : "own"),
     css: options.css ?? false,
+    hidden: options.hidden ?? false,
     taps: options.taps ?? false,
     turns: options.turns ?? false,
     keys: keys === undefined ? [] : Array.isArray(keys) ? keys : [keys as KeysByLabel],

@@ -29,6 +29,9 @@ const OF_STANDSTILL: ReadonlySet<string> = new Set([
 const REPRODUCIBLE =
   "training goes on all the same; what is said of single episodes, such as a replay, may not hold";
 
+/** How a play is repeated, in which pages, and beside whom. */
+type Repetition = [how: string, frames: Partial<PageFramesOptions>, company: "neighbour" | "alone"];
+
 export interface PageCheckOptions extends Pick<CheckOptions, "now" | "budgetMilliseconds" | "onPhase"> {
   /** See `PageFramesOptions`. */
   base?: string;
@@ -163,18 +166,22 @@ class PageCheck {
     this.#phase("a play that is repeated");
     const fresh = this.#frames({ isFresh: true });
     const first = this.#instance(fresh, 2);
+    const share = deadline.share(0.25);
     const original = firstEpisodes(
-      await this.#drained(playing(fresh.definition, first, 2, deadline.share(0.25), REPEATED_STEPS), [fresh]),
+      await this.#drained(playing(fresh.definition, first, 2, share, REPEATED_STEPS), [fresh]),
       REPEATED_EPISODES,
     );
-    const again: [string, Partial<PageFramesOptions>, "neighbour" | "alone"][] = [
+    const { pixels, reset, hidden } = this.#definition.page ?? {};
+    const again: Repetition[] = [
       ["in a fresh page", { isFresh: true }, "alone"],
       ["beside another game", { isFresh: true }, "neighbour"],
+      ...(hidden
+        ? [["where it is laid out", { isFresh: true, isLaidOut: true }, "alone"] as Repetition]
+        : []),
       // Without a graphics processor, real WebGL takes a quarter of a second a frame.
       ["while it is drawn", { isFresh: true, draws: true, webGl: "null" }, "alone"],
     ];
-    const { pixels, reset } = this.#definition.page ?? {};
-    if (!this.#definition.page?.turns && (await this.#needsTurns(original, deadline))) return;
+    if (!this.#definition.page?.turns && (await this.#needsTurns(original, share.isOver, deadline))) return;
     for (const [how, options, company] of again) {
       if (deadline.isOver) return;
       // What an agent sees is drawn in every tick already, unless it asks for less.
@@ -182,6 +189,15 @@ class PageCheck {
       this.#phase(`the same play ${how}`);
       const difference = await this.#difference(original, options, company, deadline.share(0.5));
       if (difference === null) continue;
+      if (options.isLaidOut) {
+        this.#report({
+          id: "reads-layout",
+          severity: "error",
+          text: `the game plays differently ${how}, as it is in the page that is shipped: ${difference}`,
+          fix: "leave out `hidden`: this game asks where its elements are, or how large",
+        });
+        return;
+      }
       if (options.draws && pixels !== undefined) {
         this.#report({
           id: "undrawn-ticks",
@@ -213,16 +229,18 @@ class PageCheck {
   }
 
   /** Whether it plays otherwise, and the same way twice, where promises between its frames have their turn. */
-  async #needsTurns(original: Play, deadline: Deadline): Promise<boolean> {
+  async #needsTurns(original: Play, isCut: boolean, deadline: Deadline): Promise<boolean> {
     this.#phase("the same play with promises between frames");
     const options = { isFresh: true, hasTurns: true };
     const frames = this.#frames(options);
     const instance = this.#instance(frames, 2);
-    const play = playing(frames.definition, instance, 2, deadline.share(0.2), REPEATED_STEPS);
+    const share = deadline.share(0.2);
+    const play = playing(frames.definition, instance, 2, share, REPEATED_STEPS);
     const turned = firstEpisodes(await this.#drained(play, [frames]), REPEATED_EPISODES);
     const shorter = Math.min(turned.rows.length, original.rows.length);
+    // What ended for want of time says nothing.
     const [rows, others] = [original.rows, turned.rows].map((all) =>
-      deadline.isOver ? all.slice(0, shorter) : all,
+      isCut || share.isOver ? all.slice(0, shorter) : all,
     );
     const difference = firstDifference(this.#definition, instance, rows, others);
     frames.close();

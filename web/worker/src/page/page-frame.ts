@@ -24,6 +24,8 @@ const FIRST_TICKS = 200;
 const IN_SIGHT = "position:fixed;left:0;top:0;border:0";
 /** Where somebody looks: not to be seen yet, or any more. */
 const HIDDEN = `${IN_SIGHT};opacity:0`;
+/** Without a place: no style is computed, and nothing is laid out. */
+const NOT_LAID_OUT = "display:none";
 
 interface ClockedFrame extends HTMLIFrameElement {
   attractPrepare?: (window: PageWindow, clock: VirtualClock) => void;
@@ -81,7 +83,7 @@ export class PageFrame implements PageHands {
     element.width = String(width);
     element.height = String(height);
     // By the object: the document's policy refuses attributes of style.
-    element.style.cssText = isSeen ? HIDDEN : IN_SIGHT;
+    element.style.cssText = isSeen ? HIDDEN : adapter.hidden ? NOT_LAID_OUT : IN_SIGHT;
     element.tabIndex = -1;
     // While it loads it draws: textures are made then.
     element.dataset.attractClock = JSON.stringify({ ...options, draws: true, size: adapter.size });
@@ -175,7 +177,8 @@ export class PageFrame implements PageHands {
       if (this.ticks > MOST_MENU_TICKS)
         throw new Error(
           `the game did not begin within ${MOST_MENU_TICKS} frames${this.#lastError()}` +
-            (adapter.turns ? "" : "; if it waits for promises between them, give turns: true"),
+            (adapter.turns ? "" : "; if it waits for promises between them, give turns: true") +
+            (adapter.hidden ? "; if it waits for sizes or animations, leave out hidden" : ""),
         );
       adapter.menu?.(window, this);
       if (!adapter.css) clock.collectAnimations();

@@ -23,6 +23,8 @@ export interface PageFramesOptions {
   isFresh?: boolean;
   /** Whether each frame is followed by a turn of the event loop, whatever the adapter says. Default: no. */
   hasTurns?: boolean;
+  /** Whether the page is laid out, whatever the adapter says. Default: no. */
+  isLaidOut?: boolean;
   /** Whether what the page draws is to be seen. Default: no, which costs nothing. */
   draws?: boolean;
   /** Default: the browser's own where it is drawn, else a device that draws nothing. */
@@ -61,6 +63,7 @@ export class PageFrames implements SpareGames {
       most,
       isFresh = false,
       hasTurns = false,
+      isLaidOut = false,
       draws = false,
       webGl,
       isSeen = false,
@@ -73,6 +76,8 @@ export class PageFrames implements SpareGames {
       ...page,
       reset: isFresh ? "reload" : page.reset,
       turns: hasTurns || page.turns,
+      // Whoever looks on sees it.
+      hidden: page.hidden && !isLaidOut && !draws && !isSeen,
     };
     // A server's page is handed on under this origin.
     this.#address = new URL(page.page.replace(/^https?:\/\/[^/]+/, ""), base).href;

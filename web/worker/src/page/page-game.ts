@@ -13,12 +13,15 @@ import type {
 } from "attract/contract";
 import { thrownByGame } from "attract/errors";
 import { pressAction } from "attract/page-action";
-import type { PageAdapter } from "attract/page-adapter";
+import type { Allowed, PageAdapter } from "attract/page-adapter";
 import { besidePixels } from "attract/page-pixels";
 import type { PageFrame } from "./page-frame.ts";
 import type { PageFrames } from "./page-frames.ts";
 
 const WORD = 2 ** 32;
+
+/** Of several agents one each; null where nothing is masked. */
+type Masks = Uint8Array | readonly Uint8Array[] | null;
 
 /** What a tick that was played ahead brought, or what was thrown in it. */
 type Ahead = Pick<UpdateResult, "reward" | "terminated" | "info"> | { readonly thrown: unknown };
@@ -188,13 +191,13 @@ export class PageGame implements Game {
   }
 
   /** Of the tick that was played ahead and is asked for now. */
-  #updatePlayed(mask: Uint8Array | readonly Uint8Array[] | null): UpdateResult {
+  #updatePlayed(mask: Masks): UpdateResult {
     const played = this.#played.shift();
     if (played === undefined) throw new Error("this tick was not played: await stepAhead() first");
     if ("thrown" in played) throw played.thrown;
     Object.assign(this.#result, played);
     try {
-      if (this.#played.length === 0 && !this.#isOver) this.#allow(mask as Uint8Array | null);
+      if (this.#played.length === 0 && !this.#isOver) this.#allow(mask);
     } catch (error) {
       throw this.#frame?.explain(error) ?? error;
     }
@@ -222,12 +225,17 @@ export class PageGame implements Game {
     return this.#gained;
   }
 
-  #allow(mask: Uint8Array | null): void {
+  #allow(masks: Masks): void {
     const { allowed } = this.#adapter;
-    if (mask === null || allowed === undefined) return;
+    if (masks === null || allowed === undefined) return;
     const given = allowed(this.#frame?.window);
-    for (let i = 0; i < mask.length; i++) mask[i] = Number(given[i]) === 0 ? 0 : 1;
+    if (masks instanceof Uint8Array) fill(masks, given as Allowed);
+    else for (const [agent, mask] of masks.entries()) fill(mask, (given as readonly Allowed[])[agent] ?? []);
   }
+}
+
+function fill(mask: Uint8Array, given: Allowed): void {
+  for (let i = 0; i < mask.length; i++) mask[i] = Number(given[i]) === 0 ? 0 : 1;
 }
 
 /** What an adapter gives may be the same array every time. */

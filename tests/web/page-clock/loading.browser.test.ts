@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { heldPage } from "./held-page.ts";
+
+const DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
+/** An empty module. */
+const WASM = "new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])";
+
+test.each([
+  ["an image", `image = new Image(); image.src = "${DOT}"`],
+  ["an image by its attribute", `image = new Image(); image.setAttribute("src", "${DOT}")`],
+  [
+    "a script",
+    `script = document.createElement("script"); script.src = "data:text/javascript,loaded = 1"; document.body.append(script)`,
+  ],
+  [
+    "a frame",
+    `frame = document.createElement("iframe"); frame.src = "about:blank"; document.body.append(frame)`,
+  ],
+  ["a request", `request = new XMLHttpRequest(); request.open("GET", "data:text/plain,x"); request.send()`],
+  ["a fetch", `fetch("data:text/plain,x")`],
+  ["a bitmap", `createImageBitmap(new ImageData(1, 1))`],
+  ["a font", `new FontFace("none", "url(data:font/woff2;base64,AAAA)").load().catch(() => undefined)`],
+  ["a decoded image", `decoded = new Image(); decoded.decode().catch(() => undefined)`],
+  ["compiled code", `WebAssembly.compile(${WASM})`],
+  ["instantiated code", `WebAssembly.instantiate(${WASM})`],
+  [
+    "compiled code of a stream",
+    `WebAssembly.compileStreaming(new Response(${WASM}, { headers: { "Content-Type": "application/wasm" } }))`,
+  ],
+  [
+    "code of a stream",
+    `WebAssembly.instantiateStreaming(new Response(${WASM}, { headers: { "Content-Type": "application/wasm" } }))`,
+  ],
+])("%s is waited for until it is there", async (_, code) => {
+  const { run, clock } = heldPage();
+  expect(clock.numLoading).toBe(0);
+  run(code);
+  expect(clock.numLoading).toBe(1);
+  await expect.poll(() => clock.numLoading).toBe(0);
+});
+
+test("what is fetched is there as a whole, with its address and status", async () => {
+  const { run, clock } = heldPage();
+  run(`fetch("data:text/plain,whole").then((response) => { got = response; })`);
+  await expect.poll(() => clock.numLoading).toBe(0);
+  await expect.poll(() => run("typeof got")).toBe("object");
+  expect(run("[got.ok, got.status, got.url]")).toEqual([true, 200, "data:text/plain,whole"]);
+});

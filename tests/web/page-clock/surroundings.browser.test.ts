@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { heldPage, turns } from "./held-page.ts";
+
+test("what happens to the window in real time does not reach the page: its size, its focus", async () => {
+  const { run, frame } = heldPage({ size: [640, 300] });
+  run(`said = []; for (const name of ["resize", "focus", "blur", "visibilitychange"])
+    for (const target of [window, document]) target.addEventListener(name, (event) => said.push(name + event.isTrusted))`);
+  frame.style.width = "500px";
+  await turns(100);
+  expect(frame.clientWidth).toBe(500);
+  expect(run("[said, innerWidth, outerHeight, screen.availWidth]")).toEqual([[], 640, 300, 640]);
+  // The page's own events do.
+  run(`dispatchEvent(new Event("resize"))`);
+  expect(run("said")).toEqual(["resizefalse"]);
+});
+
+test("nobody is asked for anything, and what needs a person is granted without one", async () => {
+  const { run } = heldPage();
+  run(`said = []; document.body.requestFullscreen().then(() => said.push("full"));
+    document.body.requestPointerLock()?.then(() => said.push("locked")); document.exitFullscreen().then(() => said.push("left"))`);
+  await turns();
+  expect(run("said")).toEqual(["full", "locked", "left"]);
+  expect(
+    run(
+      `[alert("x"), confirm("x"), prompt("x", "y"), open("about:blank"), print(), navigator.hardwareConcurrency,
+        navigator.getGamepads(), "vibrate" in navigator ? navigator.vibrate(5) : true]`,
+    ),
+  ).toEqual([undefined, true, null, null, undefined, 2, [], true]);
+});
+
+test.each(["localStorage", "sessionStorage"])("%s is an area like a browser's, in memory", (name) => {
+  const { run, clock } = heldPage();
+  expect(
+    run(`area = ${name}; area.setItem("a", 1); area.b = { toString: () => "two" };
+      [area.getItem("a"), area.b, area.getItem("c"), area.c, area.length, area.key(1), area.key(2), "a" in area, "c" in area]`),
+  ).toEqual(["1", "two", null, undefined, 2, "b", null, true, false]);
+  expect(
+    run(`delete area.a; area.removeItem("c"); [Object.keys(area), JSON.stringify(area), area === ${name}]`),
+  ).toEqual([["b"], '{"b":"two"}', true]);
+  expect(run("area.clear(); area.length")).toBe(0);
+  run(`area.d = 4`);
+  clock.clearStorage();
+  expect(run(`${name}.length`)).toBe(0);
+});

@@ -1,0 +1,63 @@
+/** Pages that are begun by what they say, or only after a while. */
+
+import { expect, test } from "vitest";
+import { probe } from "../../../web/page-probe/src/probe.ts";
+import "../worker/page/hop-page.ts";
+
+/** @param script of the page, which calls `tick` in each frame. */
+function found(script: string): ReturnType<typeof probe> {
+  const page = `<!doctype html><title>Test</title><canvas width="200" height="100"></canvas><script>
+    parent.attractTestClock(window);
+  </script><script>{
+    const held = {}, context = document.querySelector("canvas").getContext("2d");
+    addEventListener("keydown", ({ code }) => { held[code] = true; });
+    addEventListener("keyup", ({ code }) => { held[code] = false; });
+    ${script}
+    (function frame() { tick(); requestAnimationFrame(frame); })();
+  }</script>`;
+  const address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+  return probe({ page: address, size: [200, 100] }, () => undefined);
+}
+
+test("a menu that heeds keys is none: what stands still may move once a countdown is over", async () => {
+  const { starter, moves, score } = await found(`
+    const game = window.game = { x: 50, ballX: 100, ballY: 0, speed: 1, score: 0 };
+    let began = 0, ticks = 0;
+    function tick() {
+      ticks++;
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      if (held.Space && began === 0) began = ticks;
+      if (began === 0 || ticks < began + 180) return;
+      game.speed += 0.01;
+      game.ballX += game.speed;
+      game.ballY += 2;
+      if (game.ballY > 100) {
+        if (Math.abs(game.ballX - game.x) < 60) game.score++;
+        Object.assign(game, { ballX: 200 * Math.random(), ballY: 0, speed: 1 });
+      }
+    }`);
+  expect(starter).toMatchObject({ kind: "key", code: "Space" });
+  expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
+  expect(score).toBe("w.game?.score");
+});
+
+test("a page that keeps all to itself is begun as it says, and seen by its canvas", async () => {
+  const { starter, moves, seen, seesPixels, isWhole, adapter } = await found(`
+    let x = 50, y = 0, isPlaying = false;
+    function tick() {
+      context.clearRect(0, 0, 200, 100);
+      if (!isPlaying) {
+        context.fillText("Press N to start", 50, 50);
+        isPlaying = Boolean(held.KeyN);
+        return;
+      }
+      x = Math.max(0, Math.min(190, x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      y = (y + 2) % 100;
+      context.fillRect(x, 90, 10, 10);
+      context.fillRect(100, y, 10, 10);
+    }`);
+  expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
+  expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
+  expect([seen, seesPixels, isWhole]).toEqual([[], true, false]);
+  expect(adapter).toContain("pixels: {}");
+});
