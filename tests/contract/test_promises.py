@@ -32,7 +32,15 @@ def test_a_named_test_is_there(name: str):
 def test_what_keeps_them_is_there():
     files = {name for row in ROWS for name in re.findall(r"`([\w/.-]+\.\w+|Dockerfile)`", row[1])}
     assert len(files) > 20
-    missing = [
-        one for one in files if not (ROOT / one).exists() and not (ROOT / "backend" / "attract" / one).exists()
-    ]
-    assert missing == []
+    below = (ROOT, ROOT / "backend" / "attract")
+    assert [one for one in files if not any((folder / one).exists() for folder in below)] == []
+
+
+def test_the_guide_to_reliability_names_tests_that_are_there():
+    text = (ROOT / "docs" / "reliability.md").read_text()
+    files = {
+        name.removeprefix("tests/")
+        for name in re.findall(r"[\w/.-]+/[\w.-]+\.test\.ts|[\w/]+/test_\w+\.py", text)
+    }
+    assert len(files) > 30
+    assert [one for one in files if not (ROOT / "tests" / one).exists()] == []
