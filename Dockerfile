@@ -26,10 +26,11 @@ RUN pip install --no-cache-dir -c constraints.txt build
 COPY . .
 RUN python -m build --wheel
 
-# What both images have: a browser, and a user who is not root.
+# What both images have: a browser, what the Node that Playwright brings is linked against (libatomic), and a user who is
+# not root.
 FROM ${PYTHON_IMAGE} AS base
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends chromium fonts-liberation \
+    && apt-get install -y --no-install-recommends chromium fonts-liberation libatomic1 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home attract \
     && install -d -o attract -g attract /runs

@@ -48,6 +48,7 @@ export default defineConfig({
         items: [
           page("Operating", "/operating"),
           page("Reliability", "/reliability"),
+          page("Promises", "/promises"),
           page("Security", "/SECURITY"),
         ],
       },

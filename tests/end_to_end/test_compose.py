@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import playwright
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -92,6 +94,20 @@ def test_scale_docker_the_images_install_before_they_copy_and_run_as_nobody_spec
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert ignored[1] == "*"
     assert not {"!runs", "!.venv", "!node_modules", "!.git"} & set(ignored)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the images are Linux's")
+def test_scale_docker_the_images_have_what_the_browsers_driver_is_linked_against() -> None:
+    """Playwright's Node loads libraries that a slim image lacks: each is of a package that is installed."""
+    node = Path(playwright.__file__).parent / "driver" / "node"
+    loaded = subprocess.run(["ldd", node], capture_output=True, text=True, check=True).stdout
+    libraries = set(re.findall(r"^\s*(lib[\w+]+)\.so", loaded, re.MULTILINE))
+    # glibc's own, and what Chromium's package asks for as well.
+    there = {"libc", "libm", "libdl", "libpthread", "libgcc_s", "libstdc++"}
+    installed = re.findall(r"apt-get install .* (chromium .*) \\", (ROOT / "Dockerfile").read_text())
+    assert len(installed) == 1
+    missing = {one for one in libraries - there if one not in installed[0]}
+    assert missing == set()
 
 
 def test_scale_docker_all_that_is_installed_is_pinned() -> None:

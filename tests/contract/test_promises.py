@@ -1,0 +1,46 @@
+"""`docs/promises.md` kept honest: every test and every module that it names is there."""
+
+import re
+
+import pytest
+
+from check_rules import ROOT
+
+ROWS = [
+    line.strip("|").split("|")
+    for line in (ROOT / "docs" / "promises.md").read_text().splitlines()
+    if line.startswith("| ") and not line.startswith("| Promised ")
+]
+NAMED = sorted({name for row in ROWS for name in re.findall(r"`([^`]+)`", row[2])})
+
+
+def test_every_promise_names_what_would_go_red():
+    assert ROWS
+    assert [row[0] for row in ROWS if len(row) != 3 or not re.search(r"`[^`]+`", row[2])] == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_test_is_there(name: str):
+    path, _, common = name.partition("::")
+    text = (ROOT / "tests" / path).read_text()
+    lines = re.findall(r"^ *(?:async )?(?:def (test_\w+)|test\(\"(.*?)\",)", text, re.MULTILINE)
+    names = [python or typescript for python, typescript in lines]
+    assert names or path.endswith(".toml")
+    assert not common or any(common in one for one in names)
+
+
+def test_what_keeps_them_is_there():
+    files = {name for row in ROWS for name in re.findall(r"`([\w/.-]+\.\w+|Dockerfile)`", row[1])}
+    assert len(files) > 20
+    below = (ROOT, ROOT / "backend" / "attract")
+    assert [one for one in files if not any((folder / one).exists() for folder in below)] == []
+
+
+def test_the_guide_to_reliability_names_tests_that_are_there():
+    text = (ROOT / "docs" / "reliability.md").read_text()
+    files = {
+        name.removeprefix("tests/")
+        for name in re.findall(r"[\w/.-]+/[\w.-]+\.test\.ts|[\w/]+/test_\w+\.py", text)
+    }
+    assert len(files) > 30
+    assert [one for one in files if not (ROOT / "tests" / one).exists()] == []
