@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { heldPage, turns } from "./held-page.ts";
 
-test("what happens to the window in real time does not reach the page: its size, its focus", async () => {
+test("T5: what happens to the window in real time does not reach the page: its size, its focus", async () => {
   const { run, frame } = heldPage({ size: [640, 300] });
   run(`said = []; for (const name of ["resize", "focus", "blur", "visibilitychange"])
     for (const target of [window, document]) target.addEventListener(name, (event) => said.push(name + event.isTrusted))`);

@@ -58,7 +58,10 @@ export function attachAgent(
   if (page === undefined)
     throw new ConfigurationError("page", `${definition.id} is no game of definePageGame()`);
   if ((definition.numAgents ?? 1) !== 1)
-    throw new ConfigurationError("numAgents", `attachAgent() plays games of one agent, and ${definition.id} has ${definition.numAgents}`);
+    throw new ConfigurationError(
+      "numAgents",
+      `attachAgent() plays games of one agent, and ${definition.id} has ${definition.numAgents}`,
+    );
   const ticksPerStep = Math.round((definition.secondsPerStep ?? definition.tickSeconds) * TICKS_PER_SECOND);
   return new Attached(page, ticksPerStep, agent, options);
 }
