@@ -151,6 +151,23 @@ test("keys that are held are pressed once and released once, as a page expects t
   ]);
 });
 
+test("a key is told with the modifiers that are held beside it", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; addEventListener("keydown", (e) => said.push([e.code, e.shiftKey, e.ctrlKey, e.altKey].join(" ")));`,
+  );
+  clock.hold(["ShiftLeft", "KeyA"]);
+  clock.hold(["ControlRight", "AltLeft", "KeyB"]);
+  expect(run(page, "said")).toEqual([
+    "ShiftLeft true false false",
+    "KeyA true false false",
+    "ControlRight false true false",
+    "AltLeft false true true",
+    "KeyB false true true",
+  ]);
+});
+
 test("a click that begins on one element and ends on another is that of what holds both, as in browsers", () => {
   const { page, clock } = opened();
   run(

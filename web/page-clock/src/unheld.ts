@@ -81,7 +81,7 @@ function watchFrames(window: Page, said: Set<string>): void {
     const { target } = event;
     if (!(target instanceof window.HTMLIFrameElement)) return;
     const inner = target.contentDocument;
-    const elsewhere = foreignOrigin(window, target.src);
+    const elsewhere = target.src === "" ? null : foreignOrigin(window, target.src);
     if (elsewhere !== null) {
       said.add(
         `has a frame of ${elsewhere} within the page, which it does not get: the game must be of its own server`,
