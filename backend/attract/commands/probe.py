@@ -1,11 +1,13 @@
 """`attract probe`: opens a page in a headless browser, says what it found, and writes a first adapter."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, async_playwright
@@ -16,7 +18,7 @@ from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import PACKAGE_DIR
-from attract.games.page_files import PageFiles
+from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
 from attract.server.in_process import serving_app
@@ -25,6 +27,7 @@ from attract.settings.run import ServerSettings
 
 SIZE: Final = (800, 600)
 PROBE_MS: Final = 240_000
+CONNECT_SECONDS: Final = 5.0
 KEY: Final = "0" * 32
 
 
@@ -119,6 +122,7 @@ async def found_in(place: PagePlace, server: ServerSettings, size: tuple[int, in
 
 @asynccontextmanager
 async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator[Page]:
+    await _check_answers(files)
     chromium = require_chromium()
     app = PageGameMiddleware(nothing_else, games=_One(files), web_dir=server.web_dir or PACKAGE_DIR / "web")
     async with serving_app(app) as port, async_playwright() as playwright:
@@ -132,6 +136,22 @@ async def _probe_tab(files: PageFiles, server: ServerSettings) -> AsyncGenerator
             yield tab
         finally:
             await browser.close()
+
+
+async def _check_answers(files: PageFiles) -> None:
+    if not isinstance(files, PageAddress):
+        return
+    address = urlsplit(files.address)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(address.hostname, address.port or 80)
+    except (OSError, TimeoutError):
+        raise ConfigurationError(
+            f"nothing answers at {files.address}",
+            setting="PAGE",
+            fix="start the page's server, and give the address that it prints",
+        ) from None
+    writer.close()
 
 
 class _One:

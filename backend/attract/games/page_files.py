@@ -75,6 +75,7 @@ class PageAddress:
 
     def __init__(self, address: str) -> None:
         """`address`: see `ADDRESS`; of it the origin is used."""
+        self.address = address
         parts = urlsplit(address)
         self._host = parts.hostname or "localhost"
         self._port = parts.port

@@ -69,10 +69,13 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
         pages = [path / "index.html", *(path / name / "index.html" for name in sorted(BUILDS))]
         page = next((one for one in pages if one.is_file()), None)
         if page is None:
+            others = sorted(one.name for one in path.iterdir() if one.suffix.lower() in PAGE_SUFFIXES)
             raise ConfigurationError(
-                f"there is no index.html in {path}",
+                f"there is no index.html in {path}" + (f", but {', '.join(others)}" if others else ""),
                 setting="PAGE",
-                fix="name the page: a path to its .html file",
+                fix=f"name the page: {Path(given) / others[0]}"
+                if others
+                else "name the page: a path to its .html file",
             )
     elif path.is_file() and path.suffix.lower() in PAGE_SUFFIXES:
         page = path

@@ -9,6 +9,7 @@ from attract.commands.probe import adapter_of, found_lines, missing, write_adapt
 from attract.errors import ConfigurationError
 from attract.games.page_places import page_place
 from attract.settings.run import ServerSettings
+from free_port import free_port
 
 FOUND: dict[str, Any] = {
     "title": "Flappy",
@@ -68,6 +69,16 @@ async def test_a_page_with_an_adapter_is_not_probed_and_one_with_two_is_asked_fo
     (tmp_path / "two.page.ts").write_text('definePageGame({ page: "index.html" })')
     with pytest.raises(ConfigurationError, match="has 2 adapters"):
         await adapter_of(str(tmp_path), server)
+
+
+async def test_a_server_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    address = f"http://localhost:{free_port()}/"
+    with pytest.raises(ConfigurationError, match=f"nothing answers at {address}") as refused:
+        await adapter_of(address, ServerSettings(runs_dir=tmp_path / "runs"))
+    assert refused.value.fix is not None and "start the page's server" in refused.value.fix
 
 
 async def test_an_adapter_of_another_page_is_named_and_left_as_it_is(tmp_path: Path) -> None:

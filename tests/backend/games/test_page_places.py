@@ -66,6 +66,16 @@ def test_what_is_no_page_says_what_would_be(folder: Path, given: str, text: str)
     assert raised.value.fix
 
 
+def test_a_folder_of_other_pages_says_which(folder: Path) -> None:
+    for name in ("two.html", "one.htm", "notes.txt"):
+        (folder / "empty" / name).write_text("")
+    with pytest.raises(
+        ConfigurationError, match=r"no index\.html in .*empty, but one\.htm, two\.html"
+    ) as raised:
+        page_place("./empty", folder)
+    assert raised.value.fix == "name the page: empty/one.htm"
+
+
 def test_adapters_of_the_same_page_are_known(folder: Path) -> None:
     place = page_place("./vite/dist", folder)
     assert place.adapters() == []

@@ -37,7 +37,7 @@ test.each(CALLS)("%s leaves nothing where nobody looks, and what it should where
     }
 });
 
-test("what is drawn stays where it is not cleared for want of a look", () => {
+test("T5: what is drawn stays where it is not cleared for want of a look", () => {
   const { run, clock, frame } = heldPage();
   const page = frame.contentWindow as unknown as Record<string, unknown>;
   page.read = CanvasRenderingContext2D.prototype.getImageData;

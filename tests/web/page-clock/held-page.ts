@@ -23,6 +23,20 @@ afterEach(() => {
 export function heldPage(options: Partial<ClockOptions> = {}): HeldPage {
   const frame = document.createElement("iframe");
   document.body.append(frame);
+  return held(frame, options);
+}
+
+/** As `heldPage`, of this origin: an empty frame has none. */
+export async function servedPage(options: Partial<ClockOptions> = {}): Promise<HeldPage> {
+  const frame = document.createElement("iframe");
+  frame.src = URL.createObjectURL(new Blob(["<body></body>"], { type: "text/html" }));
+  const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+  document.body.append(frame);
+  await loaded;
+  return held(frame, options);
+}
+
+function held(frame: HTMLIFrameElement, options: Partial<ClockOptions>): HeldPage {
   frames.push(frame);
   const page = frame.contentWindow as Window & typeof globalThis;
   const clock = new VirtualClock(page, { ...DEFAULT_OPTIONS, ...options });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heldPage } from "./held-page.ts";
+import { heldPage, servedPage } from "./held-page.ts";
 
 const DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
 /** An empty module. */
@@ -31,12 +31,35 @@ test.each([
     "code of a stream",
     `WebAssembly.instantiateStreaming(new Response(${WASM}, { headers: { "Content-Type": "application/wasm" } }))`,
   ],
-])("%s is waited for until it is there", async (_, code) => {
+])("T5: %s is waited for until it is there", async (_, code) => {
   const { run, clock } = heldPage();
   expect(clock.numLoading).toBe(0);
   run(code);
   expect(clock.numLoading).toBe(1);
   await expect.poll(() => clock.numLoading).toBe(0);
+});
+
+test("T5: what a page asks its own server for in vain is said, with its path", async () => {
+  const { run, clock } = await servedPage();
+  run(`fetch(location.origin + "/no/level.json").catch(() => undefined);
+    request = new XMLHttpRequest(); request.open("GET", location.origin + "/no/sprites.bin"); request.send();
+    script = document.createElement("script"); script.src = location.origin + "/no/game.min.js";
+    document.body.append(script);`);
+  await expect
+    .poll(() => [...clock.unheld].sort())
+    .toEqual([
+      "asks for /no/game.min.js, which is not there",
+      "asks for /no/level.json, which is not there",
+      "asks for /no/sprites.bin, which is not there",
+    ]);
+});
+
+test("a frame of another server is said, with its name", async () => {
+  const { run, clock } = heldPage();
+  run(`document.body.innerHTML = '<iframe src="https://games.example.com/play.html"></iframe>'`);
+  await expect
+    .poll(() => [...clock.unheld].join())
+    .toContain("has a frame of games.example.com within the page");
 });
 
 test("what is fetched is there as a whole, with its address and status", async () => {

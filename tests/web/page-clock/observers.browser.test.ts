@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { heldPage, turns } from "./held-page.ts";
 
-test("what is in view is told once, in a tick, and not of what is no longer observed", async () => {
+test("T5: what is in view is told once, in a tick, and not of what is no longer observed", async () => {
   const { run, clock } = heldPage();
   run(`said = []; document.body.innerHTML = "<i></i><b></b><p></p>";
     const [i, b, p] = document.querySelectorAll("i, b, p");

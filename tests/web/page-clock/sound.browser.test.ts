@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { heldPage, turns } from "./held-page.ts";
 
-test("contexts of every name are silent ones: states, decoding and ends without real time", async () => {
+test("T5: contexts of every name are silent ones: states, decoding and ends without real time", async () => {
   const { run, clock } = heldPage();
   run(`said = [];
     contexts = [AudioContext, webkitAudioContext, OfflineAudioContext].map((Context) => new Context(1, 100, 44100));

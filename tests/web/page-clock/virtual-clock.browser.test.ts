@@ -28,7 +28,7 @@ function turns(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test("every clock of a page reads virtual time, and stands still between ticks", async () => {
+test("T5: every clock of a page reads virtual time, and stands still between ticks", async () => {
   const { page, clock } = opened();
   const read = () =>
     run(
@@ -76,7 +76,7 @@ test("timers, frames, idle callbacks, channels and messages wait for a tick", as
   ]);
 });
 
-test("chance follows the seed", () => {
+test("T5: chance follows the seed", () => {
   const draw = (seed: number) => {
     const { page, clock } = opened();
     clock.seed(seed);
@@ -148,6 +148,23 @@ test("keys that are held are pressed once and released once, as a page expects t
     "keydown ArrowLeft ArrowLeft 37 37 17 false",
     "keyup KeyA a 65 65 17 false",
     "keyup ArrowLeft ArrowLeft 37 37 17 false",
+  ]);
+});
+
+test("a key is told with the modifiers that are held beside it", () => {
+  const { page, clock } = opened();
+  run(
+    page,
+    `said = []; addEventListener("keydown", (e) => said.push([e.code, e.shiftKey, e.ctrlKey, e.altKey].join(" ")));`,
+  );
+  clock.hold(["ShiftLeft", "KeyA"]);
+  clock.hold(["ControlRight", "AltLeft", "KeyB"]);
+  expect(run(page, "said")).toEqual([
+    "ShiftLeft true false false",
+    "KeyA true false false",
+    "ControlRight false true false",
+    "AltLeft false true true",
+    "KeyB false true true",
   ]);
 });
 
@@ -381,10 +398,14 @@ test("what an agent sees is kept where it can be read", () => {
   expect(unseen[1]).toMatchObject({ preserveDrawingBuffer: false });
 });
 
-test("what no clock holds is said", () => {
+test("T5: what no clock holds is said", () => {
   const { page, clock } = opened();
   run(page, `new Worker(URL.createObjectURL(new Blob([""]))).terminate()`);
-  expect([...clock.unheld]).toEqual(["runs code in a worker of its own, which reads real time"]);
+  const worker =
+    "runs code in a worker of its own, which reads real time: what depends on that is not reproducible";
+  expect([...clock.unheld]).toEqual([worker]);
+  run(page, `new SharedWorker(URL.createObjectURL(new Blob([""]))).port.close()`);
+  expect([...clock.unheld]).toEqual([worker, worker.replace("worker of its own", "shared worker")]);
 });
 
 test("videos, other pages, databases, cameras and frames without a clock are said too", async () => {

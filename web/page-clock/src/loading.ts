@@ -44,6 +44,7 @@ export function installLoading(
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
     const response = await realFetch(...args);
+    if (response.status >= 400) said.add(missing(window, response.url));
     const body = await response.arrayBuffer();
     const whole = new window.Response(WITHOUT_BODY.includes(response.status) ? null : body, response);
     defineGetter(whole, "url", () => response.url);
@@ -58,14 +59,26 @@ export function installLoading(
   const requests = window.XMLHttpRequest.prototype;
   const send = requests.send;
   define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
+    const told = (): void => {
+      if (this.status >= 400) said.add(missing(window, this.responseURL));
+    };
     void gate(
-      new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })),
+      new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })).then(
+        told,
+      ),
     );
     return send.apply(this, args);
   });
   const sourced = [window.HTMLImageElement, window.HTMLScriptElement, window.HTMLIFrameElement];
   for (const { prototype } of sourced) watchSource(window, prototype, gate, isRefused, time, portals);
   followAttributes(window);
+  // An element's own error is told to nobody above it.
+  const look = ({ target }: Event): void => {
+    const address = (target as HTMLScriptElement | null)?.src;
+    if (!(target instanceof window.HTMLScriptElement) || address === "") return;
+    if (foreignOrigin(window, address) === null) said.add(missing(window, String(address)));
+  };
+  window.addEventListener("error", look, true);
   const promising: [object, string][] = [
     [window, "createImageBitmap"],
     [window.FontFace.prototype, "load"],
@@ -84,8 +97,13 @@ export function installLoading(
   return loading;
 }
 
+/** What a page does that asks its own server for something in vain. */
+function missing(window: Page, address: string): string {
+  return `asks for ${address.replace(window.location.origin, "")}, which is not there`;
+}
+
 /** The origin of an address that is not the page's own; null where it is, or where the address is the data itself. */
-function foreignOrigin(window: Page, url: unknown): string | null {
+export function foreignOrigin(window: Page, url: unknown): string | null {
   try {
     const { origin, protocol, host } = new window.URL(String(url), window.document.baseURI);
     return /^https?:$/.test(protocol) && origin !== window.location.origin ? host : null;

@@ -1,5 +1,6 @@
 /** What goes past the clock: heard of when a page uses it, so that it can be said instead of guessed. */
 
+import { foreignOrigin } from "./loading.ts";
 import { define } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
@@ -7,8 +8,9 @@ type Page = Window & typeof globalThis;
 
 /** Constructor to what a page that uses it does. */
 const CONSTRUCTORS: Readonly<Record<string, string>> = {
-  Worker: "runs code in a worker of its own, which reads real time",
-  SharedWorker: "runs code in a shared worker, which reads real time",
+  Worker: "runs code in a worker of its own, which reads real time: what depends on that is not reproducible",
+  SharedWorker:
+    "runs code in a shared worker, which reads real time: what depends on that is not reproducible",
   AudioWorkletNode: "makes sound in an audio worklet, which does not run here",
   BroadcastChannel: "talks to other pages through a channel, whose messages come at real times",
   RTCPeerConnection: "talks to other browsers, which go by real time",
@@ -79,6 +81,13 @@ function watchFrames(window: Page, said: Set<string>): void {
     const { target } = event;
     if (!(target instanceof window.HTMLIFrameElement)) return;
     const inner = target.contentDocument;
+    const elsewhere = target.src === "" ? null : foreignOrigin(window, target.src);
+    if (elsewhere !== null) {
+      said.add(
+        `has a frame of ${elsewhere} within the page, which it does not get: the game must be of its own server`,
+      );
+      return;
+    }
     const isEmpty = inner !== null && inner.scripts.length === 0;
     if (!isEmpty && !isHeld(target)) said.add("has a frame within the page that goes by real time");
   };

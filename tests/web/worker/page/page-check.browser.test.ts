@@ -61,7 +61,11 @@ test("a game that is not the same in a fresh page is named, with the likely caus
   const worker = hop({
     loaded: (w) => w.eval("new Worker(URL.createObjectURL(new Blob(['']))).terminate()"),
   });
-  expect(await idsOf(worker)).toEqual(["clock"]);
+  const [told] = (await check(worker)).findings;
+  expect([told.id, told.text]).toEqual([
+    "clock",
+    "this game runs code in a worker of its own, which reads real time: what depends on that is not reproducible",
+  ]);
 });
 
 test("a game that plays on between its frames is found to, with the line that it needs", async () => {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { isOver, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
 import { hop, numFrames } from "./hop-page.ts";
 
@@ -75,6 +76,15 @@ test("a page that is not there is named, and leaves no frame", async () => {
   const nothing = URL.createObjectURL(new Blob(["<p>none</p>"], { type: "text/html" }));
   await expect(PageFrame.load(adapter, nothing, {})).rejects.toThrow("could not be had");
   expect(numFrames()).toBe(0);
+});
+
+test("a page that asks its server for something in vain says so where it does not become ready", async () => {
+  const asks = (w: PageWindow): unknown =>
+    w.fetch(`${w.location.origin}/no/level.json`).catch(() => undefined);
+  const { page } = hop({ loaded: asks, ready: () => false });
+  await expect(PageFrame.load(page!, page!.page, {})).rejects.toThrow(
+    /still false after 2000 frames; it asks for \/no\/level\.json, which is not there: build the page first, or give/,
+  );
 });
 
 test("of several agents all must have ended", () => {

@@ -112,7 +112,7 @@ export class PageFrame implements PageHands {
       return frame;
     } catch (error) {
       element.remove();
-      throw withWebGl(ownError(error), adapter, clock);
+      throw withMissing(withWebGl(ownError(error), adapter, clock), clock);
     }
   }
 
@@ -302,6 +302,14 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
   if (pixels === undefined || refused === undefined || refused.size === 0) return error;
   if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
   error.message += `; ${noWebGlText(refused, pixels.webGl)}`;
+  return error;
+}
+
+/** A page that lacks a file fails in its own words: what it asked for in vain is said with them. */
+function withMissing(error: unknown, clock: VirtualClock | null): unknown {
+  const missing = [...(clock?.unheld ?? [])].filter((what) => what.endsWith("which is not there"));
+  if (missing.length > 0 && error instanceof Error && !(error instanceof ConfigurationError))
+    error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server that it needs`;
   return error;
 }
 
