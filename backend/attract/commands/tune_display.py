@@ -132,6 +132,11 @@ def result_lines(view: StudyView) -> list[str]:
         return [*lines, f"stopped after {done} trials; the same command goes on: {view.command}"]
     if view.state == "failed":
         return [*lines, f"error: {printable(view.error or '')}"]
+    if not view.confirmations and len(view.trials) < 2:
+        return [
+            *lines,
+            "no time for a trial beside the defaults: give more --minutes, or fewer --total-steps",
+        ]
     if view.winner is None:
         return [*lines, "the defaults are as good: nothing is written"]
     return [*lines, f"trial {view.winner} wins; its settings: {view.file}"]

@@ -96,7 +96,7 @@ class RunSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the learner computes. `auto`: a CUDA GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0
-    """Torch threads; 0: one on small machines."""
+    """Torch threads; 0: one, or more where cores are free at the start and a product is faster with them."""
     learner: LearnerName = "auto"
     """How gradients are computed. `auto`: written out where the network is dense layers on a CPU, which takes
     half the time; else by torch. `autograd`: always by torch."""

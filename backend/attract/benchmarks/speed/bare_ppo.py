@@ -1,7 +1,7 @@
 """What a learner is held against: PPO's passes over ready tensors, as lean as torch allows, nothing else."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -53,25 +53,31 @@ class BarePpo:
         parameters = list(self.network.parameters())
         optimizer = torch.optim.Adam(parameters, lr=RATES.learning_rate, eps=ADAM_EPSILON, fused=True)
         low, high = 1.0 - RATES.clip_range, 1.0 + RATES.clip_range
+        for index in self.minibatches():
+            logits, values = self._forward(self._observations.index_select(0, index))
+            # Along the first axis torch's softmax over few actions is several times faster.
+            chosen = self._actions.index_select(0, index).unsqueeze(0)
+            new = torch.log_softmax(logits.t().contiguous(), 0).gather(0, chosen).squeeze(0)
+            ratio = (new - self._log_probs.index_select(0, index)).exp()
+            advantages = self._normalised(index)
+            surrogate = torch.min(ratio * advantages, ratio.clamp(low, high) * advantages).mean()
+            error = nn.functional.mse_loss(values, self._targets.index_select(0, index))
+            optimizer.zero_grad(set_to_none=True)
+            torch.sub(error * (0.5 * self._value_coef), surrogate).backward()
+            nn.utils.clip_grad_norm_(parameters, self._ppo.max_grad_norm or torch.inf, foreach=True)
+            optimizer.step()
+
+    def minibatches(self) -> Iterator[Tensor]:
+        """[n] int64 each, places in the batch: every step once an epoch, in random order."""
         num_steps = self._actions.numel()
-        parts = self._ppo.minibatches_for(num_steps)
         for _ in range(self._ppo.n_epochs):
             order = torch.randperm(num_steps, device=self._device)
-            for index in torch.tensor_split(order, parts):
-                logits, values = self._forward(self._observations.index_select(0, index))
-                # Along the first axis torch's softmax over few actions is several times faster.
-                chosen = self._actions.index_select(0, index).unsqueeze(0)
-                new = torch.log_softmax(logits.t().contiguous(), 0).gather(0, chosen).squeeze(0)
-                ratio = (new - self._log_probs.index_select(0, index)).exp()
-                advantages = self._advantages.index_select(0, index)
-                std, mean = torch.std_mean(advantages)
-                advantages = (advantages - mean) / (std + 1e-8)
-                surrogate = torch.min(ratio * advantages, ratio.clamp(low, high) * advantages).mean()
-                error = nn.functional.mse_loss(values, self._targets.index_select(0, index))
-                optimizer.zero_grad(set_to_none=True)
-                torch.sub(error * (0.5 * self._value_coef), surrogate).backward()
-                nn.utils.clip_grad_norm_(parameters, self._ppo.max_grad_norm or torch.inf, foreach=True)
-                optimizer.step()
+            yield from torch.tensor_split(order, self._ppo.minibatches_for(num_steps))
+
+    def _normalised(self, index: Tensor) -> Tensor:
+        advantages = self._advantages.index_select(0, index)
+        std, mean = torch.std_mean(advantages)
+        return (advantages - mean) / (std + 1e-8)
 
 
 def _own_network(ready: ReadyUpdate) -> tuple[nn.Module, Forward]:

@@ -10,6 +10,7 @@ import torch
 from attract.benchmarks.harness.figure import Figure
 from attract.benchmarks.harness.in_subprocess import run_apart
 from attract.benchmarks.harness.measure import BenchOptions, Measure
+from attract.benchmarks.speed.bare_fused_ppo import BareFusedPpo
 from attract.benchmarks.speed.bare_ppo import BarePpo
 from attract.benchmarks.speed.ready_update import ReadyUpdate, Work, cartpole_work
 from attract.errors import ConfigurationError
@@ -65,13 +66,17 @@ def _against_bare(trunks: dict[str, bool], options: BenchOptions, device: str) -
         work = cartpole_work(shared_trunk=shared, num_steps=QUICK_STEPS if options.quick else 32_768)
         updates = 1 if options.quick else UPDATES_PER_ROUND
         rounds = run_apart(_rounds, work, device, options.rounds, updates)
-        ours, bare, plain = ([one[place] for one in rounds] for place in range(3))
+        ours, bare, autograd, plain = ([one[place] for one in rounds] for place in range(4))
         figures[name] = Figure.of(
             ours,
             "samples/s",
             ratios=[rate / best for rate, best in zip(ours, bare, strict=True)],
-            against=f"a bare PPO loop, same network, {device}",
-            detail={"bare_samples_per_s": median(bare), "bare_plain_layers_samples_per_s": median(plain)},
+            against=f"a bare PPO loop with the same arithmetic, {device}",
+            detail={
+                "bare_samples_per_s": median(bare),
+                "bare_autograd_samples_per_s": median(autograd),
+                "bare_plain_layers_samples_per_s": median(plain),
+            },
         )
     return figures
 
@@ -81,24 +86,29 @@ def median(numbers: Sequence[float]) -> float:
     return sorted(numbers)[len(numbers) // 2]
 
 
-def _rounds(work: Work, device: str, rounds: int, updates: int) -> list[tuple[float, float, float]]:
-    """Samples/s of the update, the bare loop, and the bare loop with torch's own layers, round by round."""
+def _rounds(work: Work, device: str, rounds: int, updates: int) -> list[tuple[float, ...]]:
+    """Samples/s of the update and of three bare loops, round by round.
+
+    These are: with the arithmetic that the update takes there, with autograd, and that with torch's layers.
+    """
     ready = ReadyUpdate(work, check_device(device))
+    autograd = BarePpo(ready)
+    best = BareFusedPpo(ready) if device == "cpu" else autograd
     runs: tuple[Callable[[], float], ...] = (
         ready.run,
-        BarePpo(ready).run,
+        best.run,
+        autograd.run,
         BarePpo(ready, plain=True).run,
     )
     for run in runs:
         run()
-    found: list[tuple[float, float, float]] = []
+    found: list[tuple[float, ...]] = []
     for _ in range(rounds):
-        seconds = [0.0, 0.0, 0.0]
+        seconds = [0.0] * len(runs)
         for _ in range(updates):
             for place, run in enumerate(runs):
                 seconds[place] += run()
-        ours, bare, plain = (updates * work.num_samples / one for one in seconds)
-        found.append((ours, bare, plain))
+        found.append(tuple(updates * work.num_samples / one for one in seconds))
     return found
 
 

@@ -22,7 +22,7 @@ from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.training_state import TrainingState, description_sha256
 from attract.learner.process.episode_desynchronisation import EpisodeDesynchronisation
 from attract.learner.process.health import ExperienceHealth
-from attract.learner.process.machine import default_threads, resolve_device
+from attract.learner.process.machine import resolve_device, threads_for
 from attract.learner.process.rounds import average, join
 from attract.learner.registry import choose_algorithm
 from attract.policy.network import build_policy
@@ -75,7 +75,7 @@ class Learner:
         self._send = send
         self._settings = settings = RunSettings.from_mapping(begin.settings)
         self._device = resolve_device(settings.device)
-        torch.set_num_threads(settings.learner_threads or default_threads())
+        torch.set_num_threads(threads_for(settings))
         self._seating = Seating(settings.collection.seats or (MAIN,) * begin.description.num_agents)
         source = settings.cloning.demonstrations
         self._algorithm = choose_algorithm(

@@ -2,7 +2,9 @@
 
 import torch
 
+from attract.learner.process.threads import measured_threads
 from attract.processes.cores import usable_cores
+from attract.settings.run import RunSettings
 
 SMALL_MACHINE_CORES = 4
 
@@ -22,7 +24,19 @@ def resolve_device(name: str) -> torch.device:
     return torch.device(name)
 
 
+def threads_for(settings: RunSettings) -> int:
+    """Torch threads of a run's learner: as many as it says, else what is measured to be worth it.
+
+    In `sync` the machine alone decides: sums of other threads are other bits, whatever was measured (C8).
+    """
+    if settings.learner_threads:
+        return settings.learner_threads
+    if settings.collection.schedule == "sync":
+        return default_threads()
+    return measured_threads(usable_cores(), settings.collection.num_workers)
+
+
 def default_threads() -> int:
-    """Torch threads when none were asked for: one where browsers need the other cores."""
+    """Torch threads without a measurement: one where browsers need the other cores."""
     cores = usable_cores()
     return 1 if cores <= SMALL_MACHINE_CORES else cores // 2

@@ -7,7 +7,7 @@ from attract.learner.algorithms.batch_evaluation import evaluate_batch
 
 def test_work_counts_steps_and_samples() -> None:
     work = cartpole_work()
-    # 1,024 segments of 32 steps, passed over four times, as shared/peers and the design have it.
+    # 1,024 segments of 32 steps, passed over four times.
     assert (work.num_steps, work.num_samples) == (32_768, 131_072)
 
 
