@@ -33,6 +33,7 @@ from attract.games.page_places import names_page
 from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
 from attract.processes.interrupt import Terminated
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
+from attract.settings.cells import Cell
 from attract.settings.run import ServerSettings
 from attract.settings.variables import PREFIX, unread_variables
 
@@ -124,6 +125,7 @@ def train(
     from attract.settings.given import from_aliases, from_file, from_flags, from_variables, join_layers
 
     server = _server_settings(port=port, runs_dir=runs_dir, **given_flags(server_flags))
+    server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
     if resume_auto:
         resume = goes_on(server.runs_dir, run_id)
     if game is None and resume:

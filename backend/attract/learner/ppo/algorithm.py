@@ -13,6 +13,8 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.moments import merged
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, scheduled_hyperparameters
@@ -49,9 +51,17 @@ class Ppo:
         learnable: the policy.
         settings: of the run.
         learner: how gradients are computed.
+        group: of learners that make each update together.
     """
 
-    def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
+    def __init__(
+        self,
+        learnable: Learnable,
+        settings: PpoSettings,
+        learner: LearnerName = "auto",
+        group: LearnerGroup = ALONE,
+    ) -> None:
+        self._group = group
         self._policy = learnable.policy
         self._distribution = learnable.distribution
         self._settings = settings
@@ -77,7 +87,7 @@ class Ppo:
         """See `Algorithm`."""
         details = dict[str, float]()
         scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
-        history = RewardHistory.of(batch, self._num_agents)
+        history = RewardHistory.of(batch, self._num_agents).with_others(self._group)
         history = history if self._rewards is None else self._rewards.then(history)
         rates = self._rates_with(scheduled, batch, history)
         gae_lambda = self._settings.lambda_for(
@@ -89,6 +99,8 @@ class Ppo:
         returns: SeenReturns | None = None
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
+            moments = merged(self._group, {RETURNS: returns.moments})
+            returns = replace(returns, moments=moments[RETURNS])
             rewards, divisor = scaled(batch.reward, self.moments[RETURNS], returns)
             batch = replace(batch, reward=rewards)
             details["train/reward_divisor"] = divisor
@@ -106,6 +118,7 @@ class Ppo:
             least_deviation=0.0 if history.is_zero_sum else QUIET_SHARE * self._advantages.deviation,
             extra_loss=extra_loss,
             learner=self._learner,
+            group=self._group,
         )
         advantages = self._advantages
         # Of a policy that is held they are the critic's error.
