@@ -43,6 +43,7 @@ class Case:
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     learner: LearnerName = "auto"
     slots: int = 8
+    horizon: int = 6
     spoilt: int | None = None
     """The update in which one reward of the last slot is not finite."""
 
@@ -58,9 +59,8 @@ class Case:
     def batch(self, number: int) -> Batch:
         """All rows of one update; the same in every process."""
         policy, distribution = build(None, self.action, **self.network)
-        batch = play(
-            policy, distribution, slots=self.slots, masks=self.masks, invalid=self.invalid, seed=number
-        )
+        shape = {"horizon": self.horizon, "slots": self.slots}
+        batch = play(policy, distribution, **shape, masks=self.masks, invalid=self.invalid, seed=number)
         if self.lag:
             noise = torch.randn(batch.log_prob.shape, generator=torch.Generator().manual_seed(2))
             lag = (batch.slot_id == 0).long()
@@ -140,7 +140,7 @@ class CellProcess:
 
     def said(self) -> Any:
         """The next thing that its task sent, or returned at last; raises what it raised."""
-        assert self._ours.poll(120), "a cell says nothing"
+        assert self._ours.poll(400), "a cell says nothing"
         answer = self._ours.recv()
         if isinstance(answer, Exception):
             raise answer
