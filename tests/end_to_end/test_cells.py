@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from attract_command import AttractCommand, Heard
+from attract_command import AttractCommand
 from free_port import free_port
 
 
@@ -61,18 +62,21 @@ def test_D1_a_learner_that_is_killed_is_replaced_and_the_cells_go_on_by_themselv
         for rank in range(2)
     ]
     announced: list[int] = []
+    said: dict[str, Any] = {}
     stdout = cells[0].process.stdout
     assert stdout is not None
-    heard = Heard(cells[1])
-    for line in stdout:
-        said = json.loads(line)
-        if "update" not in said:
-            break
-        announced.append(said["update"])
-        if len(announced) == 10:
-            learner(cells[killed]).send_signal(signal.SIGKILL)
-    assert [cell.process.wait(60) for cell in cells] == [0, 0], heard.lines
-    heard.close()
+    try:
+        for line in stdout:
+            said = json.loads(line)
+            if "update" not in said:
+                break
+            announced.append(said["update"])
+            if len(announced) == 10:
+                learner(cells[killed]).send_signal(signal.SIGKILL)
+        codes = [cell.process.wait(60) for cell in cells]
+    finally:
+        outcomes = [cell.kill() for cell in cells]
+    assert codes == [0, 0], outcomes
     first, second = weights(tmp_path, "both"), weights(tmp_path, "both.cell-1")
     assert first == second
     # Nothing that was announced is lost: each update is told of once, in order.
