@@ -51,14 +51,25 @@ def cost(sizes: Sequence[tuple[int, int]]) -> None:
 
 
 def goal(seeds: list[str]) -> None:
-    """Steps to CartPole's 475 alone and in two cells, one worker of 16 games each."""
-    train = ["-m", "attract", "train", "cartpole", "--workers", "1", "--instances", "16"]
+    """Steps to CartPole's 475 alone and in two cells, which share 64 games and minibatches of 256 steps."""
+    train = ["-m", "attract", "train", "cartpole", "--workers", "1"]
     for seed in seeds:
         for size in (1, 2):
             with tempfile.TemporaryDirectory() as runs:
                 launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(size)] if size > 1 else []
+                share = ["--instances", str(64 // size), "--ppo.minibatch-steps", str(256 // size)]
                 done = subprocess.run(
-                    [sys.executable, *launcher, *train, "--until-return", "475", "--seed", seed, "--json"],
+                    [
+                        sys.executable,
+                        *launcher,
+                        *train,
+                        *share,
+                        "--until-return",
+                        "475",
+                        "--seed",
+                        seed,
+                        "--json",
+                    ],
                     env={**os.environ, "ATTRACT_RUNS_DIR": runs},
                     capture_output=True,
                     text=True,
