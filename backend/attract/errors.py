@@ -16,7 +16,9 @@
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
-        └── FederationError         another trainer is gone, late or of another kind
+        ├── FederationError         another trainer is gone, late or of another kind
+        ├── GroupError              another cell of the group is gone, late or of another kind
+        └── GroupOverError          cell 0 has ended the run of all cells
 
 A caller's bug in our own code is a `RuntimeError` or `ValueError`, never one of these.
 """
@@ -142,6 +144,25 @@ class FederationError(LearnerError):
         self.problem = problem
         self.is_final = is_final
         super().__init__(problem)
+
+
+class GroupError(LearnerError):
+    """Cells that learn as one could not; says which is missing and what was awaited of it.
+
+    `is_final`: another learner in the place of this one would fare no better.
+    """
+
+    def __init__(self, problem: str, *, is_final: bool = False) -> None:
+        self.problem = problem
+        self.is_final = is_final
+        super().__init__(problem)
+
+
+class GroupOverError(LearnerError):
+    """Cell 0 has ended the run, in good order: nothing is awaited of the others any more."""
+
+    def __init__(self) -> None:
+        super().__init__("cell 0 has ended the run of all cells")
 
 
 class StoreError(AttractError):

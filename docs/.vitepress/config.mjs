@@ -47,6 +47,7 @@ export default defineConfig({
         text: "Run a fleet",
         items: [
           page("Operating", "/operating"),
+          page("Cells", "/cells"),
           page("Reliability", "/reliability"),
           page("Promises", "/promises"),
           page("Security", "/SECURITY"),

@@ -13,12 +13,14 @@ from attract import cli
 from attract.cli.command_line import WRITTEN_SO
 from attract.server.names import ServerNames
 from attract.server.tokens import SECRET_FOLDERS
+from attract.settings.cells import Cell
 from attract.settings.run import SERVER_VARIABLES, ServerSettings
 from attract.settings.variables import OTHER_VARIABLES
 from check_rules import ROOT
 from gateway_world import gateway
 
 FOLDER = ROOT / "deploy" / "k8s"
+CELLS = ROOT / "deploy" / "k8s-cells"
 GUIDE = (ROOT / "docs" / "operating.md").read_text()
 VERSIONS = ("1.28", "1.32", kubernetes_validate.latest_version())
 """Of Kubernetes: the oldest that the manifests are for, the one they were written with, the newest known."""
@@ -228,3 +230,62 @@ async def test_kubernetes_the_probes_paths_are_the_servers(tmp_path: Any):
         assert probe["httpGet"]["port"] == port["name"]
     assert probes["livenessProbe"]["httpGet"]["path"] == "/healthz"
     assert probes["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+# --- cells (docs/cells.md) ---
+
+
+def cell_documents() -> Iterator[dict[str, Any]]:
+    kustomization: Any = yaml.safe_load((CELLS / "kustomization.yaml").read_text())
+    assert {path.name for path in CELLS.iterdir()} == {"kustomization.yaml", *kustomization["resources"]}
+    for name in kustomization["resources"]:
+        yield from yaml.safe_load_all((CELLS / name).read_text())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_kubernetes_every_manifest_of_the_cells_is_what_the_cluster_takes(version: str):
+    for one in cell_documents():
+        kubernetes_validate.validate(one, version, strict=True)
+
+
+def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
+    by_kind = {one["kind"]: one for one in cell_documents()}
+    spec, service, policy = (
+        by_kind["StatefulSet"]["spec"],
+        by_kind["Service"],
+        by_kind["NetworkPolicy"]["spec"],
+    )
+    (container,) = spec["template"]["spec"]["containers"]
+    program, *words = container["command"]
+    assert program == "attract"
+    cli.app.parse_args(
+        [cli.WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False
+    )
+    assert {"--resume=auto", "--run-id"} <= set(words)
+    given = {one["name"]: one for one in container["env"]}
+    assert (
+        given["RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
+        == "metadata.labels['apps.kubernetes.io/pod-index']"
+    )
+    values = {name: one.get("value", "0") for name, one in given.items()}
+    cell = Cell.from_environment(values)
+    assert cell is not None and cell.leads
+    assert cell.size == spec["replicas"]
+    # The name that a headless service gives to pod 0 of the set.
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"] is True
+    assert cell.address == f"{by_kind['StatefulSet']['metadata']['name']}-0.{service['metadata']['name']}"
+    assert spec["serviceName"] == service["metadata"]["name"]
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert ports == {"http": int(words[words.index("--port") + 1]), "meeting": cell.port}
+    # They meet before any of them is ready.
+    assert spec["podManagementPolicy"] == "Parallel" and "readinessProbe" not in container
+    own = spec["template"]["metadata"]["labels"]
+    assert own == spec["selector"]["matchLabels"] == service["spec"]["selector"]
+    assert policy["podSelector"]["matchLabels"] == own
+    assert policy["ingress"] == [{"from": [{"podSelector": {"matchLabels": own}}]}]
+    pod, (account,) = spec["template"]["spec"], [by_kind["ServiceAccount"]]
+    assert pod["serviceAccountName"] == account["metadata"]["name"]
+    assert pod["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False
+    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
+    (claim,) = spec["volumeClaimTemplates"]
+    assert mounts[values["ATTRACT_RUNS_DIR"]] == claim["metadata"]["name"]

@@ -302,14 +302,15 @@ def _one_thread() -> onnxruntime.SessionOptions:
 class LearnerHere:
     """The learner in this process and thread, its answers in a queue; `close` it."""
 
-    def __init__(self, begin: Begin) -> None:
+    def __init__(self, begin: Begin, **more: Any) -> None:
+        """`more`: of the learner, as `group`."""
         # Imported here: most users of this module drive the process and need no torch.
         from attract.learner.process.loop import Learner
 
         self._answers: queue.Queue[FromLearner | Exception] = queue.Queue()
         self.trained: list[Trained] = []
         """What it said of updates before their versions were published."""
-        self.learner = Learner(begin, self._answers.put, self._answers.put)
+        self.learner = Learner(begin, self._answers.put, self._answers.put, **more)
         try:
             self.learner.start()
         except BaseException:

@@ -1,5 +1,6 @@
 """Commands that make a policy: `train`, `tune`, `imitate`."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,7 @@ from attract.cli.flags import (
 )
 from attract.errors import ConfigurationError
 from attract.games.page_places import names_page
+from attract.settings.cells import Cell
 
 
 def train(
@@ -96,6 +98,7 @@ def train(
     from attract.server.in_process import run_async
 
     server = server_settings(port=port, runs_dir=runs_dir, **given_flags(server_flags))
+    server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
     if resume_auto:
         resume = goes_on(server.runs_dir, run_id)
     if game is None and resume:

@@ -28,6 +28,17 @@ class CounterState:
         for name, value in counters.model_dump().items():
             setattr(self, name, value)
 
+    def take_in(self, of_all: Counters, claimed: Counters) -> None:
+        """An update of several cells is done: go on from what all of them have come to.
+
+        Args:
+            of_all: after it.
+            claimed: what this cell's counters were to be after it; what was played since then is kept.
+        """
+        for name, value in of_all.model_dump().items():
+            more = 0 if name in ("agent_steps", "updates") else getattr(self, name) - getattr(claimed, name)
+            setattr(self, name, value + more)
+
     def after(self, batch: ClosedBatch) -> Counters:
         """As they stand once that batch is committed."""
         now = self.snapshot()
@@ -116,5 +127,8 @@ class LearnerState:
     def commit(self, batch: ClosedBatch, outcome: Trained | Published) -> None:
         """Count an update that is done (rule T4): rejected rows do not count."""
         self.version = outcome.policy_version
+        if outcome.group is not None and self.train is not None:
+            self.counters.take_in(outcome.group.counters, self.train.counters)
+            return
         self.counters.updates += 1
         self.counters.agent_steps += outcome.valid_steps if outcome.rejected else batch.valid_steps

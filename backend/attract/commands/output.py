@@ -1,5 +1,6 @@
 """Terminal output whose reader may go away, as in `attract train GAME | head`."""
 
+import io
 import os
 from collections.abc import Callable
 from typing import IO, Any
@@ -51,6 +52,14 @@ class GuardedOutput:
         silence(self._stream)
         if self._on_gone is not None:
             self._on_gone()
+
+
+class Unread(io.StringIO):
+    """A text stream that nobody reads, and that keeps nothing."""
+
+    @override
+    def write(self, text: str, /) -> int:
+        return len(text)
 
 
 class CommandConsole(Console):

@@ -16,7 +16,8 @@ from rich.console import Console
 from attract.browser.chromium import require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
-from attract.commands.output import GuardedOutput
+from attract.commands.output import GuardedOutput, Unread
+from attract.commands.resuming import goes_on
 from attract.commands.train_display import (
     Display,
     create_display,
@@ -26,6 +27,7 @@ from attract.commands.train_display import (
     printable,
 )
 from attract.commands.waiting import WaitingForWorkers
+from attract.errors import ConfigurationError
 from attract.games.library import GameLibrary
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED, USAGE
 from attract.processes.interrupt import Interrupts
@@ -85,6 +87,33 @@ def settings_beneath(game: str, server: ServerSettings, *, resumed: str | None) 
     return from_values(own, f"{Path(game).stem}.train.yaml")
 
 
+def of_cell(order: TrainOptions, server: ServerSettings) -> TrainOptions:
+    """The same for this cell of several: cell 0 has the run's name and tells of it, others have their own.
+
+    Another cell goes on with its run where it has one, and begins otherwise: what it knows, cell 0 tells it.
+
+    Raises: ConfigurationError: the run to go on with is not named.
+    """
+    cell = server.cell
+    if cell is None:
+        return order
+    if order.resume and order.run_id in (None, "latest"):
+        raise ConfigurationError(
+            "all cells must mean the same run", setting="run_id", fix="give --run-id NAME"
+        )
+    if cell.leads:
+        return order
+    run_id = None if order.run_id is None else f"{order.run_id}.cell-{cell.rank}"
+    return dataclasses.replace(
+        order,
+        run_id=run_id,
+        resume=run_id is not None and order.resume and goes_on(server.runs_dir, run_id),
+        check=False,
+        json_output=False,
+        json_lines=False,
+    )
+
+
 async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fixed: bool) -> int:
     """Train until the goal, the step count, a failure or a signal; the exit code.
 
@@ -93,14 +122,17 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     """
     if order.headless:
         require_chromium()
-    # With --json only the final object may go to stdout.
-    output = GuardedOutput(sys.stderr if order.json_output else sys.stdout)
+    order = of_cell(order, server)
+    follows = server.cell is not None and not server.cell.leads
+    # With --json only the final object may go to stdout. Of several cells one speaks.
+    spoken = sys.stderr if order.json_output else sys.stdout
+    output = GuardedOutput(Unread() if follows else spoken)
     console = Console(file=cast("IO[str]", output))
     started: RunView | None = None
     result: RunResult | None = None
     stopped_by: int | None = None
     try:
-        async with running_gateway(server, port_is_fixed=port_is_fixed) as gateway:
+        async with running_gateway(server, port_is_fixed=port_is_fixed and not follows) as gateway:
             started = await gateway.service.start_run(
                 order.game,
                 order.settings,
@@ -121,7 +153,9 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
                         host = await HostProcess.start(
                             url, functools.partial(_host_event, display, gateway.service)
                         )
-                    result, stopped_by = await _watch(gateway, started.run_id, display, output, order)
+                    result, stopped_by = await _watch(
+                        gateway, started.run_id, display, output, order, follows=follows
+                    )
                     if result is not None and exit_code(result, started.goal, stopped_by) in FINAL_CODES:
                         await gateway.say_goodbye()
                 finally:
@@ -137,6 +171,11 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
     _tell_result(console, result, started.goal, models)
     if order.json_output:
         print(json.dumps(_json_object(result)), flush=True)
+    if follows:
+        if result.error is not None:
+            print(f"error: {result.run_id}: {result.error}", file=sys.stderr)
+        # Whether the goal is reached, cell 0 says.
+        return exit_code(result, None, stopped_by)
     return exit_code(result, started.goal, stopped_by)
 
 
@@ -157,9 +196,18 @@ def exit_code(result: RunResult, goal: float | None, stopped_by: int | None = No
 
 
 async def _watch(
-    gateway: Gateway, run_id: str, display: Display, output: GuardedOutput, order: TrainOptions
+    gateway: Gateway,
+    run_id: str,
+    display: Display,
+    output: GuardedOutput,
+    order: TrainOptions,
+    *,
+    follows: bool,
 ) -> tuple[RunResult | None, int | None]:
-    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it."""
+    """Show the run until it ends; its result, None when it was cut off, and the code of what ended it.
+
+    `follows`: cell 0, of which the end is asked as well, ends the run of all cells.
+    """
     service = gateway.service
     lines = GuardedOutput(sys.stdout)
     standing, plan = _Standing(display), _Plan(display, verbose=order.verbose)
@@ -190,7 +238,8 @@ async def _watch(
 
     def on_interrupt() -> None:
         display.say("finishing the update, saving and exporting; Ctrl-C again ends at once")
-        stopping.append(asyncio.ensure_future(service.stop(run_id)))
+        if not follows:
+            stopping.append(asyncio.ensure_future(service.stop(run_id)))
 
     try:
         with Interrupts(on_interrupt).listening() as interrupts:

@@ -8,6 +8,7 @@ from typing import Any
 from attract.errors import ConfigurationError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Algorithm, AlgorithmChoice, Learnable
+from attract.learner.cells.group import ALONE, LearnerGroup
 from attract.learner.exploration.rnd import WithRnd
 from attract.learner.imitation.cloning import WithCloning
 from attract.learner.ppo.algorithm import Ppo
@@ -17,12 +18,16 @@ from attract.settings.ppo import PpoSettings
 from attract.settings.rnd import RndSettings
 
 
-def _ppo(hyperparameters: Mapping[str, Any], learner: LearnerName) -> AlgorithmChoice:
+def _ppo(hyperparameters: Mapping[str, Any], learner: LearnerName, group: LearnerGroup) -> AlgorithmChoice:
     settings = PpoSettings.from_mapping(hyperparameters)
-    return AlgorithmChoice("ppo", settings.normalize_observations, lambda one: Ppo(one, settings, learner))
+    return AlgorithmChoice(
+        "ppo", settings.normalize_observations, lambda one: Ppo(one, settings, learner, group)
+    )
 
 
-ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any], LearnerName], AlgorithmChoice]] = {"ppo": _ppo}
+ALGORITHMS: Mapping[str, Callable[[Mapping[str, Any], LearnerName, LearnerGroup], AlgorithmChoice]] = {
+    "ppo": _ppo
+}
 """Name to what makes a choice of its settings' plain data."""
 
 
@@ -31,6 +36,7 @@ def choose_algorithm(
     hyperparameters: Mapping[str, Any],
     *,
     learner: LearnerName = "auto",
+    group: LearnerGroup = ALONE,
     exploration: Mapping[str, Any] | None = None,
     cloning: Mapping[str, Any] | None = None,
     demonstrations: Mapping[str | None, Batch] | None = None,
@@ -41,6 +47,7 @@ def choose_algorithm(
         name: a key of `ALGORITHMS`.
         hyperparameters: plain data of its settings.
         learner: how its gradients are computed.
+        group: of learners that make each update together.
         exploration: plain data of `RndSettings`, to pay for the unseen around it; None: nothing does.
         cloning: plain data of `CloningSettings`, of the weight that demonstrations have beside experience.
         demonstrations: by policy id, None of a sole policy; None: there are none.
@@ -49,7 +56,7 @@ def choose_algorithm(
     """
     if name not in ALGORITHMS:
         raise ConfigurationError(f"no algorithm is called {name!r}; there is {', '.join(ALGORITHMS)}")
-    choice = ALGORITHMS[name](hyperparameters, learner)
+    choice = ALGORITHMS[name](hyperparameters, learner, group)
     if exploration is not None:
         choice = replace(choice, create=partial(_with_rnd, choice, RndSettings.from_mapping(exploration)))
     if cloning is not None and demonstrations is not None:

@@ -14,6 +14,7 @@ from attract.schema.learner import (
     Export,
     Exported,
     Failed,
+    GroupEnded,
     Noted,
     Published,
     Ready,
@@ -47,6 +48,10 @@ class LearnerOwner(Protocol):
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or (None) no longer does."""
+        ...
+
+    def group_ended(self) -> None:
+        """Cell 0 has ended the run of all cells."""
         ...
 
     def noted(self, noted: Noted) -> None:
@@ -155,6 +160,8 @@ class LearnerSupervisor:
                         self._exporting.set_result(message)
                 case Stalled():
                     self._owner.stalled(message.reason)
+                case GroupEnded():
+                    self._owner.group_ended()
                 case Noted():
                     self._owner.noted(message)
                 case Failed():

@@ -39,6 +39,7 @@ from attract.run.start_checks import check_same_spaces
 from attract.schema.api import CheckView, EvaluationView, FleetView, LogLine, RunView
 from attract.schema.game import GameDescription
 from attract.schema.messages import FromBrowser
+from attract.settings.cells import Cell
 from attract.settings.run import RunSettings
 
 TICK_SECONDS = 0.25
@@ -67,6 +68,7 @@ class ActiveRun:
         initialize_from: str | None = None,
         train: bool = True,
         check: Callable[[GameModule], Awaitable[CheckView]] | None = None,
+        cell: Cell | None = None,
     ) -> None:
         """Nothing is started yet; see `start`.
 
@@ -84,6 +86,7 @@ class ActiveRun:
             initialize_from: checkpoint folder of another run to start from.
             train: False to only evaluate or export what is there.
             check: has the game checked as soon as it is described; None: it is not.
+            cell: which of several that learn as one; rank 0 decides of the run for all of them. None: alone.
         """
         self.run_id = record.directory.run_id
         self.settings = settings
@@ -96,8 +99,10 @@ class ActiveRun:
         self._initialize_from = initialize_from
         self._train = train
         self._check = check
+        self._cell = cell
+        leads = cell is None or cell.leads
         created = str(record.directory.read_config()["created"])
-        controller = CurriculumController(settings)
+        controller = CurriculumController(settings, leads=leads)
         title = games.title_of(module.reference.name)
         self._progress = RunProgress(
             self.run_id, created, settings, module.reference, controller, clock(), title=title
@@ -111,6 +116,7 @@ class ActiveRun:
             module.reference,
             resumed_from=resumed_from,
             first_lease_id=first_lease_id,
+            rank=0 if cell is None else cell.rank,
         )
         core = self._core = RunCore(
             settings,
@@ -120,6 +126,7 @@ class ActiveRun:
             num_cores=usable_cores(),
             starts_untrained=initialize_from is None,
             trains=train,
+            leads=leads,
         )
         self.runner = EffectRunner(core, clock, lambda: hub.refused.total())
         """Every input of the run goes through it."""
@@ -318,7 +325,9 @@ class ActiveRun:
         directory.write_game(reference, description, described_sha256=described)
         store_path = str(store.path)
         self._learner.begin(
-            lambda: begin_message(self.settings, directory, description, store_path, self._initialize_from)
+            lambda: begin_message(
+                self.settings, directory, description, store_path, self._initialize_from, self._cell
+            )
         )
         if self._check is not None:
             # The learner is being started meanwhile, which takes longer.

@@ -35,9 +35,11 @@ class RunCore:
         num_cores: int = 1,
         starts_untrained: bool = True,
         trains: bool = True,
+        leads: bool = True,
     ) -> None:
         """`num_cores`: of this machine; `starts_untrained`: its first policy is random; `trains`: False for a
-        past run that is only evaluated or exported, of which nothing is kept.
+        past run that is only evaluated or exported, of which nothing is kept; `leads`: False for a cell that
+        leaves lessons, evaluations, the goal and the end to cell 0.
         """
         self._state = CoreState(
             settings,
@@ -48,6 +50,7 @@ class RunCore:
             num_cores=num_cores,
             starts_untrained=starts_untrained,
             trains=trains,
+            leads=leads,
         )
 
     # --- views ---
@@ -173,6 +176,13 @@ class RunCore:
     def dropped(self, dropped: Dropped, now: float) -> list[Effect]:
         """An update was undone (P8): its rows are free, and three in a row pause the run."""
         versions.dropped(self._state, dropped, now)
+        return self._done(now)
+
+    def group_ended(self, now: float) -> list[Effect]:
+        """Cell 0 has ended the run of all cells: this one ends with it, of whatever it had collected."""
+        if not self._state.life.is_ending:
+            self._state.updates.drop_untrained()
+            self._state.end("finished", now)
         return self._done(now)
 
     def learner_lost(self, now: float) -> list[Effect]:

@@ -74,6 +74,10 @@ class LearnerMessages:
         """A version waits for the disk, or no longer does."""
         self._record.disk.tell("the learner", reason)
 
+    def group_ended(self) -> None:
+        """Cell 0 has ended the run of all cells."""
+        self._runner.do(lambda core, now: core.group_ended(now))
+
     def noted(self, noted: Noted) -> None:
         """The learner has something to tell."""
         self._notifications.note(Note(noted.kind, noted.text))

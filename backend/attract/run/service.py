@@ -40,6 +40,7 @@ from attract.schema.api import (
 from attract.schema.base import WireModel
 from attract.schema.messages import FromBrowser, Hello
 from attract.schema.tiers import GrantedTier
+from attract.settings.cell_checks import check_for_cells
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
 
@@ -146,6 +147,8 @@ class RunService:
             game = game or str(config["game"])
         else:
             chosen = settings_of(self.games, game, settings)
+        if self._settings.cell is not None:
+            check_for_cells(chosen)
         check_demonstrations(chosen)
         source = None if initialize_from is None else check_source(self._source(initialize_from), chosen)
         with self._claim():
@@ -386,6 +389,7 @@ class RunService:
             resume=resume,
             initialize_from=initialize_from,
             train=train,
+            cell=self._settings.cell if train else None,
             check=(lambda module: self._membership.checker.check(module, CHECK_SECONDS)) if check else None,
         )
         self._active = run

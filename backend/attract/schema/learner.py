@@ -20,6 +20,15 @@ class Counters(WireModel):
     updates: Count = 0
 
 
+class GroupState(WireModel):
+    """What cells that learn as one have come to together."""
+
+    counters: Counters
+    """Rule T4's, of all of them."""
+    curriculum: dict[str, Any] = {}
+    """As cell 0 has it."""
+
+
 # --- gateway to learner -----------------------------------------------------------------------------------
 
 
@@ -37,6 +46,8 @@ class Begin(WireModel):
     """Go on from the newest valid checkpoint of `run_dir`."""
     initialize_from: Text | None = None
     """Checkpoint folder of another run whose weights and normaliser start this one."""
+    cell: dict[str, Any] | None = None
+    """`Cell` as a mapping: which of several this is that make updates together; None: it learns alone."""
 
 
 class Warmup(WireModel):
@@ -116,6 +127,8 @@ class Trained(WireModel):
     """As in `published`, but for what is known only then."""
     valid_steps: Count = 0
     rejected: list["RejectedRow"] = []
+    group: GroupState | None = None
+    """After this update; None: it learns alone."""
 
 
 class Published(WireModel):
@@ -137,6 +150,8 @@ class Published(WireModel):
     """
     valid_steps: Count = 0
     rejected: list["RejectedRow"] = []
+    group: GroupState | None = None
+    """As in `trained`."""
 
 
 class RejectedRow(WireModel):
@@ -173,6 +188,12 @@ class Stalled(WireModel):
     reason: Text | None
 
 
+class GroupEnded(WireModel):
+    """Cell 0 has ended the run of all cells, in good order; nothing more is learned."""
+
+    type: Literal["group_ended"] = "group_ended"
+
+
 class Noted(WireModel):
     """Something that a person should know, and that changes nothing for the gateway."""
 
@@ -193,7 +214,8 @@ class Failed(WireModel):
 
 ToLearner = Annotated[Begin | Warmup | Train | Export | Shutdown, Field(discriminator="type")]
 FromLearner = Annotated[
-    Ready | Trained | Published | Dropped | Exported | Stalled | Noted | Failed, Field(discriminator="type")
+    Ready | Trained | Published | Dropped | Exported | Stalled | GroupEnded | Noted | Failed,
+    Field(discriminator="type"),
 ]
 TO_LEARNER: TypeAdapter[ToLearner] = TypeAdapter(ToLearner)
 FROM_LEARNER: TypeAdapter[FromLearner] = TypeAdapter(FromLearner)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from attract.settings.base import LearnerName, LogFormat, LogLevel, Positive, Settings, split_names, variable
+from attract.settings.cells import Cell
 from attract.settings.cloning import CloningSettings
 from attract.settings.collection import CollectionSettings
 from attract.settings.curriculum import (
@@ -253,6 +254,9 @@ class ServerSettings(Settings):
     """Certificate chain in PEM: the server speaks TLS itself, and may be reached from the network."""
     tls_key: Path | None = None
     """The certificate's key in PEM."""
+
+    cell: Annotated[Cell | None, INTERNAL] = None
+    """Which of several cells this is, as a launcher's variables say; None: it trains alone."""
 
     @model_validator(mode="after")
     def _may_listen(self) -> Self:

@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 from rich.console import Console
 
-from attract.commands.output import GuardedOutput
+from attract.commands.output import GuardedOutput, Unread
 
 
 @pytest.fixture
@@ -60,3 +60,8 @@ def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback(words: str
     told = command.stderr.read().decode()
     command.stderr.close()
     assert (command.wait(60), told) == (141, "")
+
+
+def test_what_nobody_reads_is_not_kept() -> None:
+    stream = Unread()
+    assert stream.write("words") == 5 and stream.getvalue() == ""

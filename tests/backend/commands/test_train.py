@@ -1,13 +1,25 @@
+import dataclasses
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from attract.commands.train import _Plan, _Standing, exit_code  # pyright: ignore[reportPrivateUsage]
+from attract.commands.train import (
+    TrainOptions,
+    _Plan,  # pyright: ignore[reportPrivateUsage]
+    _Standing,  # pyright: ignore[reportPrivateUsage]
+    exit_code,
+    of_cell,
+)
 from attract.commands.train_display import create_display
+from attract.errors import ConfigurationError
 from attract.run.progress import RunResult
+from attract.runs.directory import RunDirectory
 from attract.schema.api import RunState, RunView
 from attract.schema.game import GameReference
+from attract.settings.cells import Cell
+from attract.settings.run import ServerSettings
 from socket_fleet import DESCRIPTION
 
 
@@ -115,3 +127,23 @@ def test_how_a_run_s_end_is_told_to_the_shell(
     result: RunResult, goal: float | None, stopped_by: int | None, code: int
 ) -> None:
     assert exit_code(result, goal, stopped_by) == code
+
+
+def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own(tmp_path: Path) -> None:
+    def cell(rank: int) -> ServerSettings:
+        of = Cell(rank=rank, size=2, address="127.0.0.1", port=29500)
+        return ServerSettings(runs_dir=tmp_path, cell=of)
+
+    order = TrainOptions("cartpole", {}, run_id="mine", resume=True, json_output=True, json_lines=True)
+    assert of_cell(order, ServerSettings(runs_dir=tmp_path)) == order == of_cell(order, cell(0))
+    other = of_cell(order, cell(1))
+    # It has no run to go on with, and learns from cell 0 how far the run is.
+    assert (other.run_id, other.resume) == ("mine.cell-1", False)
+    assert not (other.json_output or other.json_lines or other.check)
+    directory = RunDirectory.create(tmp_path, "mine.cell-1")
+    (directory.checkpoints / "1").mkdir(parents=True)
+    directory.close()
+    assert of_cell(order, cell(1)).resume
+    for missing in (None, "latest"):
+        with pytest.raises(ConfigurationError, match="all cells must mean the same run"):
+            of_cell(dataclasses.replace(order, run_id=missing), cell(0))

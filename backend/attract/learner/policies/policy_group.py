@@ -7,6 +7,7 @@ import torch
 from attract.experience.batch import Batch, load_batch
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, Report
+from attract.learner.cells.group import ALONE, LearnerGroup
 from attract.learner.checkpoints.checkpoint import Checkpoint
 from attract.learner.policies.policy_state import matching_state
 from attract.learner.policies.policy_updater import PolicyUpdater
@@ -24,13 +25,16 @@ class PolicyGroup:
         state: whose policies are changed in place; its version is only read.
         game: that is played.
         num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
+        cells: learners that make each update together.
     """
 
-    def __init__(self, state: TrainingState, game: GameDescription, num_versions: int) -> None:
+    def __init__(
+        self, state: TrainingState, game: GameDescription, num_versions: int, cells: LearnerGroup = ALONE
+    ) -> None:
         self._state = state
         distribution = build_distribution(game)
         self._trainers = {
-            policy_id: PolicyUpdater(one, distribution, num_versions)
+            policy_id: PolicyUpdater(one, distribution, num_versions, cells)
             for policy_id, one in state.policies.items()
         }
         # All policies have the same shape.

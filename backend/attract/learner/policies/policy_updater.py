@@ -9,6 +9,8 @@ from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import Progress, Report
+from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.moments import merged
 from attract.learner.policies.policy_state import PolicyState
 from attract.learner.verification import VersionHistory, verify
 from attract.schema.learner import RejectedRow
@@ -21,10 +23,18 @@ class PolicyUpdater:
         state: changed in place.
         distribution: how the network's outputs become actions.
         num_versions: how many versions are remembered, to judge late segments by: `max_policy_lag` + 1.
+        group: of learners that normalise by what all of them see.
     """
 
-    def __init__(self, state: PolicyState, distribution: ActionDistribution, num_versions: int) -> None:
+    def __init__(
+        self,
+        state: PolicyState,
+        distribution: ActionDistribution,
+        num_versions: int,
+        group: LearnerGroup = ALONE,
+    ) -> None:
         self.state = state
+        self._group = group
         self._history = VersionHistory(state.policy, distribution, num_versions)
         self._suspects: set[int] = set()
         """Workers of which a segment was refused."""
@@ -80,9 +90,8 @@ class PolicyUpdater:
         Args:
             batch: of a warm-up, or that of the last update, which succeeded.
         """
-        self.state.gather(
-            {
-                key: RunningMoments.of(batch.observation[key], batch.valid)
-                for key in self.state.observation_statistics
-            }
-        )
+        observed = {
+            key: RunningMoments.of(batch.observation[key], batch.valid)
+            for key in self.state.observation_statistics
+        }
+        self.state.gather(merged(self._group, observed))

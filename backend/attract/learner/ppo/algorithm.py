@@ -14,6 +14,8 @@ from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
 from attract.learner.algorithms.reward_scale import SeenReturns, SlotReturns, scaled
+from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.moments import merged
 from attract.learner.checkpoints.state_tensors import adam_tensors, restore_adam, within
 from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
@@ -52,9 +54,17 @@ class Ppo:
         learnable: the policy.
         settings: of the run.
         learner: how gradients are computed.
+        group: of learners that make each update together.
     """
 
-    def __init__(self, learnable: Learnable, settings: PpoSettings, learner: LearnerName = "auto") -> None:
+    def __init__(
+        self,
+        learnable: Learnable,
+        settings: PpoSettings,
+        learner: LearnerName = "auto",
+        group: LearnerGroup = ALONE,
+    ) -> None:
+        self._group = group
         self._policy = learnable.policy
         self._distribution = learnable.distribution
         self._settings = settings
@@ -82,7 +92,7 @@ class Ppo:
         """See `Algorithm`."""
         details = dict[str, float]()
         scheduled = scheduled_hyperparameters(self._settings, progress.agent_steps, progress.schedule_steps)
-        history = RewardHistory.of(batch, self._num_agents)
+        history = RewardHistory.of(batch, self._num_agents).with_others(self._group)
         history = history if self._rewards is None else self._rewards.then(history)
         rates = self._rates_with(scheduled, batch, history)
         gae_lambda = self._settings.lambda_for(
@@ -94,6 +104,8 @@ class Ppo:
         returns: SeenReturns | None = None
         if settings.normalize_rewards:
             returns = self._slot_returns.see(batch, settings.gamma)
+            moments = merged(self._group, {RETURNS: returns.moments})
+            returns = replace(returns, moments=moments[RETURNS])
             rewards, divisor = scaled(batch.reward, self.moments[RETURNS], returns)
             batch = replace(batch, reward=rewards)
             details["train/reward_divisor"] = divisor
@@ -130,9 +142,11 @@ class Ppo:
                 least_deviation=least_deviation,
                 extra_loss=extra_loss,
                 learner=self._learner,
+                group=self._group,
             )
         except torch.OutOfMemoryError as error:
-            if self._is_halved:
+            # Of several cells the others wait within the update that failed.
+            if self._is_halved or self._group.size > 1:
                 raise
             log.warning("out of memory: minibatches are half as large from here on: %s", error)
             self._is_halved = True

@@ -39,10 +39,17 @@ class Estimator:
         distribution: of the game's actions.
         batch: one update's segments.
         settings: gamma, gae_lambda, and which of the above.
+        has_lag: whether the batch of any learner of this update has; None: this one alone is asked.
     """
 
     def __init__(
-        self, policy: Policy, distribution: ActionDistribution, batch: Batch, settings: PpoSettings
+        self,
+        policy: Policy,
+        distribution: ActionDistribution,
+        batch: Batch,
+        settings: PpoSettings,
+        *,
+        has_lag: bool | None = None,
     ) -> None:
         self._policy = policy
         self._distribution = distribution
@@ -53,7 +60,9 @@ class Estimator:
             batch.slot_id, batch.first_step, batch.reward.shape[0], batch.valid[0]
         )
         self._ratios: Tensor | None = None
-        self._is_corrected = settings.lag_correction == "vtrace" and batch.has_lag
+        self._is_corrected = settings.lag_correction == "vtrace" and (
+            batch.has_lag if has_lag is None else has_lag
+        )
 
     @torch.no_grad()
     def estimate(self) -> Estimates:

@@ -1,6 +1,6 @@
 """How a batch is cut into minibatches, and what the network and the losses get of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,6 +10,8 @@ from torch import Tensor
 from attract.algorithm.losses import normalise_advantages
 from attract.algorithm.priorities import draw_segments, importance_weights, segment_probabilities
 from attract.experience.batch import Batch, finite_where_invalid, start_states, upload
+from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.ppo.common_minibatches import common_number, unite
 from attract.learner.ppo.estimates import Estimates
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Preprocessed
@@ -75,6 +77,8 @@ class Minibatch:
     steps, or all of these."""
     gathered: Preprocessed | None = None
     """Their observations, where a whole epoch's were put in order at once; None: still to be gathered."""
+    share: float = 1.0
+    """Of the steps of this minibatch in all cells, how many are here; 0: these only stand in for none."""
 
 
 class Inputs(Protocol):
@@ -166,14 +170,21 @@ class Minibatches:
         batch: at least one of its valid steps lies past the burn-in.
         settings: sizes and units.
         least_deviation: that advantages are divided by, from updates before this one (rule P1).
+        group: whose minibatches are made of parts of the same number.
 
     Raises: ValueError: when there is nothing to learn from.
     """
 
     def __init__(
-        self, policy: Policy, batch: Batch, settings: PpoSettings, least_deviation: float = 0.0
+        self,
+        policy: Policy,
+        batch: Batch,
+        settings: PpoSettings,
+        least_deviation: float = 0.0,
+        group: LearnerGroup = ALONE,
     ) -> None:
         self._batch = batch
+        self._group = group
         self._settings = settings
         self._least_deviation = least_deviation
         self._is_recurrent = is_recurrent = policy.state_size > 0
@@ -186,6 +197,11 @@ class Minibatches:
         self.num_steps = int(learned.sum())
         if self.num_steps == 0:
             raise ValueError("expected a batch with at least one valid step to learn from, got none")
+        self._num_parts = common_number(
+            group,
+            settings.minibatches_for(self.num_steps),
+            self.num_steps if self.unit == "step" else batch.num_segments,
+        )
         self._chosen = None if self.num_steps == learned.numel() else learned.nonzero().squeeze(1)
         self.inputs = self._segment_inputs(policy) if is_recurrent else self._step_inputs(policy)
         actions = self._flat(batch.action)
@@ -229,7 +245,7 @@ class Minibatches:
             probabilities: from `priorities`.
             steps: of the whole batch, from `steps`; advantages not normalised.
         """
-        num_parts = self._settings.minibatches_for(self.num_steps)
+        num_parts = self._num_parts
         if self.unit == "step":
             return self._of_steps(shuffled_partition(self.num_steps, num_parts, generator), steps)
         num_segments = self._batch.valid.shape[1]
@@ -246,13 +262,14 @@ class Minibatches:
         sizes = [part.numel() for part in parts]
         order = upload(torch.cat(parts), self._batch.valid.device)
         shuffled = steps.select(order)
-        shuffled = replace(shuffled, advantages=self._normalised_parts(shuffled.advantages, sizes))
+        advantages, shares = self._normalised_parts(shuffled.advantages, sizes)
+        shuffled = replace(shuffled, advantages=advantages)
         inputs = self.inputs
         observations = inputs.split(order, sizes) if isinstance(inputs, StepInputs) else [None] * len(sizes)
-        for index, chosen, gathered in zip(
-            order.split(sizes), shuffled.split(sizes), observations, strict=True
+        for index, chosen, gathered, share in zip(
+            order.split(sizes), shuffled.split(sizes), observations, shares, strict=True
         ):
-            yield Minibatch(index, chosen, gathered=gathered)
+            yield Minibatch(index, chosen, gathered=gathered, share=share)
 
     def _of_segments(self, parts: Iterator[Tensor], steps: Steps) -> Iterator[Minibatch]:
         # Which steps they are is worked out on the CPU, where the draws are: a device is not waited for.
@@ -261,7 +278,10 @@ class Minibatches:
         # Where each learned step stands among them; read only where one is.
         numbers = (past_burn_in.flatten().cumsum(0) - 1).view_as(past_burn_in)
         are_all = bool(past_burn_in.all())
-        for columns in parts:
+        for drawn in parts:
+            is_empty = self._group.size > 1 and not bool(past_burn_in.index_select(1, drawn).any())
+            # The others have steps of this minibatch: any segment stands in, and counts for nothing.
+            columns = past_burn_in.any(0).nonzero()[0] if is_empty else drawn
             index, places = numbers.index_select(1, columns).flatten(), None
             if not are_all:
                 places = past_burn_in.index_select(1, columns).flatten().nonzero().squeeze(1)
@@ -269,20 +289,31 @@ class Minibatches:
             if index.numel() > 0:
                 index = upload(index, device)
                 chosen = steps.select(index)
-                chosen = replace(chosen, advantages=self._normalised(chosen.advantages))
-                yield Minibatch(index, chosen, upload(columns, device), places)
+                advantages, share = self._normalised(chosen.advantages), 1.0
+                if self._group.size > 1:
+                    own = chosen.advantages[:0] if is_empty else chosen.advantages
+                    ((advantages, share),) = self._united([own])
+                    advantages = chosen.advantages if is_empty else advantages
+                chosen = replace(chosen, advantages=advantages)
+                yield Minibatch(index, chosen, upload(columns, device), places, share=share)
 
-    def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> Tensor:
+    def _normalised_parts(self, advantages: Tensor, sizes: list[int]) -> tuple[Tensor, list[float]]:
+        if self._group.size > 1:
+            united = self._united(advantages.split(sizes))
+            return torch.cat([part for part, _ in united]), [share for _, share in united]
         # Parts differ by at most one step: they are the rows of at most two rectangles.
         num_long = sizes.count(sizes[0])
         blocks = advantages.split((num_long * sizes[0], advantages.numel() - num_long * sizes[0]))
-        return torch.cat(
-            [
-                self._normalised(block.view(-1, size)).flatten()
-                for block, size in zip(blocks, (sizes[0], sizes[-1]), strict=True)
-                if block.numel() > 0
-            ]
-        )
+        normalised = [
+            self._normalised(block.view(-1, size)).flatten()
+            for block, size in zip(blocks, (sizes[0], sizes[-1]), strict=True)
+            if block.numel() > 0
+        ]
+        return torch.cat(normalised), [1.0] * len(sizes)
+
+    def _united(self, parts: Sequence[Tensor]) -> list[tuple[Tensor, float]]:
+        least = self._least_deviation if self._settings.normalize_advantage else None
+        return unite(self._group, parts, least)
 
     def _normalised(self, advantages: Tensor) -> Tensor:
         """[..., n], each row those of one minibatch, as the loss takes them (rule P1)."""

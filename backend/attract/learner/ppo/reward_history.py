@@ -1,11 +1,12 @@
 """What a game has paid so far: for anything at all (rule P12), and one agent at another's cost (rule P14)."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any, Self
 
 import torch
 
 from attract.experience.batch import Batch
+from attract.learner.cells.group import LearnerGroup
 
 MOST_HELD_STEPS = 20_000
 """Steps after which a policy is no longer held, though nothing was found."""
@@ -59,6 +60,17 @@ class RewardHistory:
             self.num_steps + later.num_steps,
             self.is_zero_sum and later.is_zero_sum,
         )
+
+    def with_others(self, group: LearnerGroup) -> "RewardHistory":
+        """The history of all of a group, of whose steps of this update each knows its own."""
+        if group.size == 1:
+            return self
+        own = torch.tensor([float(value) for value in astuple(self)], dtype=torch.float64)
+        whole: RewardHistory | None = None
+        for lowest, highest, has_terminated, num_steps, is_zero_sum in group.gather(own).tolist():
+            one = RewardHistory(lowest, highest, bool(has_terminated), int(num_steps), bool(is_zero_sum))
+            whole = one if whole is None else whole.then(one)
+        return whole or self
 
     @property
     def is_uniform(self) -> bool:

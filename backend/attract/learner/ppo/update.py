@@ -12,6 +12,8 @@ from attract.algorithm.losses import approx_kl, clip_fraction, explained_varianc
 from attract.errors import NonFiniteUpdateError
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss
+from attract.learner.cells.group import ALONE, LearnerGroup, agree, weighted_mean
+from attract.learner.cells.moments import variance
 from attract.learner.ppo.estimates import Estimates, Estimator
 from attract.learner.ppo.fused_steps import FusedSteps, can_be_fused
 from attract.learner.ppo.gradient_steps import AutogradSteps, GradientSteps
@@ -49,6 +51,7 @@ def ppo_update(
     least_deviation: float = 0.0,
     extra_loss: ExtraLoss | None = None,
     learner: LearnerName = "auto",
+    group: LearnerGroup = ALONE,
     on_minibatch: Callable[[int, int], None] | None = None,
 ) -> UpdateReport:
     """Clipped PPO over one batch: `n_epochs` passes, as a transaction (rules P1 to P5, P8, P9).
@@ -70,6 +73,8 @@ def ppo_update(
         least_deviation: that advantages are divided by (P1).
         extra_loss: added to the loss of each minibatch; the losses that are reported are without it.
         learner: `auto` does without autograd where it can.
+        group: of learners that make this update together, each of its own batch: weights, optimizer and
+            report are the same bits on all, and all of them undo it or none.
         on_minibatch: called with (epoch, minibatch) before each; for progress, and to inject faults in tests.
 
     Returns: what was done.
@@ -89,6 +94,7 @@ def ppo_update(
             least_deviation,
             extra_loss,
             learner,
+            group,
             on_minibatch,
         )
     except BaseException:
@@ -107,48 +113,60 @@ def _update(
     least_deviation: float,
     extra_loss: ExtraLoss | None,
     learner: LearnerName,
+    group: LearnerGroup,
     on_minibatch: Callable[[int, int], None] | None,
 ) -> UpdateReport:
-    estimator = Estimator(policy, distribution, batch, settings)
-    minibatches = Minibatches(policy, batch, settings, least_deviation)
-    for group in optimizer.param_groups:
-        group["lr"] = rates.learning_rate * group.get("rate", 1.0)
+    has_lag = agree(group, batch.has_lag)
+    estimator = Estimator(policy, distribution, batch, settings, has_lag=has_lag)
+    minibatches = Minibatches(policy, batch, settings, least_deviation, group)
+    for parameters in optimizer.param_groups:
+        parameters["lr"] = rates.learning_rate * parameters.get("rate", 1.0)
     rows: list[Tensor] = []
     norms: list[Tensor] = []
     log_ratios: list[Tensor] = []
+    shares: list[float] = []
     places: list[tuple[int, int]] = []
-    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=batch.has_lag)
+    kl_stop = None if settings.target_kl is None else KlStop(settings.target_kl, has_lag=has_lag, group=group)
     stopped = False
-    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
+    targets = first = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates, group)
     epoch = 0
     with _gradient_steps(
-        policy, optimizer, minibatches, generator, distribution, settings, rates, extra_loss, learner
+        policy, optimizer, minibatches, generator, distribution, settings, rates, extra_loss, learner, group
     ) as steps:
         for epoch in range(settings.n_epochs):
             if epoch > 0 and settings.recompute_advantages:
-                targets = _epoch_targets(estimator.estimate(), minibatches, batch.valid, settings, rates)
+                targets = _epoch_targets(
+                    estimator.estimate(), minibatches, batch.valid, settings, rates, group
+                )
             for number, part in enumerate(minibatches.epoch(generator, targets.probabilities, targets.steps)):
                 if on_minibatch is not None:
                     on_minibatch(epoch, number)
                 places.append((epoch, number))
                 losses = steps.losses(part, targets.value_coef)
                 rows.append(losses.row)
+                shares.append(part.share)
                 log_ratios.append(losses.log_ratio)
-                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio):
+                if kl_stop is not None and kl_stop.is_too_far(losses.log_ratio, losses.ratio, part.share):
                     stopped = True
                     break
                 norms.append(steps.step())
             if stopped:
                 break
     table = torch.stack(rows)
+    if group.size > 1:
+        table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
+        group.add_up(table)
+        # What only stood in for none says nothing.
+        log_ratios = [one if share > 0 else one[:0] for one, share in zip(log_ratios, shares, strict=True)]
     norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
     log_ratio = torch.cat(log_ratios)
     ratio = log_ratio.exp()
-    kl = float(approx_kl(log_ratio, ratio))
+    num_compared = float(log_ratio.numel())
+    kl = weighted_mean(group, float(approx_kl(log_ratio, ratio)), num_compared)
     if not math.isfinite(kl):
         # Clipping hides an infinite ratio from the loss: whose was it?
-        table = table + torch.stack([approx_kl(ratio, ratio.exp()) for ratio in log_ratios]).unsqueeze(1)
-    _check_finite(table, norm, list(policy.parameters()), places)
+        table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
+    _check_finite(table, norm, list(policy.parameters()), places, group)
     means = table.mean(0).tolist()
     return UpdateReport(
         policy_loss=means[0],
@@ -156,10 +174,10 @@ def _update(
         entropy=means[2],
         loss=means[3],
         approx_kl=kl,
-        clip_fraction=float(clip_fraction(ratio, rates.clip_range)),
+        clip_fraction=weighted_mean(group, float(clip_fraction(ratio, rates.clip_range)), num_compared),
         grad_norm=float(norm.mean()),
-        explained_variance=float(explained_variance(first.steps.values, first.steps.value_targets)),
-        advantage_variance=float(first.steps.advantages.var(correction=0)),
+        explained_variance=_explained_variance(group, first.steps.values, first.steps.value_targets),
+        advantage_variance=variance(group, first.steps.advantages),
         num_steps=minibatches.num_steps,
         num_epochs=epoch + 1,
         num_minibatches=len(norms),
@@ -185,8 +203,9 @@ def _epoch_targets(
     valid: Tensor,
     settings: PpoSettings,
     rates: ScheduledHyperparameters,
+    group: LearnerGroup,
 ) -> _EpochTargets:
-    details = {} if estimates.ratios is None else _vtrace_details(estimates.ratios[valid], settings)
+    details = {} if estimates.ratios is None else _vtrace_details(estimates.ratios[valid], settings, group)
     probabilities, weights = minibatches.priorities(estimates), None
     if probabilities is not None:
         if not bool(torch.isfinite(probabilities).all()):
@@ -194,15 +213,24 @@ def _epoch_targets(
         weights = minibatches.weights(probabilities, rates.prio_beta)
         details |= _prio_details(probabilities, weights, rates)
     steps = minibatches.steps(estimates, weights)
-    variance = float(steps.value_targets.var(correction=0)) if settings.normalize_value_loss else 1.0
-    return _EpochTargets(steps, settings.value_coef / max(1.0, variance), probabilities, details)
+    spread = variance(group, steps.value_targets) if settings.normalize_value_loss else 1.0
+    return _EpochTargets(steps, settings.value_coef / max(1.0, spread), probabilities, details)
 
 
-def _vtrace_details(ratios: Tensor, settings: PpoSettings) -> dict[str, float]:
+def _explained_variance(group: LearnerGroup, values: Tensor, targets: Tensor) -> float:
+    if group.size == 1:
+        return float(explained_variance(values, targets))
+    of_targets, of_errors = variance(group, targets), variance(group, targets - values)
+    return 1.0 - of_errors / of_targets if of_targets > 0 else math.nan
+
+
+def _vtrace_details(ratios: Tensor, settings: PpoSettings, group: LearnerGroup) -> dict[str, float]:
+    size = float(ratios.numel())
+    clipped = float((ratios > settings.rho_max).float().mean())
     return {
-        "train/vtrace_rho_mean": float(ratios.mean()),
-        "train/vtrace_rho_max": float(ratios.max()),
-        "train/vtrace_clipped_fraction": float((ratios > settings.rho_max).float().mean()),
+        "train/vtrace_rho_mean": weighted_mean(group, float(ratios.mean()), size),
+        "train/vtrace_rho_max": float(group.gather(ratios.max()).max()),
+        "train/vtrace_clipped_fraction": weighted_mean(group, clipped, size),
     }
 
 
@@ -230,6 +258,7 @@ def _gradient_steps(
     rates: ScheduledHyperparameters,
     extra_loss: ExtraLoss | None,
     learner: LearnerName,
+    group: LearnerGroup,
 ) -> GradientSteps:
     inputs = minibatches.inputs
     if (
@@ -239,8 +268,10 @@ def _gradient_steps(
         and isinstance(inputs, StepInputs)
         and can_be_fused(policy, distribution)
     ):
-        return FusedSteps(policy, optimizer, inputs, distribution, settings, rates)
-    return AutogradSteps(policy, optimizer, inputs, distribution, settings, rates, extra_loss, generator)
+        return FusedSteps(policy, optimizer, inputs, distribution, settings, rates, group)
+    return AutogradSteps(
+        policy, optimizer, inputs, distribution, settings, rates, extra_loss, generator, group
+    )
 
 
 class KlStop:
@@ -250,15 +281,20 @@ class KlStop:
         target_kl: of the settings.
         has_lag: whether the policy that acted is not the one the update begins with. What its first minibatch
             is away from it then is not this update's doing: counted, no step would be taken at all.
+        group: of learners that stop together.
     """
 
-    def __init__(self, target_kl: float, *, has_lag: bool) -> None:
+    def __init__(self, target_kl: float, *, has_lag: bool, group: LearnerGroup = ALONE) -> None:
+        self._group = group
         self._limit = KL_STOP_FACTOR * target_kl
         self._is_lag_known = not has_lag
 
-    def is_too_far(self, log_ratio: Tensor, ratio: Tensor) -> bool:
-        """Whether a minibatch's [n] ratios show it; given in turn, the update's first one first."""
-        kl = float(approx_kl(log_ratio, ratio))
+    def is_too_far(self, log_ratio: Tensor, ratio: Tensor, share: float = 1.0) -> bool:
+        """Whether a minibatch's [n] ratios show it; given in turn, the update's first one first.
+
+        `share`: how much of the minibatch of the group they are.
+        """
+        kl = weighted_mean(self._group, float(approx_kl(log_ratio, ratio)), share)
         if not self._is_lag_known:
             self._limit, self._is_lag_known = self._limit + kl, True
         return kl > self._limit
@@ -287,13 +323,26 @@ def _snapshot(
 
 
 def _check_finite(
-    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
+    table: Tensor,
+    norms: Tensor,
+    parameters: Sequence[Tensor],
+    places: list[tuple[int, int]],
+    group: LearnerGroup,
 ) -> None:
     """Once per update, so that no minibatch waits for the device; what follows a NaN is undone anyway."""
+    error = _not_finite(table, norms, parameters, places)
+    if agree(group, error is not None):
+        raise error or NonFiniteUpdateError("a number of another cell")
+
+
+def _not_finite(
+    table: Tensor, norms: Tensor, parameters: Sequence[Tensor], places: list[tuple[int, int]]
+) -> NonFiniteUpdateError | None:
     for what, numbers in (("the loss", table.sum(1)), ("the gradient", norms)):
         broken = (~torch.isfinite(numbers)).nonzero()
         if broken.numel() > 0:
             epoch, minibatch = places[int(broken[0, 0])]
-            raise NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
+            return NonFiniteUpdateError(what, epoch=epoch, minibatch=minibatch)
     if not bool(torch.stack([torch.isfinite(parameter).all() for parameter in parameters]).all()):
-        raise NonFiniteUpdateError("a weight")
+        return NonFiniteUpdateError("a weight")
+    return None

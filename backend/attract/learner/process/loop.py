@@ -1,16 +1,18 @@
 """The training loop's decisions: what the learner does with each message of the gateway."""
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
 from attract.collection.seating import MAIN, Seating
-from attract.errors import AttractError, CheckpointError, NonFiniteUpdateError
+from attract.errors import AttractError, CheckpointError, GroupOverError, NonFiniteUpdateError
 from attract.experience.store import SegmentStore
 from attract.learner.algorithms.algorithm import Progress, run_metrics
+from attract.learner.cells.group import ALONE, LearnerGroup
+from attract.learner.cells.leading import join_update, lead_state
 from attract.learner.checkpoints.checkpoint import find_newest, load_checkpoint, set_aside_newer, versions_in
 from attract.learner.checkpoints.exporting import export_policies
 from attract.learner.checkpoints.writer import CheckpointWriter
@@ -33,6 +35,8 @@ from attract.schema.learner import (
     Export,
     Exported,
     FromLearner,
+    GroupEnded,
+    GroupState,
     Noted,
     Published,
     Ready,
@@ -55,6 +59,7 @@ class Update:
     rejected: list[RejectedRow]
     gateway_metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     """What `train` said of it."""
+    group: GroupState | None = None
 
 
 class Learner:
@@ -64,14 +69,21 @@ class Learner:
         begin: the run.
         send: says something to the gateway; called from this thread and the writer's.
         on_failure: told of failures on the writer's thread.
+        group: of learners that make each update together.
 
     Raises: ConfigurationError: settings or spaces that cannot be trained. StoreError: the store is not there.
     """
 
     def __init__(
-        self, begin: Begin, send: Callable[[FromLearner], None], on_failure: Callable[[Exception], None]
+        self,
+        begin: Begin,
+        send: Callable[[FromLearner], None],
+        on_failure: Callable[[Exception], None],
+        group: LearnerGroup = ALONE,
     ) -> None:
         self._begin = begin
+        self._group = group
+        self._is_group_over = False
         self._send = send
         self._settings = settings = RunSettings.from_mapping(begin.settings)
         self._device = resolve_device(settings.device)
@@ -82,6 +94,7 @@ class Learner:
             settings.algorithm,
             settings.hyperparameters,
             learner=settings.learner,
+            group=group,
             exploration=settings.rnd.model_dump(mode="json") if settings.exploration == "rnd" else None,
             cloning=settings.cloning.model_dump(mode="json") if source is not None else None,
             demonstrations=None
@@ -97,7 +110,7 @@ class Learner:
             self._seating.policy_ids,
         )
         self._max_lag = settings.collection.policy_lag
-        self._policies = PolicyGroup(self._state, begin.description, self._max_lag + 1)
+        self._policies = PolicyGroup(self._state, begin.description, self._max_lag + 1, group)
         self._store = SegmentStore.open(Path(begin.store_path))
         self._writer = CheckpointWriter(
             Path(begin.run_dir), on_failure, lambda reason: send(Stalled(reason=reason))
@@ -127,10 +140,15 @@ class Learner:
         Raises:
             CheckpointError: when the run to go on with, or to start from, cannot be used.
             FederationError: when the other trainers do not come.
+            GroupError: when another cell is gone, or of another kind.
         """
-        is_fresh = not self._resume()
-        if is_fresh:
-            self._start_fresh()
+        is_fresh = False
+        if self._group.rank == 0:
+            is_fresh = not self._resume()
+            if is_fresh:
+                self._start_fresh()
+        if self._group.size > 1:
+            self._begin_together()
         if self._settings.federated is not None:
             self._averaging = Meetings(
                 self._settings.federated,
@@ -153,32 +171,55 @@ class Learner:
             curriculum=self._state.curriculum,
             notes=self._notes,
         )
-        if self._needs_warmup or ready.policy_version in versions_in(self._writer.checkpoints):
+        if self._needs_warmup:
+            self._send(ready)
+        elif ready.policy_version in versions_in(self._writer.checkpoints):
+            self._group.durable(ready.policy_version)
             self._send(ready)
         else:
-            self._writer.submit(self._state.snapshot(self._labels), lambda folder, seconds: self._send(ready))
+            self._writer.submit(
+                self._state.snapshot(self._labels), lambda folder, seconds: self._is_ready(ready)
+            )
 
     def handle(self, message: Warmup | Train | Export) -> None:
         """Do what the gateway asks; answers are sent when they are true."""
-        match message:
-            case Warmup():
-                self._warm_up(message)
-            case Train():
-                self._train(message)
-                self._idle_since = time.perf_counter()
-            case Export():
-                self._export(message)
+        try:
+            match message:
+                case Warmup() if not self._is_group_over:
+                    self._warm_up(message)
+                case Train() if not self._is_group_over:
+                    self._train(message)
+                    self._idle_since = time.perf_counter()
+                case Export():
+                    self._export(message)
+                case _:
+                    # Its gateway has not heard yet that nothing more is learned.
+                    return
+        except GroupOverError:
+            self.group_over()
+
+    def group_over(self) -> None:
+        """Cell 0 has ended the run of all cells."""
+        if not self._is_group_over:
+            self._is_group_over = True
+            self._send(GroupEnded())
 
     def leave(self) -> None:
-        """The run is over: trainers that average with this one go on without it."""
+        """The run is over: trainers that average with this one go on without it, cells end with cell 0."""
+        self._group.leave()
         if self._averaging is not None:
             self._averaging.leave()
 
     def close(self) -> None:
         """Let what is being written be finished."""
         self._writer.finish()
+        self._group.close()
         if self._averaging is not None:
             self._averaging.close()
+
+    def _is_ready(self, ready: Ready) -> None:
+        self._group.durable(ready.policy_version)
+        self._send(ready)
 
     def _resume(self) -> bool:
         """Go on from the newest valid checkpoint; False when there is nothing to go on from."""
@@ -196,8 +237,42 @@ class Learner:
             )
         self._state.restore(checkpoint)
         set_aside_newer(checkpoints, checkpoint.policy_version)
+        self._remember_earlier(versions)
+        return True
+
+    def _begin_together(self) -> None:
+        """Have the state of cell 0, which has gone on from its newest version, or begun; the others' is its.
+
+        A version that another cell alone has was never announced: it waited for cell 0's (rule D1).
+        """
+        settings = self._settings.model_dump(mode="json")
+        kind = {name: settings[name] for name in ("policy", "algorithm", self._settings.algorithm, "seed")}
+        kind |= {"game": description_sha256(self._begin.description), "total_steps": settings["total_steps"]}
+        snapshot = self._state.snapshot(self._labels)
+        document = {**snapshot.document, "policy_version": self._state.policy_version}
+        led = lead_state(self._group, replace(snapshot, document=document), kind)
+        if led is None:
+            return
+        self._state.restore(led)
+        self._needs_warmup = self._state.needs_statistics
+        checkpoints = self._writer.checkpoints
+        kept, version = versions_in(checkpoints), led.policy_version
+        is_same = version in kept and self._has_saved(version, led.document["weights_sha256"])
+        set_aside_newer(checkpoints, version if is_same else version - 1)
+        self._remember_earlier(kept)
+
+    def _has_saved(self, version: int, sha256: str) -> bool:
+        try:
+            return (
+                load_checkpoint(self._writer.checkpoints / str(version)).document["weights_sha256"] == sha256
+            )
+        except CheckpointError:
+            return False
+
+    def _remember_earlier(self, versions: Collection[int]) -> None:
+        checkpoints, newest = self._writer.checkpoints, self._state.policy_version
         # Segments of earlier versions may still come in, from workers that outlived the last learner.
-        for version in range(checkpoint.policy_version - self._max_lag, checkpoint.policy_version):
+        for version in range(newest - self._max_lag, newest):
             if version not in versions:
                 continue
             try:
@@ -206,7 +281,6 @@ class Learner:
                 self._notes.append(f"its late segments will be left out: {error}")
             else:
                 self._policies.remember_saved(earlier)
-        return True
 
     def _start_fresh(self) -> None:
         if self._begin.initialize_from is not None:
@@ -222,6 +296,7 @@ class Learner:
         self._needs_warmup = False
         started = time.perf_counter()
         batches = self._policies.load(self._store, message, self._device)
+        self._group.meet("random play for the first statistics", torch.zeros(1, dtype=torch.int64))
         self._policies.gather(batches)
         num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         metrics = {"time/warmup_seconds": time.perf_counter() - started}
@@ -237,6 +312,21 @@ class Learner:
         loaded = time.perf_counter()
         num_segments = sum(batch.num_segments for batch in batches.values()) + len(rejected)
         trainable = self._policies.trainable(batches)
+        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
+        group: GroupState | None = None
+        if self._group.size > 1:
+            joined = join_update(
+                self._group,
+                message,
+                self._state.counters,
+                self._state.policy_version,
+                num_steps,
+                can_learn=bool(trainable),
+            )
+            group = joined.state
+            if trainable and not joined.can_learn:
+                self._drop(message, "another cell has nothing to learn from")
+                return
         if not trainable:
             refused = "no segment stood up to being computed again (rule C7)"
             self._drop(message, refused if rejected else "it holds no valid step")
@@ -253,14 +343,16 @@ class Learner:
         lags = (self._state.policy_version - acted).double()
         self._consecutive_dropped = 0
         self._policies.gather(trainable)
-        num_steps = sum(int(batch.valid.sum()) for batch in batches.values())
         updated = time.perf_counter()
         trainers: tuple[int, ...] = ()
         if self._averaging is not None:
             trainers = average(self._state, self._averaging, message.federated_rounds)
         self._state.policy_version += 1
-        self._state.counters = self._counted(message, num_steps, rejected)
-        self._state.curriculum = message.curriculum
+        if group is None:
+            self._state.counters = self._counted(message, num_steps, rejected)
+            self._state.curriculum = message.curriculum
+        else:
+            self._state.counters, self._state.curriculum = group.counters, group.curriculum
         metrics = {
             **run_metrics(reports, is_sole=len(self._state.policies) == 1),
             **self._health.metrics(trainable, reports, is_sole=len(self._state.policies) == 1),
@@ -293,9 +385,10 @@ class Learner:
                 metrics=_finite(metrics),
                 valid_steps=num_steps,
                 rejected=rejected,
+                group=group,
             )
         )
-        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics))
+        self._publish(Update(message.batch_id, metrics, num_steps, rejected, message.metrics, group))
 
     def _counted(self, message: Train, num_steps: int, rejected: list[RejectedRow]) -> Counters:
         """The gateway's counters, without the steps that were left out (rule T4)."""
@@ -323,9 +416,11 @@ class Learner:
             metrics=_finite(update.metrics),
             valid_steps=update.valid_steps,
             rejected=update.rejected,
+            group=update.group,
         )
 
         def announce(folder: Path, seconds: float) -> None:
+            self._group.durable(published.policy_version)
             metrics = {**published.metrics, "time/checkpoint_seconds": seconds}
             self._send(published.model_copy(update={"metrics": metrics}))
 

@@ -10,13 +10,26 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from attract.errors import CheckpointError, ConfigurationError, FederationError
+from attract.errors import (
+    CheckpointError,
+    ConfigurationError,
+    FederationError,
+    GroupError,
+    GroupOverError,
+)
 from attract.learner.process.channel import Channel
 from attract.processes.allocator import keep_freed_memory
 from attract.runs.log_files import redirect_output
 from attract.runs.log_lines import LogFormat, LogLevel, bind, show_logs
 from attract.schema.learner import Begin, Failed, Shutdown, ToLearner
+from attract.settings.cell_checks import check_for_cells
+from attract.settings.cells import Cell
+from attract.settings.run import RunSettings
+
+if TYPE_CHECKING:
+    from attract.learner.cells.group import LearnerGroup
 
 ORPHAN_SECONDS = 1.0
 """How long an update may go on after the parent has gone, before the process ends under it."""
@@ -56,7 +69,8 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
         stack = traceback.format_exc()
         log.exception("the learner failed")
         text = f"{type(error).__name__}: {error}"
-        is_final = error.is_final if isinstance(error, FederationError) else isinstance(error, HOPELESS)
+        has_word = isinstance(error, FederationError | GroupError)
+        is_final = error.is_final if has_word else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))
         return 1
     finally:
@@ -114,11 +128,15 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
     redirect_output(Path(begin.run_dir) / "logs")
     bind(run=begin.run_id)
     log.info("learner of %s, process %d", begin.run_id, os.getpid())
-    learner = Learner(begin, channel.send, inbox.put)
+    group = _join(begin, inbox)
+    learner = Learner(begin, channel.send, inbox.put, group)
     try:
         learner.start()
         while True:
             message = inbox.get()
+            if isinstance(message, GroupOverError):
+                learner.group_over()
+                continue
             if isinstance(message, Exception):
                 raise message
             if isinstance(message, Shutdown):
@@ -130,3 +148,19 @@ def _serve(channel: Channel, inbox: "queue.SimpleQueue[Incoming]") -> None:
             learner.handle(message)
     finally:
         learner.close()
+
+
+def _join(begin: Begin, inbox: "queue.SimpleQueue[Incoming]") -> "LearnerGroup":
+    """The group of this cell, once all are there. Raises: GroupError, ConfigurationError."""
+    from attract.learner.cells.group import ALONE
+
+    if begin.cell is None:
+        return ALONE
+    cell = Cell.from_mapping(begin.cell)
+    settings = RunSettings.from_mapping(begin.settings)
+    check_for_cells(settings)
+    from attract.learner.cells.torch_group import TorchGroup
+    from attract.learner.process.machine import resolve_device
+
+    log.info("cell %d of %d, at %s:%d", cell.rank, cell.size, cell.address, cell.port)
+    return TorchGroup(cell, resolve_device(settings.device), lambda: inbox.put(GroupOverError()))

@@ -1,0 +1,22 @@
+"""What cells that learn as one cannot do yet: refused before anything begins."""
+
+from attract.errors import ConfigurationError
+from attract.settings.run import RunSettings
+
+
+def check_for_cells(settings: RunSettings) -> None:
+    """Refuse what learners cannot do together yet. Raises: ConfigurationError: names the setting."""
+    refused = {
+        "ppo.prio_alpha": settings.ppo.prio_alpha > 0,
+        "collection.seats": len(set(settings.collection.seats)) > 1,
+        "exploration": settings.exploration != "none",
+        "cloning.demonstrations": settings.cloning.demonstrations is not None,
+        "federated": settings.federated is not None,
+    }
+    for name, is_given in refused.items():
+        if is_given:
+            raise ConfigurationError(
+                "several cells cannot train with it: their updates are made together",
+                setting=name,
+                fix="leave it out, or train in one cell (without RANK and WORLD_SIZE)",
+            )

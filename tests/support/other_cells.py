@@ -1,0 +1,34 @@
+"""A group of two in one process: what the other cell brings is known beforehand."""
+
+import torch
+from torch import Tensor
+
+from attract.learner.cells.group import Alone, ordered_sum
+
+
+class Beside(Alone):
+    """`LearnerGroup` of rank `rank`; the other one's tensors are given, in the order of the calls."""
+
+    size = 2
+
+    def __init__(self, *others: Tensor, rank: int = 0, led: tuple[bytes, ...] = ()) -> None:
+        self.rank = rank
+        self.sent: list[Tensor] = []
+        self.words: list[bytes] = []
+        self._others = list(others)
+        self._led = list(led)
+
+    def gather(self, tensor: Tensor) -> Tensor:
+        self.sent.append(tensor.clone())
+        other = self._others.pop(0) if self._others else tensor
+        return torch.stack((tensor, other) if self.rank == 0 else (other, tensor))
+
+    def meet(self, what: str, words: Tensor) -> Tensor:
+        return self.gather(words)
+
+    def add_up(self, tensor: Tensor) -> None:
+        tensor.copy_(ordered_sum(self.gather(tensor)))
+
+    def lead(self, data: bytes) -> bytes:
+        self.words.append(data)
+        return self._led.pop(0) if self._led else data
