@@ -253,7 +253,12 @@ async def _watch(
                 if not finished.done():
                     run = service.view(run_id)
                     plan.tell(run)
-                    waiting.tell(run, last_left_seconds=service.fleet(run_id).last_left_seconds)
+                    fleet = service.fleet(run_id)
+                    waiting.tell(
+                        run,
+                        last_left_seconds=fleet.last_left_seconds,
+                        has_workers=any(host.workers for host in fleet.hosts),
+                    )
                     display.refreshed(run)
             second.cancel()
             if not finished.done():

@@ -20,12 +20,13 @@ class WaitingForWorkers:
         self._had_workers = False
         self._waited: float | None = None
 
-    def tell(self, run: RunView, *, last_left_seconds: float | None) -> None:
-        """The run as it stands now; `last_left_seconds` of its fleet."""
+    def tell(self, run: RunView, *, last_left_seconds: float | None, has_workers: bool) -> None:
+        """The run as it stands now; `last_left_seconds` of its fleet, and whether somebody is in it."""
         self._had_workers = self._had_workers or last_left_seconds is not None
         seconds = run.waiting_seconds
         if seconds is None:
-            if self._waited is not None and run.state in ("starting", "running", "evaluating"):
+            # A run that is about to end waits for nobody either.
+            if self._waited is not None and has_workers:
                 self._display.say(f"workers are here after {duration(self._waited)}")
             self._waited = None
             return
