@@ -258,9 +258,7 @@ def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
     (container,) = spec["template"]["spec"]["containers"]
     program, *words = container["command"]
     assert program == "attract"
-    cli.app.parse_args(
-        [cli.WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False
-    )
+    cli.app.parse_args([WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False)
     assert {"--resume=auto", "--run-id"} <= set(words)
     given = {one["name"]: one for one in container["env"]}
     assert (

@@ -65,6 +65,7 @@ def wait_for_version(runs_dir: Path, version: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.soak
 async def test_scale_07_pages_that_joined_by_link_train_on_after_the_trainer_was_killed(
     tmp_path: Path, pictures: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_as_many_seats_as_agents_are_named(runs_dir: Path) -> None:
     assert "2 seats for the 3 agents" in outcome.stderr
 
 
+@pytest.mark.soak
 async def test_the_dashboard_starts_watches_and_gives_away_every_policy(tmp_path: Path) -> None:
     with serve(tmp_path / "runs") as address:
         async with chromium() as browser, open_page(browser, address) as (page, _):

@@ -78,6 +78,7 @@ def test_the_readmes_example_is_typed_and_trains(tmp_path: Path) -> None:
     assert "goal of 0.95 reached, confirmed" in trained.stderr + trained.stdout
 
 
+@pytest.mark.soak
 async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Path) -> None:
     folder, runs = installed(tmp_path / "catch", "pure"), tmp_path / "runs"
     words = ("train", str(folder / "src" / "game.ts"), "--headless", "--seed", "1", "--run-id", "r")

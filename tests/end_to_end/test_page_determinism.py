@@ -39,7 +39,7 @@ def replayed(game: str, count: int, most: int) -> int:
     return at_origin(game, GameLibrary(Path.cwd()), ask)
 
 
-@pytest.mark.parametrize("game", ["meteors", "hopper"])
+@pytest.mark.parametrize("game", ["meteors", pytest.param("hopper", marks=pytest.mark.soak)])
 def test_pages_of_one_seed_play_alike(game: str) -> None:
     alone = hashes(game, 1, 200)
     assert hashes(game, 4, 200, draws=True, switches=OTHER_MACHINE) == alone * 4

@@ -30,7 +30,7 @@ async def best_of(page: Page, game: str, wanted: float) -> float:
     return best
 
 
-@pytest.mark.parametrize("game", READ)
+@pytest.mark.parametrize("game", ["meteors", pytest.param("moles", marks=pytest.mark.soak)])
 async def test_the_exported_page_plays_itself_until_somebody_does(game: str, tmp_path: Path) -> None:
     runs_dir, site = tmp_path / "runs", tmp_path / "site"
     words = ("train", game, "--headless", "--total-steps", "60000", "--run-id", "p", "--json")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 STEPS = 120_000
@@ -9,6 +11,7 @@ GOOD = 250
 """Mean return of the last 100 training episodes; an untrained policy has 22."""
 
 
+@pytest.mark.soak
 def test_C9_both_placements_of_the_policy_learn_in_the_same_number_of_steps(tmp_path: Path) -> None:
     reached: dict[str, float] = {}
     for inference in ("worker", "server"):

@@ -67,8 +67,13 @@ FOUND = {
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
+SOAKED = ("contract", "variables")
+"""What they go by is found in the unit tests of the probe as well; a minute each."""
 
-@pytest.mark.parametrize("kind", PAGES)
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.soak] if kind in SOAKED else []) for kind in PAGES]
+)
 def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES[kind])
     probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)

@@ -6,6 +6,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
 from attract.processes.learner import LEARNER
@@ -43,6 +45,7 @@ async def test_C8_equal_seeds_give_equal_weights_after_every_update(tmp_path: Pa
     assert all(first[version] != other[version] for version in first)
 
 
+@pytest.mark.soak
 async def test_C8_central_inference_gives_equal_weights_too(tmp_path: Path) -> None:
     server = ("--collection.inference", "server")
     first = await _weights(tmp_path, "first", *server, seed=7, delay_seed=1, updates=4)

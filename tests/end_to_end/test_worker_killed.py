@@ -24,6 +24,8 @@ POINTS = ("before_a_frame", "within_a_frame", "after_a_frame", "before_the_ackno
 SERVER_POINTS = ("before_an_observe", "before_an_act")
 """Under central inference."""
 CASES = [*((point, "worker") for point in POINTS), *((point, "server") for point in SERVER_POINTS)]
+AT_ONCE = ("within_a_frame", "before_the_acknowledgement", "before_an_act")
+"""What `make test` kills at; the others are in `make soak`."""
 Key = tuple[int, int, int]
 
 
@@ -111,7 +113,10 @@ class Keys:
         ]
 
 
-@pytest.mark.parametrize(("point", "inference"), CASES)
+@pytest.mark.parametrize(
+    ("point", "inference"),
+    [pytest.param(*case, marks=[] if case[0] in AT_ONCE else [pytest.mark.soak]) for case in CASES],
+)
 async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
     point: str, inference: str, tmp_path: Path
 ) -> None:
