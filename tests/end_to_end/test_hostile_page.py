@@ -30,9 +30,9 @@ export default definePageGame({
 });
 """
 MISCHIEF = {
-    "throw": 'if (life === 1000) throw new Error("lost my way");',
-    "leave": 'if (life === 1000) location.href = "https://elsewhere.example/?" + life;',
-    "reload": "if (life === 1000) location.reload();",
+    "throw": 'if (life === 4000) throw new Error("lost my way");',
+    "leave": 'if (life === 4000) location.href = "https://elsewhere.example/?" + life;',
+    "reload": "if (life === 4000) location.reload();",
     "hang": "if (thread <= 4 && parent.performance.now() > 2500) for (;;);",
     "boxes": 'alert("x"); confirm("x"); prompt("x"); open("https://elsewhere.example"); print();',
     "hoard": "(window.kept ??= []).push(new Float64Array(1000).fill(life));",
@@ -51,8 +51,8 @@ NAMED = {
 def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", MISCHIEF[kind]))
     (tmp_path / "hostile.page.ts").write_text(ADAPTER)
-    # It hangs by the page's real time, all others by the frames that it was played.
-    steps = "40000" if kind == "hang" else "12000"
+    # What is named comes after some time only.
+    steps = "40000" if kind in NAMED else "12000"
     words = ("train", "hostile.page.ts", "--headless", "--total-steps", steps, "--no-check")
     told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     said = told.stdout + told.stderr
