@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from attract import cli
-from attract.settings.run import SERVER_VARIABLES
+from attract.commands import serve
+from attract.settings.run import SERVER_VARIABLES, ServerSettings
 from attract.settings.variables import SETTING_VARIABLES
 
 
@@ -26,3 +27,16 @@ def attract(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         return ended.value.code
 
     return run
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
+    """Settings that `attract serve` was called with."""
+    found: list[ServerSettings] = []
+
+    async def serve_dashboard(settings: ServerSettings) -> int:
+        found.append(settings)
+        return 0
+
+    monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
+    return found

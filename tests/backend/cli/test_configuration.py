@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from attract.cli.configuration import served_game
-from attract.commands import serve
 from attract.settings.run import ServerSettings
 
 TWINS = {
@@ -16,19 +15,6 @@ TWINS = {
     "ATTRACT_RUNS_DIR": "/elsewhere/runs",
     "ATTRACT_PROJECT_DIR": "/elsewhere",
 }
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
-    """Settings that `attract serve` was called with."""
-    found: list[ServerSettings] = []
-
-    async def serve_dashboard(settings: ServerSettings) -> int:
-        found.append(settings)
-        return 0
-
-    monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
-    return found
 
 
 def test_the_environment_stands_above_the_defaults(

@@ -7,21 +7,8 @@ import pytest
 
 from attract import cli
 from attract.cli.serving import DEFAULT_URL
-from attract.commands import join, serve
+from attract.commands import join
 from attract.settings.run import ServerSettings
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> list[ServerSettings]:
-    """Settings that `attract serve` was called with."""
-    found: list[ServerSettings] = []
-
-    async def serve_dashboard(settings: ServerSettings) -> int:
-        found.append(settings)
-        return 0
-
-    monkeypatch.setattr(serve, "serve_dashboard", serve_dashboard)
-    return found
 
 
 def test_flags_of_the_server_reach_it_from_both_commands(
