@@ -54,6 +54,18 @@ test("T5: what a page asks its own server for in vain is said, with its path", a
     ]);
 });
 
+test("T5: a page that asks again and again is named for a few paths, each once", async () => {
+  const { run, clock } = await servedPage();
+  run(`for (let i = 0; i < 20; i++) {
+    fetch(location.origin + "/no/score?t=" + i).catch(() => undefined);
+    fetch(location.origin + "/no/" + i).catch(() => undefined);
+  }`);
+  await expect.poll(() => clock.numLoading).toBe(0);
+  const named = [...clock.unheld].filter((what) => what.startsWith("asks for /no/"));
+  expect(named).toHaveLength(8);
+  expect(named.filter((what) => what.includes("score"))).toEqual(["asks for /no/score, which is not there"]);
+});
+
 test("a frame of another server is said, with its name", async () => {
   const { run, clock } = heldPage();
   run(`document.body.innerHTML = '<iframe src="https://games.example.com/play.html"></iframe>'`);

@@ -13,6 +13,8 @@ export interface Loading {
 
 /** Responses that may have no body. */
 const WITHOUT_BODY = [101, 204, 205, 304];
+const MOST_MISSING = 8;
+const LONGEST_PATH = 200;
 
 /**
  * @param time by which what is not given is told of.
@@ -40,11 +42,12 @@ export function installLoading(
     promise.then(done, done);
     return promise;
   };
+  const miss = missing(window, said);
   const realFetch = window.fetch.bind(window);
   // Read whole before it is handed over, so that `.json()` and the like need no network.
   const fetchWhole = async (...args: Parameters<typeof fetch>): Promise<Response> => {
     const response = await realFetch(...args);
-    if (response.status >= 400) said.add(missing(window, response.url));
+    if (response.status >= 400) miss(response.url);
     const body = await response.arrayBuffer();
     const whole = new window.Response(WITHOUT_BODY.includes(response.status) ? null : body, response);
     defineGetter(whole, "url", () => response.url);
@@ -60,7 +63,7 @@ export function installLoading(
   const send = requests.send;
   define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
     const told = (): void => {
-      if (this.status >= 400) said.add(missing(window, this.responseURL));
+      if (this.status >= 400) miss(this.responseURL);
     };
     void gate(
       new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })).then(
@@ -76,7 +79,7 @@ export function installLoading(
   const look = ({ target }: Event): void => {
     const address = (target as HTMLScriptElement | null)?.src;
     if (!(target instanceof window.HTMLScriptElement) || address === "") return;
-    if (foreignOrigin(window, address) === null) said.add(missing(window, String(address)));
+    if (foreignOrigin(window, address) === null) miss(String(address));
   };
   window.addEventListener("error", look, true);
   const promising: [object, string][] = [
@@ -97,9 +100,15 @@ export function installLoading(
   return loading;
 }
 
-/** What a page does that asks its own server for something in vain. */
-function missing(window: Page, address: string): string {
-  return `asks for ${address.replace(window.location.origin, "")}, which is not there`;
+/** Notes what a page asks its own server for in vain: a few paths, for some ask again and again by new queries. */
+function missing(window: Page, said: Set<string>): (address: string) => void {
+  const paths = new Set<string>();
+  return (address) => {
+    const [path] = address.replace(window.location.origin, "").split(/[?#]/);
+    if (path === undefined || paths.has(path) || paths.size === MOST_MISSING) return;
+    paths.add(path);
+    said.add(`asks for ${path.slice(0, LONGEST_PATH)}, which is not there`);
+  };
 }
 
 /** The origin of an address that is not the page's own; null where it is, or where the address is the data itself. */
