@@ -12,7 +12,7 @@ from statistics import mean, pstdev
 from typing import Any, Literal
 
 from attract.benchmarks.harness.command_line import attract, json_of
-from attract.benchmarks.harness.machine import describe_machine
+from attract.benchmarks.harness.machine import describe_code, describe_machine
 from attract.benchmarks.harness.page_returns import played_returns
 from attract.benchmarks.learning.pages import RANDOM, plan_pages
 from attract.benchmarks.learning.plan import Run, plan_runs
@@ -56,12 +56,13 @@ def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
     _check_baseline(open_runs)
     shown = _shown(order, record)
     began = time.monotonic()
+    code = describe_code()
     for number, run in enumerate(open_runs, start=1):
         if time.monotonic() - began > MOST_SECONDS:
             say(f"three hours are over with {len(open_runs) - number + 1} runs left: call again to go on")
             break
         say(f"{number}/{len(open_runs)} {run.key}: {run.steps:,} steps")
-        row = _row(run, order.runs_dir)
+        row = dataclasses.replace(_row(run, order.runs_dir), code=code)
         record.put(run, row, describe_machine())
         say(f"  {row.return_mean:.2f} +- {row.standard_error:.2f} after {row.wall_seconds:.0f} s")
         _write(order.out, render(record, shown, scale=order.scale))

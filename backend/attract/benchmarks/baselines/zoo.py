@@ -23,7 +23,10 @@ BLOCKS_AT_ONCE = 32
 
 
 def train(order: dict[str, Any]) -> dict[str, Any]:
-    """Train for at least `steps` steps, then play our own evaluation's episodes by the likeliest actions."""
+    """Train for at least `steps` steps, then play our own evaluation's episodes by the likeliest actions.
+
+    Seconds are of this process's CPU: with one thread, those of a clock where nothing else runs.
+    """
     env_util: Any = importlib.import_module("stable_baselines3.common.env_util")
     environment = env_util.make_vec_env(order["environment"], order["num_environments"], seed=order["seed"])
     see: Callable[[Any], Any] = lambda observation: observation  # noqa: E731 - what the policy sees
@@ -32,9 +35,9 @@ def train(order: dict[str, Any]) -> dict[str, Any]:
         environment = vec_env.VecNormalize(environment, gamma=order["settings"]["gamma"])
         see = environment.normalize_obs
     model = create_ppo(environment, order["settings"], linear=order["linear"], seed=order["seed"])
-    began = time.perf_counter()
+    began = time.process_time()
     model.learn(order["steps"])
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     environment.close()
     returns = _play(model, order["environment"], order["episodes"], see)
     values = torch.tensor(returns, dtype=torch.float64)

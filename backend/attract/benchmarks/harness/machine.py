@@ -1,7 +1,9 @@
-"""What figures were measured on, in words."""
+"""What figures were measured on and by, in words."""
 
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from attract.processes.cores import usable_cores
 
@@ -13,6 +15,16 @@ def describe_machine() -> str:
     parts = [f"{usable_cores()} cores", platform.machine(), platform.system()]
     versions = [f"{name} {found}" for name in PACKAGES if (found := _version(name))]
     return ", ".join([*parts, f"Python {platform.python_version()}", *versions])
+
+
+def describe_code() -> str:
+    """The commit of this checkout, `-dirty` where files differ from it; without one the package's version."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10.0, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return f"version {version('attract')}"
+    return done.stdout.strip()
 
 
 def _version(name: str) -> str | None:

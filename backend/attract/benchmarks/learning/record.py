@@ -30,13 +30,15 @@ class Row:
     agent_steps: int
     """Trained on, at least `steps`."""
     wall_seconds: float
-    """From the first lease to the last update; for the baseline, `learn` alone."""
+    """From the first lease to the last update; for the baseline, the CPU seconds of `learn` alone."""
     return_mean: float
     """Of the evaluation's episodes, each played to its end; against an opponent the share won."""
     return_std: float
     episodes: int
     steps_per_second: float
     findings: list[Finding] = field(default_factory=list[Finding])
+    code: str = ""
+    """The state of the code that made it; empty where that was not kept."""
 
     @property
     def standard_error(self) -> float:

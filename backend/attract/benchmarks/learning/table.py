@@ -7,7 +7,7 @@ from attract.benchmarks.learning.pages_table import render_pages
 from attract.benchmarks.learning.plan import SCHEDULES, SCHEDULES_NAME, TASKS, Run, Task, Variant
 from attract.benchmarks.learning.record import Record, Row
 from attract.benchmarks.learning.suite_table import render_suite
-from attract.benchmarks.learning.table_cells import MISSING, returns, verdict
+from attract.benchmarks.learning.table_cells import MISSING, returns, states, verdict
 
 NO_TWIN = "no twin"
 
@@ -20,7 +20,7 @@ rules, for as many steps, with the settings of RL Baselines3 Zoo and one thread,
 episodes: its environment draws what our game draws, from the start to the noise of the engines."""
 
 SECONDS = """Seconds are of training alone, beside whatever else the machine
-did: speeds are compared by `attract bench --peers`."""
+did, and of Stable-Baselines3 those of its one thread: speeds are compared by `attract bench --peers`."""
 
 SCALED = """**Only {share:.3g} of each task's steps were trained: this tried the command out and says nothing
 about learning.**"""
@@ -36,6 +36,7 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
     parts = [INTRODUCTION]
     if record.machine:
         parts.append(f"Machine: {record.machine}. {SECONDS}")
+    parts.append(states(record, runs))
     if scale != 1.0:
         parts.append(SCALED.format(share=scale))
     parts += [_tasks_table(record, runs), _schedules_table(record, runs)]
@@ -46,7 +47,7 @@ def render(record: Record, runs: Sequence[Run], *, scale: float = 1.0) -> str:
 def _tasks_table(record: Record, runs: Sequence[Run]) -> str:
     lines = [
         "| Task | Policy | Steps | Seconds, median | Episodes | Return per seed | Bar, every seed "
-        "| Met | SB3's return per seed | SB3's seconds, median |",
+        "| Met | SB3's return per seed | SB3's CPU seconds, median |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for task in TASKS:

@@ -1,10 +1,11 @@
 """Cells that the tables of results have in common."""
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import mean
 
-from attract.benchmarks.learning.plan import Variant
-from attract.benchmarks.learning.record import Row
+from attract.benchmarks.learning.plan import Run, Variant
+from attract.benchmarks.learning.record import Record, Row
 
 MISSING = "not run"
 
@@ -28,3 +29,13 @@ def verdict(variant: Variant, rows: Sequence[Row | None]) -> str:
     if any(misses):
         return "no"
     return "yes" if len(misses) == len(rows) else "open"
+
+
+def states(record: Record, runs: Sequence[Run]) -> str:
+    """Which states of the code our rows were made by, with how many each; empty where none is done."""
+    rows = [record.get(run) for run in runs if run.baseline is None]
+    counts = Counter(row.code or "an older state, not kept" for row in rows if row is not None)
+    if not counts:
+        return ""
+    said = ", ".join(f"{code} ({count})" for code, count in counts.most_common())
+    return f"Our rows by the state of the code: {said}."

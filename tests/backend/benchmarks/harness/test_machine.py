@@ -1,6 +1,8 @@
 """What a figure was measured on."""
 
 import platform
+import re
+from importlib import metadata
 
 import pytest
 
@@ -14,3 +16,9 @@ def test_a_machine_is_its_cores_and_the_versions_that_decide_the_speed(monkeypat
     assert words[0] == f"{usable_cores()} cores"
     assert f"Python {platform.python_version()}" in words
     assert words[-1].startswith("numpy ")
+
+
+def test_the_code_is_named_by_its_commit_and_without_one_by_its_version(monkeypatch: pytest.MonkeyPatch):
+    assert re.fullmatch(r"[0-9a-f]{7,40}(-dirty)?|version \S+", machine.describe_code())
+    monkeypatch.setenv("PATH", "")
+    assert machine.describe_code() == f"version {metadata.version('attract')}"

@@ -1,5 +1,6 @@
 """The page says what each run gave, judges bars over all seeds, and hides nothing that is missing."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from attract.benchmarks.learning.plan import Run, plan_runs
 from attract.benchmarks.learning.record import Record, Row
 from attract.benchmarks.learning.table import render
+from attract.benchmarks.learning.table_cells import states
 
 
 def row(run: Run, mean: float, *, seconds: float = 10.0, speed: float = 1000.0) -> Row:
@@ -73,3 +75,17 @@ def test_schedules_are_compared_with_sync(tmp_path: Path) -> None:
 def test_a_page_of_a_fraction_of_the_steps_says_so(tmp_path: Path) -> None:
     assert "Only 0.01 of each task's steps" in page(tmp_path, "cartpole", {}, scale=0.01)
     assert "Only" not in page(tmp_path, "cartpole", {})
+
+
+def test_the_page_names_the_states_of_the_code_that_made_our_rows(tmp_path: Path) -> None:
+    record = Record(tmp_path / "results.json")
+    assert states(record, plan_runs(only="cartpole")) == ""
+    runs = plan_runs(only="cartpole")
+    mine = [run for run in runs if run.baseline is None]
+    for run, code in zip(mine, ["abc", "abc", ""], strict=True):
+        record.put(run, replace(row(run, 500.0), code=code), "2 cores")
+    for run in runs:
+        if run.baseline is not None:
+            record.put(run, replace(row(run, 500.0), code="of another"), "2 cores")
+    said = "Our rows by the state of the code: abc (2), an older state, not kept (1)."
+    assert said in render(record, runs)
