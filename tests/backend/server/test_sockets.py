@@ -1,7 +1,9 @@
 import asyncio
 import contextlib
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
 import pytest
@@ -317,6 +319,28 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
         assert await world.handler.gone.get() == connection_id
         assert world.handler.messages.qsize() >= (100 if unit == 1 else 95)
         assert world.hub.refused == {"full": 1}
+
+
+@pytest.mark.parametrize("how", ["reset", "closed"])
+async def test_a_connection_that_ends_in_the_middle_of_a_frame_ends_alone(how: str):
+    """Wherever in the frame's header, mask or data: what came of it is dropped, and whoever else is there stays."""
+    frame = websockets.frames.Frame(websockets.frames.Opcode.BINARY, STATUS_FRAME).serialize(mask=True)
+    async with served() as world, world.greeted() as (socket, _):
+        for cut in (1, 2, 4, 6, 7, len(frame) // 2, len(frame) - 1):
+            async with world.greeted() as (other, connection_id):
+                other.transport.write(frame + frame[:cut])
+                assert await world.handler.messages.get() == HostStatus(run_id=None, num_workers=2)
+                if how == "reset":
+                    line = other.transport.get_extra_info("socket")
+                    line.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+                other.transport.abort()
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    assert await world.handler.gone.get() == connection_id
+        await socket.send(STATUS_FRAME)
+        assert await world.handler.messages.get() == HostStatus(run_id=None, num_workers=2)
+        assert world.handler.gone.empty()
+        assert world.handler.messages.empty()
+        assert not world.hub.refused
 
 
 class Flood:
