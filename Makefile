@@ -26,7 +26,7 @@ build: $(STAMPS)/node
 
 test: setup
 	npx vitest run
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "not soak and not alone"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not soak and not alone"
 	$(BIN)/python -m pytest -rR -m alone
 
 # The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
