@@ -274,9 +274,9 @@ class Fleet:
     def is_somebody_returning(self, now: float) -> bool:
         """Whether a seated worker may still come back to its socket (rule C3)."""
         return any(
-            one.disconnected_at is not None and now < one.disconnected_at + GRACE_SECONDS
-            for one in self._returning.values()
-            if one.seated and not one.broken
+            worker.disconnected_at is not None and now < worker.disconnected_at + GRACE_SECONDS
+            for worker in self._returning.values()
+            if worker.seated and not worker.broken
         )
 
     def of(self, connection_id: int) -> Host | Worker | None:
@@ -296,7 +296,7 @@ class Fleet:
     def waiting_for_admission(self) -> list[Worker]:
         """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
         waiting = [worker for worker in self._unseated.values() if worker.connection_id is not None]
-        return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
+        return sorted(waiting, key=lambda worker: (worker.host.order, worker.worker_index))
 
     def connected(self) -> list[Worker]:
         """Workers with a seat and a socket, silent ones too, by id."""
@@ -363,11 +363,11 @@ class Fleet:
         idle = (
             host for host in self.hosts.values() if host.connection_id is not None and host not in workers
         )
-        hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda one: one.order)
+        hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda host: host.order)
         return FleetView(
             hosts=[_view_host(host, workers.get(host, [])) for host in hosts],
             num_hosts=num_hosts,
-            steps_per_second=sum(one.steps_per_second for own in workers.values() for one in own),
+            steps_per_second=sum(worker.steps_per_second for own in workers.values() for worker in own),
             leases_open=leases_open,
             leases_lapsed=leases_lapsed,
             blocks_refused=blocks_refused,
@@ -404,7 +404,7 @@ def _view_host(host: Host, workers: list[WorkerView]) -> HostView:
         user_agent=host.user_agent,
         hidden=host.hidden,
         identity=host.identity,
-        workers=sorted(workers, key=lambda one: (one.worker_index, one.worker_id)),
+        workers=sorted(workers, key=lambda worker: (worker.worker_index, worker.worker_id)),
     )
 
 

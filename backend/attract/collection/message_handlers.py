@@ -159,8 +159,8 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
     agents = state.require_described().description.num_agents
     if any(len(episode.returns) != agents for episode in message.episodes):
         raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
-    for one in message.episodes:
-        check_names(one, state.require_described().description)
+    for episode in message.episodes:
+        check_names(episode, state.require_described().description)
     evaluation.complete(lease.lease_id, message.episodes)
     state.end_lease(lease, now)
     done = evaluation.done()

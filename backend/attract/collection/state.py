@@ -289,7 +289,7 @@ class CollectionState:
         if not self.fleet.has_guests or pool.num_segments < described.target:
             return pool.num_segments
         kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
-        return sum(len(one.rows) for one in kept)
+        return sum(len(block.rows) for block in kept)
 
     def caps(self, described: Described) -> Caps:
         """How much of a batch one guest may give now."""

@@ -131,9 +131,9 @@ class Batch:
             return value[chosen] if is_per_segment else value[:, chosen]
 
         changes = {
-            one.name: kept(getattr(self, one.name), one.name in _PER_SEGMENT)
-            for one in fields(self)
-            if one.name not in ("finals", "rows")
+            attribute.name: kept(getattr(self, attribute.name), attribute.name in _PER_SEGMENT)
+            for attribute in fields(self)
+            if attribute.name not in ("finals", "rows")
         }
         rows = (
             tuple(self.rows[column] for column in chosen.nonzero().squeeze(1).tolist()) if self.rows else ()

@@ -67,9 +67,9 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     path = Path(given).resolve()
     if path.is_dir():
         pages = [path / "index.html", *(path / name / "index.html" for name in sorted(BUILDS))]
-        page = next((one for one in pages if one.is_file()), None)
+        page = next((place for place in pages if place.is_file()), None)
         if page is None:
-            others = sorted(one.name for one in path.iterdir() if one.suffix.lower() in PAGE_SUFFIXES)
+            others = sorted(entry.name for entry in path.iterdir() if entry.suffix.lower() in PAGE_SUFFIXES)
             raise ConfigurationError(
                 f"there is no index.html in {path}" + (f", but {', '.join(others)}" if others else ""),
                 setting="PAGE",

@@ -51,8 +51,8 @@ class OutcomeNumbers(FiniteModel):
 def _kept(model: type[FiniteModel]) -> Mapping[str, str]:
     return {
         name: kept.dtype
-        for name, one in model.model_fields.items()
-        for kept in one.metadata
+        for name, field in model.model_fields.items()
+        for kept in field.metadata
         if isinstance(kept, Kept)
     }
 

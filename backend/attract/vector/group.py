@@ -239,15 +239,15 @@ def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[
 
 def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
     left = set(instance_ids.tolist())
-    for one in told:
-        if one.instance_id not in left:
+    for episode in told:
+        if episode.instance_id not in left:
             raise malformed(
-                f"observe.episodes.instance_id: {one.instance_id}",
+                f"observe.episodes.instance_id: {episode.instance_id}",
                 fix="one episode of each of the group's own instances ends in a step at most",
             )
-        left.remove(one.instance_id)
-        if len(one.returns) != num_agents:
+        left.remove(episode.instance_id)
+        if len(episode.returns) != num_agents:
             raise malformed(
-                f"observe.episodes.returns: {len(one.returns)} entries",
+                f"observe.episodes.returns: {len(episode.returns)} entries",
                 fix=f"a return for each of {num_agents}",
             )

@@ -114,13 +114,13 @@ def collection_figure(rounds: Sequence[Rates], task: Task) -> Figure:
         return statistics.median(rates)
 
     return Figure.of(
-        [one.rollout for one in rounds],
+        [measured.rollout for measured in rounds],
         UNIT,
-        ratios=[one.rollout / one.bare for one in rounds],
+        ratios=[measured.rollout / measured.bare for measured in rounds],
         against=AGAINST,
         detail={
-            "session_run_steps_per_second": median([one.inference for one in rounds]),
-            "tick_steps_per_second": median([one.tick for one in rounds]),
+            "session_run_steps_per_second": median([measured.inference for measured in rounds]),
+            "tick_steps_per_second": median([measured.tick for measured in rounds]),
             "instances": task.num_instances,
             "horizon": task.horizon,
         },
@@ -134,7 +134,7 @@ def _collection(options: BenchOptions) -> Mapping[str, Figure]:
     return {
         "collection/cartpole": collection_figure(cartpole, CARTPOLE),
         "collection/mlp256": collection_figure(wide, MLP256),
-        "parts/tick_cartpole": Figure.of([one.tick for one in cartpole], "ticks/s"),
+        "parts/tick_cartpole": Figure.of([measured.tick for measured in cartpole], "ticks/s"),
     }
 
 

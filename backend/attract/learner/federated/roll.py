@@ -103,7 +103,7 @@ def of_one_lineage(postings: Sequence[Posting]) -> list[Posting]:
     """
 
     def standing(posting: Posting) -> tuple[int, int, int]:
-        alike = [one for one in postings if one.lineage == posting.lineage]
+        alike = [other for other in postings if other.lineage == posting.lineage]
         return (posting.lineage.rounds, len(alike), -alike[0].rank)
 
     best = max(postings, key=standing).lineage
