@@ -7,6 +7,8 @@ from check_rules import ROOT
 
 WORDS = (ROOT / "docs" / "words.md").read_text().lower()
 RETIRED = {
+    r"(?:un|is|_)?[Ss]eated(?!\w)": "admitted: a worker; a seat is an agent's",
+    r"the version that acted": "the behaviour policy",
     r"hearing|hear_worker|hear_host|heard_at": "message_handlers, handle_worker_message, last_seen",
     r"wishes|_?carry_out(?=\()": "effects, apply_effects",
     r"LookAgain": "WakeAfter",

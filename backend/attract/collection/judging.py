@@ -65,9 +65,9 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
         return
     workers = [worker for worker in state.fleet.workers.values() if worker.identity == identity]
     for worker in workers:
-        if worker.seated:
+        if worker.admitted:
             state.lapse_all(worker, f"left out: {reason}", now)
-    ids = {worker.worker_id for worker in workers if worker.seated}
+    ids = {worker.worker_id for worker in workers if worker.admitted}
     if state.described is not None:
         acceptance = state.described.acceptance
         for pool in (acceptance.pool, acceptance.warmup):

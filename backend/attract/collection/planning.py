@@ -1,4 +1,4 @@
-"""What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
+"""What follows from where things stand: admissions, warm-up, updates, policies, evaluations, leases."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def plan(state: CollectionState, now: float) -> None:
     described = state.described
     if described is None or state.stopped:
         return
-    _give_seats(state, described, now)
+    _admit_workers(state, described, now)
     described.target = state.config.batch_target(described.description, len(state.fleet.present()))
     _warm_up(state, described, now)
     if state.learner.has_version:
@@ -40,11 +40,11 @@ def plan(state: CollectionState, now: float) -> None:
         _issue_leases(state, described, now)
 
 
-def _give_seats(state: CollectionState, described: Described, now: float) -> None:
+def _admit_workers(state: CollectionState, described: Described, now: float) -> None:
     if not state.start_barrier.try_open(state.fleet, now):
         return
     for worker in state.fleet.waiting_for_admission():
-        state.fleet.seat(worker)
+        state.fleet.admit(worker)
         state.touch(worker)
         state.welcome(described, worker)
 

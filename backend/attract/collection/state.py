@@ -263,7 +263,7 @@ class CollectionState:
         if worker.broken:
             return
         self.fleet.set_broken(worker)
-        if worker.seated:
+        if worker.admitted:
             self.lapse_all(worker, "the worker ends", now)
         if report is None:
             return
@@ -299,7 +299,7 @@ class CollectionState:
 
     def touch(self, worker: Worker) -> None:
         """Something was heard of a worker, or its leases changed: see what it may have now."""
-        if not worker.seated:
+        if not worker.admitted:
             return
         self.to_publish.add(worker.worker_id)
         if len(worker.leases) <= self.config.settings.prefetch:
@@ -308,7 +308,7 @@ class CollectionState:
             self.takers.discard(worker.worker_id)
 
     def welcome(self, described: Described, worker: Worker) -> None:
-        """Tell a worker its seat."""
+        """Tell a worker that it is admitted."""
         self.send(worker.connection_id, welcome_message(self.config, described.description, worker))
 
     def send_policy(self, worker: Worker, version: int, now: float) -> None:

@@ -54,9 +54,9 @@ class Batch:
     action: Tensor
     """[T, S] int64, or [T, S, components] int64 or float32."""
     log_prob: Tensor
-    """[T, S] float32, under the version that acted."""
+    """[T, S] float32, under the behaviour policy."""
     value: Tensor
-    """[T, S] float32, V(observation) under the version that acted."""
+    """[T, S] float32, V(observation) under the behaviour policy."""
     reward: Tensor
     """[T, S] float32; raw, or scaled (rule P11)."""
     final_value: Tensor

@@ -30,9 +30,9 @@ class DecidedNumbers(FiniteModel):
     """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
 
     log_prob: Annotated[Tensor, Kept("float32")]
-    """Of the action, under the version that acted."""
+    """Of the action, under the behaviour policy."""
     value: Annotated[Tensor, Kept("float32")]
-    """V(observation) under that version."""
+    """V(observation) under the same policy."""
 
 
 class OutcomeNumbers(FiniteModel):
