@@ -140,20 +140,20 @@ def _collection(options: BenchOptions) -> Mapping[str, Figure]:
 
 def _two_workers(options: BenchOptions) -> Mapping[str, Figure]:
     seconds = Seconds(options)
-    one: list[float] = []
+    one_worker: list[float] = []
     all_at_once: list[float] = []
     with open_page() as page:
         prepare(page, CARTPOLE, NUM_WORKERS)
         rates_of(page, "rollout", seconds.warm_up, NUM_WORKERS)
         for _ in range(options.rounds):
-            one += rates_of(page, "rollout", seconds.part)
+            one_worker += rates_of(page, "rollout", seconds.part)
             all_at_once.append(sum(rates_of(page, "rollout", seconds.part, NUM_WORKERS)))
     figure = Figure.of(
         all_at_once,
         UNIT,
-        ratios=[both / (NUM_WORKERS * alone) for both, alone in zip(all_at_once, one, strict=True)],
+        ratios=[both / (NUM_WORKERS * alone) for both, alone in zip(all_at_once, one_worker, strict=True)],
         against=f"{NUM_WORKERS} x one worker",
-        detail={"one_worker_steps_per_second": statistics.median(one), "workers": NUM_WORKERS},
+        detail={"one_worker_steps_per_second": statistics.median(one_worker), "workers": NUM_WORKERS},
     )
     return {"collection/cartpole_2_workers": figure}
 
