@@ -1,4 +1,4 @@
-"""What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
+"""The audit part of the collection core: blocks that wait, workers that play again, effects of a verdict."""
 
 from collections.abc import Sequence
 from typing import Final

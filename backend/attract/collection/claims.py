@@ -1,4 +1,4 @@
-"""What a segment's blocks say of whole games: steps, and where their episodes end; read by `plausibility`."""
+"""The games that a segment's blocks claim: their steps and where episodes end; read by `plausibility`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

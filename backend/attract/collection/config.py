@@ -1,4 +1,4 @@
-"""What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
+"""Configuration of the collection core, and the check that a fleet can satisfy it (rule S1)."""
 
 import math
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What follows from being wrong: an identity is left out with the reason, or the run pauses (rule C7)."""
+"""Consequences of failed verification: an identity is left out with the reason, or the run pauses (C7)."""
 
 from collections import Counter
 from typing import Final

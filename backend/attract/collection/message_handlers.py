@@ -1,4 +1,4 @@
-"""What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
+"""Handlers of the collection core for messages of hosts and workers, and the replies to them."""
 
 from typing import Final
 

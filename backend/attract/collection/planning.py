@@ -1,4 +1,4 @@
-"""What follows from where things stand: admissions, warm-up, updates, policies, evaluations, leases."""
+"""Decides the next steps from the state: admissions, warm-up, updates, policies, evaluations, leases."""
 
 from collections import Counter
 

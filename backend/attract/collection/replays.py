@@ -1,4 +1,4 @@
-"""What a segment says a game did, what is needed to play it again, and whether both agree (rule C10)."""
+"""Replays of segments: the order to play one again, and the comparison with what was claimed (rule C10)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

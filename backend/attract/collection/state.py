@@ -1,4 +1,4 @@
-"""What the collection core knows and the small steps everything else is made of: leases, policies, notes."""
+"""State of the collection core, and its smallest steps: leases, policies, notes."""
 
 from collections import deque
 from collections.abc import Iterable

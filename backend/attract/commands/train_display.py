@@ -1,4 +1,4 @@
-"""What `attract train` shows: a live panel on a terminal, a plain line every few seconds anywhere else."""
+"""Output of `attract train`: a live panel on a terminal, a plain line every few seconds anywhere else."""
 
 import re
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""What `attract tune` shows: a table on a terminal, a line for each trial that ends anywhere else."""
+"""Output of `attract tune`: a table on a terminal, a line for each trial that ends anywhere else."""
 
 from collections.abc import Mapping
 from statistics import fmean

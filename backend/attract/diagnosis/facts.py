@@ -1,4 +1,4 @@
-"""What is known of a run beside its metrics: of its game, its settings and the machine."""
+"""Facts of a run beside its metrics: about its game, its settings and the machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

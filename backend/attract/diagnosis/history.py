@@ -1,4 +1,4 @@
-"""What the rows of a run's metrics come to, as the symptoms read it."""
+"""Summaries of a run's rows of metrics, as the symptoms read them."""
 
 import math
 from collections import deque

@@ -1,4 +1,4 @@
-"""What one row of the segment store holds, field by field, as data in the file's header."""
+"""Layout of one row of the segment store, field by field, as data in the file's header."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What somebody means who names a page: which files it has, and where its adapter belongs."""
+"""Resolves the name that a user gives to a page: its files, and the place of its adapter."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What falls due along the way of a run: lessons, kept versions, evaluations, the goal's too (rule C6)."""
+"""Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a run does to the world outside of it: sockets, learner, record, pages. One method per effect."""
+"""Applies a run's effects to the world outside: sockets, learner, record, pages. One method per effect."""
 
 import asyncio
 import logging

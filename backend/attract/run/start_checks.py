@@ -1,4 +1,4 @@
-"""What can be refused of a run before its folder exists and before a browser or a learner starts."""
+"""Refuses a run that cannot work, before its folder exists and before a browser or a learner starts."""
 
 import asyncio
 import json

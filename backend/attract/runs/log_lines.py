@@ -1,4 +1,4 @@
-"""What a line of a log looks like, as text or JSON, and which run, connection, host, lease it is about."""
+"""Format of a log line, as text or JSON, and which run, connection, host, lease it is about."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Who did what to this server: a line for each start, stop, join and refusal, in the runs folder."""
+"""The server's audit log, in the runs folder: each start, stop, join and refusal, and who asked for it."""
 
 import errno
 import fcntl

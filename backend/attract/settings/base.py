@@ -1,4 +1,4 @@
-"""What all settings have in common: frozen, and strict about names and values."""
+"""Base of all settings: frozen, and strict about names and values."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast

@@ -1,4 +1,4 @@
-"""What a search is over: settings by dotted name, each with a range or a list of values."""
+"""The space that a study searches: settings by dotted name, each with a range or a list of values."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What more workers bring on this machine: playing alone, and a whole training with its learner."""
+"""Speed with more workers on this machine: playing alone, and a whole training with its learner."""
 
 import statistics
 from collections.abc import Mapping

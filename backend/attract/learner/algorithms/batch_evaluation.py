@@ -1,4 +1,4 @@
-"""What a policy says of a whole batch: log-probabilities and values under its weights, without gradient."""
+"""Log-probabilities and values of a whole batch under a policy's weights, without gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

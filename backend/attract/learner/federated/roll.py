@@ -1,4 +1,4 @@
-"""Who is waited for at a meeting of trainers, by what stands on the board; the time is an argument."""
+"""The roll of a meeting of trainers: who is waited for, by the entries on the board; time is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

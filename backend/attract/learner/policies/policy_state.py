@@ -1,4 +1,4 @@
-"""What training changes of one policy: how it starts, goes into checkpoints, and comes back (rule D2)."""
+"""The state of one policy that training changes: created, saved in checkpoints, restored (rule D2)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
