@@ -78,7 +78,7 @@ def _is_shut(settings: ServerSettings, earlier: set[Listening]) -> bool:
     """Whether a socket of the server's can be reached from the network, which the guard then refuses."""
     if settings.lan or settings.behind_proxy:
         return False
-    return not all(is_loopback(one.host) for one in listening_sockets() - earlier)
+    return not all(is_loopback(place.host) for place in listening_sockets() - earlier)
 
 
 async def _own_url(earlier: set[Listening]) -> str | None:
@@ -89,5 +89,5 @@ async def _own_url(earlier: set[Listening]) -> str | None:
             break
         await asyncio.sleep(POLL_SECONDS)
         found = listening_sockets()
-    known = sorted(found - earlier or found, key=lambda one: (one.port, one.host))
+    known = sorted(found - earlier or found, key=lambda place: (place.port, place.host))
     return known[0].url if known else None

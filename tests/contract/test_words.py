@@ -1,5 +1,6 @@
 """The words of the tree: those of docs/words.md, and none of those that were given up."""
 
+import ast
 import re
 import subprocess
 
@@ -7,6 +8,8 @@ from check_rules import ROOT
 
 WORDS = (ROOT / "docs" / "words.md").read_text().lower()
 RETIRED = {
+    r"(?:un|is|_)?[Ss]eated(?!\w)": "admitted: a worker; a seat is an agent's",
+    r"the version that acted": "the behaviour policy",
     r"hearing|hear_worker|hear_host|heard_at": "message_handlers, handle_worker_message, last_seen",
     r"wishes|_?carry_out(?=\()": "effects, apply_effects",
     r"LookAgain": "WakeAfter",
@@ -84,3 +87,34 @@ def _stems(word: str) -> set[str]:
         word,
         *(word.removesuffix(end) for end in ("s", "es", "ing", "ed", "er", "r", "e") if word.endswith(end)),
     } | ({word[:-3] + "y"} if word.endswith("ies") else set())
+
+
+def test_what_the_product_loops_over_is_called_by_its_noun():
+    package = ROOT / "backend" / "attract"
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in package.rglob("*.py")
+        for line in _nameless(path.read_text())
+    ]
+    assert not found, f"`one` says nothing of what it is: {found}"
+
+
+def _nameless(source: str) -> list[int]:
+    """Lines of loops, comprehensions and keys whose variable is `one`; a pair `one, other` has a meaning."""
+    lines: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.For(target=target) | ast.AsyncFor(target=target) | ast.comprehension(target=target):
+                names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+            case ast.Lambda(args=arguments):
+                target, names = node, {argument.arg for argument in arguments.args}
+            case _:
+                continue
+        if "one" in names and "other" not in names:
+            lines.append(target.lineno)
+    return lines
+
+
+def test_a_loop_without_a_noun_is_found():
+    source = "for one in x: pass\n[f(one) for one in x]\nsorted(x, key=lambda one: one)\n"
+    assert _nameless(source + "for one, other in x: pass\n") == [1, 2, 3]

@@ -170,7 +170,7 @@ async def test_C1_C2_training_goes_on_and_every_segment_counts_once(
 
 
 def _num_playing(gateway: Gateway, run_id: str) -> int:
-    """Workers that have a seat and are there."""
+    """Workers that are admitted and are there."""
     hosts = gateway.service.fleet(run_id).hosts
     return sum(worker.state in ("waiting", "playing") for host in hosts for worker in host.workers)
 

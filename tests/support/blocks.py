@@ -7,7 +7,7 @@ from fake_worker import FakeWorker, counting_description, counting_game
 SEED = Seed(low=1, high=2)
 
 
-def seated_worker(
+def admitted_worker(
     *,
     num_slots: int = 3,
     horizon: int = 4,
@@ -62,7 +62,7 @@ def played_block(
     breaks: bool = False,
 ) -> Block:
     """One block holding that segment of all slots."""
-    worker = seated_worker(
+    worker = admitted_worker(
         num_slots=num_slots,
         horizon=horizon,
         first_instance=first_instance,

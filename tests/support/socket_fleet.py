@@ -87,7 +87,7 @@ class SocketFleet:
     plays: bool = False
     """Its log-probabilities and values are the policy's own, as the real learner checks (rule C7)."""
     stale: list[bytes] = field(default_factory=list[bytes])
-    """Blocks of an earlier life of the server: each worker sends them again as soon as it has a seat."""
+    """Blocks of an earlier life of the server: each worker sends them again as soon as it is admitted."""
     refused_blocks: list[BlockAck] = field(default_factory=list[BlockAck])
     newest_block: bytes | None = None
     never_ready: int | None = None

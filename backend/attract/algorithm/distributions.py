@@ -119,7 +119,8 @@ class MultiCategorical:
             _categorical_columns(part, chosen)
             for part, chosen in zip(logits, actions.t().contiguous(), strict=True)
         ]
-        return torch.stack([one[0] for one in parts]).sum(0), torch.stack([one[1] for one in parts]).sum(0)
+        first, second = (torch.stack(column).sum(0) for column in zip(*parts, strict=True))
+        return first, second
 
     def sample(self, outputs: Tensor, uniforms: Tensor, action_mask: Tensor | None = None) -> Tensor:
         """[..., components] int64; see `categorical_sample`."""

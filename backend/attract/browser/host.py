@@ -106,7 +106,9 @@ class HeadlessHost:
                 thrown = details.get("exception", {}).get("description")
                 self._report("page_error", {"text": str(thrown or details["text"])})
             case "Runtime.consoleAPICalled" if event["type"] in ("error", "warning"):
-                words = [str(one.get("value", one.get("description", ""))) for one in event["args"]]
+                words = [
+                    str(argument.get("value", argument.get("description", ""))) for argument in event["args"]
+                ]
                 self._on_console(event["type"], " ".join(words))
             case "Log.entryAdded" if event["entry"]["level"] in ("error", "warning"):
                 self._on_console(event["entry"]["level"], event["entry"]["text"])

@@ -1,4 +1,4 @@
-"""What flags, variables and files give together, and where a game is served from."""
+"""Merges flags, variables and files, and says where a game is served from."""
 
 import os
 from pathlib import Path

@@ -181,6 +181,6 @@ def _wanted(kind: Any) -> str | None:
     """What a value of this type looks like, None for types whose own message is clear."""
     kinds = [arg for arg in (get_args(kind) or (kind,)) if arg is not type(None)]
     if get_origin(kind) is Literal:
-        *others, last = (str(one) for one in kinds)
+        *others, last = (str(kind) for kind in kinds)
         return f"{', '.join(others)} or {last}"
     return KINDS.get(kinds[0]) if len(kinds) == 1 else None

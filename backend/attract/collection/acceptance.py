@@ -230,7 +230,7 @@ class Acceptance:
         if is_run and int(slots[0]) // agents <= min(told) and max(told) <= int(slots[-1]) // agents:
             return
         known: set[int] = set((slots // agents).tolist())
-        strange = next((one for one in told if one not in known), None)
+        strange = next((instance_id for instance_id in told if instance_id not in known), None)
         if strange is not None:
             raise malformed(
                 f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"

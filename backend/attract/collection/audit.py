@@ -152,7 +152,7 @@ class Audit:
 
     def drop(self, identity: str) -> None:
         """It is left out: what waits of it never trains."""
-        for held in [one for one in self._held.values() if one.identity == identity]:
+        for held in [held for held in self._held.values() if held.identity == identity]:
             held.is_lost = True
             self._release(held)
 
@@ -173,7 +173,7 @@ class Audit:
 
     def lease_over(self, lease_id: int) -> None:
         """Nothing more of that lease comes: what was incomplete of it cannot be played again."""
-        for key in [one for one in self._gathering if one[0] == lease_id]:
+        for key in [key for key in self._gathering if key[0] == lease_id]:
             for held in self._gathering.pop(key).held:
                 self._judged(held, is_good=False)
 
@@ -314,7 +314,7 @@ class Audit:
 
     def give_up(self) -> None:
         """Nobody can play anything again: what waits is let go, and trains."""
-        given_up = [*self.waiting, *(one for one, _ in self._suspects)]
+        given_up = [*self.waiting, *(suspect for suspect, _ in self._suspects)]
         self.waiting.clear()
         self._suspects.clear()
         for item in given_up:
@@ -391,7 +391,7 @@ class Audit:
             standing.valid = 0
         for held in item.held:
             self._judged(held, is_good=outcome == "valid" or is_let_go)
-        for held in [one for one in self._held.values() if one.identity == item.identity]:
+        for held in [held for held in self._held.values() if held.identity == item.identity]:
             self._release_if_clear(held)
 
     def _look_at_suspects(self) -> None:

@@ -83,9 +83,9 @@ class Caught:
 def last_episodes(block: Block, num_agents: int) -> dict[int, Episode]:
     """By instance, the last episode that the block says has ended."""
     last: dict[int, Episode] = {}
-    for one in Episodes(block.episodes, num_agents):
-        if one.instance_id not in last or one.step > last[one.instance_id].step:
-            last[one.instance_id] = one
+    for episode in Episodes(block.episodes, num_agents):
+        if episode.instance_id not in last or episode.step > last[episode.instance_id].step:
+            last[episode.instance_id] = episode
     return last
 
 

@@ -1,4 +1,4 @@
-"""What audits have shown of one identity, and how it is trusted for that (rule C10)."""
+"""The audits of one identity so far, and the trust that it has for them (rule C10)."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the audit means to the collection core: whose blocks wait, who plays again, what a verdict changes."""
+"""The audit part of the collection core: blocks that wait, workers that play again, effects of a verdict."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -120,7 +120,7 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
         audit.give_up()
     audit.is_able = bool(able)
     settle(state, described, now)
-    for worker in sorted(able, key=lambda one: (len(one.leases), one.worker_id)):
+    for worker in sorted(able, key=lambda candidate: (len(candidate.leases), candidate.worker_id)):
         if not audit.waiting:
             return
         if not worker.present or any(lease.purpose == "replay" for lease in worker.leases):
@@ -147,12 +147,12 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
         described.acceptance.refuse(block)
     for block in passed:
         _admit(state, described, described.acceptance, block)
-    for one in caught:
-        why = state.conduct.leave_out(one.identity, f"C10: {one.what}", now, is_final=True)
-        leave_out(state, one.identity, why, now)
-        first = state.first_versions.get(one.identity)
-        state.emit(ForgerCaught(one.identity, one.worker_id, one.what, first))
-        state.note("audit", _told(state, one, first), None if first is None else max(0, first - 1))
+    for forger in caught:
+        why = state.conduct.leave_out(forger.identity, f"C10: {forger.what}", now, is_final=True)
+        leave_out(state, forger.identity, why, now)
+        first = state.first_versions.get(forger.identity)
+        state.emit(ForgerCaught(forger.identity, forger.worker_id, forger.what, first))
+        state.note("audit", _told(state, forger, first), None if first is None else max(0, first - 1))
     for text in notes:
         state.note("audit", text)
 

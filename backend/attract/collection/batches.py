@@ -103,16 +103,18 @@ class Pool:
             gone += [block for block in blocks if block.policy_version not in fresh]
             kept.insert(0, [block for block in blocks if block.policy_version in fresh])
         self._blocks = kept.pop()
-        self._sealed = deque(one for one in kept if one)
+        self._sealed = deque(part for part in kept if part)
         self.num_segments = sum(len(block.rows) for block in self._blocks)
         return gone
 
     def drop_workers(self, worker_ids: Collection[int]) -> list[AcceptedBlock]:
         """Take out what these workers played."""
-        gone = [one for part in (self._blocks, *self._sealed) for one in part if one.worker_id in worker_ids]
+        gone = [
+            block for part in (self._blocks, *self._sealed) for block in part if block.worker_id in worker_ids
+        ]
         self._blocks = [block for block in self._blocks if block.worker_id not in worker_ids]
-        kept = ([one for one in part if one.worker_id not in worker_ids] for part in self._sealed)
-        self._sealed = deque(one for one in kept if one)
+        kept = ([block for block in part if block.worker_id not in worker_ids] for part in self._sealed)
+        self._sealed = deque(part for part in kept if part)
         self.num_segments = sum(len(block.rows) for block in self._blocks)
         return gone
 
@@ -178,8 +180,8 @@ def episodes_in_order(blocks: Iterable[AcceptedBlock]) -> list[Episode]:
             (episode.instance_id, start[episode.instance_id] + episode.step, episode)
             for episode in block.episodes
         ]
-    found.sort(key=lambda one: one[:2])
-    return [one for _, _, one in found]
+    found.sort(key=lambda entry: entry[:2])
+    return [block for _, _, block in found]
 
 
 def _by_policy(

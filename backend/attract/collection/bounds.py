@@ -47,7 +47,7 @@ class Bounds:
             # A step has 1 to `ticks` updates; one in which an agent takes no part has 0.
             low, high = min(0.0, low, low * ticks), max(0.0, high, high * ticks)
             self._reward = (low - SLACK * max(1.0, abs(low)), high + SLACK * max(1.0, abs(high)))
-        self.has_boxes = any(one.is_box for one in self._ranges.values())
+        self.has_boxes = any(bound.is_box for bound in self._ranges.values())
         self.off: str | None = None
         """Why nobody is held to the boxes."""
         self.is_off_told = False
@@ -86,23 +86,23 @@ class Bounds:
                     f"block.reward: {worst:g}",
                     fix=f"the game declares rewards whose sum over a step is {low:g} to {high:g}",
                 )
-        for key, one in self._ranges.items():
-            if not one.is_box and (found := _find(block, key, one)) is not None:
+        for key, bound in self._ranges.items():
+            if not bound.is_box and (found := _find(block, key, bound)) is not None:
                 raise malformed(f"block.{found}", fix="choices are below their space's n")
 
     def outside(self, block: Block) -> str | None:
         """The first number of an agent that takes part that lies outside of its box, in words."""
-        for key, one in self._ranges.items():
-            if one.is_box and (found := _find(block, key, one)) is not None:
+        for key, bound in self._ranges.items():
+            if bound.is_box and (found := _find(block, key, bound)) is not None:
                 return found
         return None
 
 
-def _find(block: Block, key: str, one: _Range) -> str | None:
+def _find(block: Block, key: str, bound: _Range) -> str | None:
     """The first number that is outside, by the name of its field; a box's only where an agent takes part."""
-    steps = _array(block.observation[key]).reshape(-1, one.size)
-    if (wrong := _wrong(steps, one)) is not None:
-        if one.is_box:
+    steps = _array(block.observation[key]).reshape(-1, bound.size)
+    if (wrong := _wrong(steps, bound)) is not None:
+        if bound.is_box:
             # What a game leaves in the memory of an agent that takes no part means nothing (rule E9).
             wrong &= _array(block.valid).astype(np.bool_).reshape(-1, 1)
         if wrong.any():
@@ -113,26 +113,26 @@ def _find(block: Block, key: str, one: _Range) -> str | None:
     if block.final_observations is not None:
         others["final_observations.observation"] = block.final_observations.observation
     for field, observation in others.items():
-        numbers = _array(observation[key]).reshape(-1, one.size)
-        if (field == "bootstrap_observation" and one.is_box) or not len(numbers):
+        numbers = _array(observation[key]).reshape(-1, bound.size)
+        if (field == "bootstrap_observation" and bound.is_box) or not len(numbers):
             continue
-        if (wrong := _wrong(numbers, one)) is not None:
+        if (wrong := _wrong(numbers, bound)) is not None:
             row, element = _first(wrong)
             return f"{field}.{key}[{element}]: {numbers[row, element]:g}"
     return None
 
 
-def _wrong(numbers: NDArray[Any], one: _Range) -> NDArray[np.bool_] | None:
+def _wrong(numbers: NDArray[Any], bound: _Range) -> NDArray[np.bool_] | None:
     """[n, size]: which are outside; None where none is, which the extremes say."""
-    is_low = one.low is not None and bool((numbers.min(axis=_axis(one.low)) < one.low).any())
-    is_high = one.high is not None and bool((numbers.max(axis=_axis(one.high)) > one.high).any())
+    is_low = bound.low is not None and bool((numbers.min(axis=_axis(bound.low)) < bound.low).any())
+    is_high = bound.high is not None and bool((numbers.max(axis=_axis(bound.high)) > bound.high).any())
     if not is_low and not is_high:
         return None
     wrong = np.zeros(numbers.shape, np.bool_)
-    if one.low is not None:
-        wrong |= numbers < one.low
-    if one.high is not None:
-        wrong |= numbers > one.high
+    if bound.low is not None:
+        wrong |= numbers < bound.low
+    if bound.high is not None:
+        wrong |= numbers > bound.high
     return wrong
 
 
@@ -156,8 +156,8 @@ def _ranges(description: GameDescription) -> dict[str, _Range]:
     spaces: dict[str, LeafSpace] = (
         dict(space.spaces) if isinstance(space, DictSpace) else {SINGLE_OBSERVATION: space}
     )
-    found = {key: _range(one) for key, one in spaces.items()}
-    return {key: one for key, one in found.items() if one.low is not None or one.high is not None}
+    found = {key: _range(space) for key, space in spaces.items()}
+    return {key: bound for key, bound in found.items() if bound.low is not None or bound.high is not None}
 
 
 def _range(space: LeafSpace) -> _Range:

@@ -1,4 +1,4 @@
-"""What a segment's blocks say of whole games: steps, and where their episodes end; read by `plausibility`."""
+"""The games that a segment's blocks claim: their steps and where episodes end; read by `plausibility`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,10 +89,10 @@ class Ends:
         self.count = len(told.instance_id)
         self._horizon, self._agents, self.num_games = horizon, num_agents, len(instances)
         place_of = {instance: place for place, instance in enumerate(instances.tolist())}
-        self.game = np.array([place_of[one] for one in told.instance_id], np.int64)
+        self.game = np.array([place_of[instance_id] for instance_id in told.instance_id], np.int64)
         self.step = np.array(told.step, np.int64)
-        self.is_finished = np.array([one != "cut" for one in told.end_reason], np.bool_)
-        self.is_at_limit = np.array([one == "time_limit" for one in told.end_reason], np.bool_)
+        self.is_finished = np.array([reason != "cut" for reason in told.end_reason], np.bool_)
+        self.is_at_limit = np.array([reason == "time_limit" for reason in told.end_reason], np.bool_)
         places = self.game * horizon + self.step
         if len(np.unique(places)) != self.count:
             raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")

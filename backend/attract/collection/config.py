@@ -1,4 +1,4 @@
-"""What the collection core needs to know of a run, and what no fleet could satisfy (rule S1)."""
+"""Configuration of the collection core, and the check that a fleet can satisfy it (rule S1)."""
 
 import math
 from dataclasses import dataclass, replace
@@ -391,7 +391,7 @@ def check_minibatches(
 
     Raises: ConfigurationError: with the nearest number that works.
     """
-    policy_id, segments = min(config.batch_targets(description).items(), key=lambda one: one[1])
+    policy_id, segments = min(config.batch_targets(description).items(), key=lambda target: target[1])
     units = segments if minibatch_unit == "segment" else segments * config.horizon
     if num_minibatches is not None and num_minibatches > units:
         whose = "" if len(set(config.settings.seats)) < 2 else f"for {policy_id} "

@@ -123,7 +123,7 @@ class CollectionCore:
         state = self._state
         if state.stopped:
             return None
-        # Before the game is known nobody gets a seat, however many are there.
+        # Before the game is known nobody is admitted, however many are there.
         barrier = None if state.described is None else state.start_barrier.deadline(state.fleet)
         times = [barrier, describe_deadline(state)]
         for worker in state.fleet.workers.values():
@@ -166,7 +166,7 @@ class CollectionCore:
     def connect_worker(
         self, connection_id: int, hello: Hello, tier: Tier, now: float, identity: str = ""
     ) -> list[Effect]:
-        """A worker said hello: it is welcomed once it has a seat, or at once when its key is known.
+        """A worker said hello: it is welcomed once it is admitted, or at once when its key is known.
 
         `identity`: as in `connect_host`.
 
@@ -181,7 +181,7 @@ class CollectionCore:
         state.fleet.look_at_conduct(state.conduct, now)
         state.start_barrier.changed(state.fleet, now)
         state.touch(worker)
-        if worker.seated and state.described is not None:
+        if worker.admitted and state.described is not None:
             state.welcome(state.described, worker)
             send_again(state, state.described, worker, now)
         return self._done(now)
@@ -250,8 +250,8 @@ class CollectionCore:
             from no worker of this run.
         """
         worker, described = self._state.fleet.of(connection_id), self._state.described
-        if not isinstance(worker, Worker) or not worker.seated or described is None:
-            raise malformed("block: not from a worker with a seat", fix="say hello as a worker first")
+        if not isinstance(worker, Worker) or not worker.admitted or described is None:
+            raise malformed("block: not from a worker that was admitted", fix="say hello as a worker first")
         self._check_run(block.run_id)
         touch_last_seen(self._state, worker, now)
         lease = self._state.lease_of(worker, block.lease_id)
@@ -443,7 +443,7 @@ class CollectionCore:
             gone = worker.disconnected_at
             if gone is not None and now >= gone + GRACE_SECONDS and not worker.away:
                 state.fleet.leave(worker)
-                if worker.seated:
+                if worker.admitted:
                     if state.described is not None:
                         state.described.audit.worker_gone(worker.instance_ids)
                     state.lapse_all(worker, "the worker's socket is closed", now)

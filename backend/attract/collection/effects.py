@@ -1,4 +1,4 @@
-"""What the collection core wants done; the gateway does it, in order."""
+"""Effects of the collection core; the gateway applies them in order."""
 
 from dataclasses import dataclass, field
 

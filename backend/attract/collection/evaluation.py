@@ -43,7 +43,7 @@ class Evaluation:
 
     def lease(self, lease_id: int, indices: list[int]) -> None:
         """These episodes are played under that lease."""
-        self.waiting = [one for one in self.waiting if one not in set(indices)]
+        self.waiting = [index for index in self.waiting if index not in set(indices)]
         self._leased[lease_id] = indices
 
     def lapse(self, lease_id: int) -> None:

@@ -50,7 +50,7 @@ class Worker:
     host_identity: str = ""
     """Identity of the socket that it came on: as `Host.identity`."""
     worker_id: int = -1
-    """Issued when it is seated; -1 before."""
+    """Issued when it is admitted; -1 before."""
     instance_ids: range = range(0)
     disconnected_at: float | None = None
     silent: bool = False
@@ -95,14 +95,14 @@ class Worker:
         return self.host_identity
 
     @property
-    def seated(self) -> bool:
+    def admitted(self) -> bool:
         """Whether it has its ids."""
         return self.worker_id >= 0
 
     @property
     def is_connected(self) -> bool:
-        """Whether it has a seat and a socket, and is of use."""
-        return self.seated and self.connection_id is not None and not self.broken
+        """Whether it was admitted and has a socket, and is of use."""
+        return self.admitted and self.connection_id is not None and not self.broken
 
     @property
     def present(self) -> bool:
@@ -129,11 +129,11 @@ class Fleet:
 
     def __init__(self, num_instances: int = 0) -> None:
         self.num_instances = num_instances
-        """Games of each worker; set before the first one is seated."""
+        """Games of each worker; set before the first one is admitted."""
         self.hosts: dict[str, Host] = {}
         self.workers: dict[str, Worker] = {}
         self._by_id: dict[int, Worker] = {}
-        self._num_seated = 0
+        self._num_admitted = 0
         self._num_hosts = 0
         self._num_hosts_here = 0
         """Pages with a socket."""
@@ -142,7 +142,7 @@ class Fleet:
         self._forgotten = Worker("", Host("", -1), 0, "invited", None, 0.0, broken=True)
         """Stands for everybody who is not known any more."""
         self._by_connection: dict[int, Host | Worker] = {}
-        self._unseated: dict[str, Worker] = {}
+        self._not_admitted: dict[str, Worker] = {}
         self._returning: dict[str, Worker] = {}
         """Workers whose socket closed, until they are back or away."""
         self._has_guests = False
@@ -186,7 +186,7 @@ class Fleet:
         if worker is None:
             host = self._host(hello.host_id)
             worker = Worker(key, host, hello.worker_index or 0, tier, connection_id, now)
-            self.workers[key] = self._unseated[key] = worker
+            self.workers[key] = self._not_admitted[key] = worker
         else:
             replaced = worker.connection_id
             if replaced is not None:
@@ -230,7 +230,7 @@ class Fleet:
     def _forget(self, worker_key: str) -> None:
         worker = self._gone.pop(worker_key)
         del self.workers[worker_key]
-        self._unseated.pop(worker_key, None)
+        self._not_admitted.pop(worker_key, None)
         self._by_id.pop(worker.worker_id, None)
         self._changed()
 
@@ -259,7 +259,7 @@ class Fleet:
     def last_left(self, now: float) -> float | None:
         """Seconds since the last worker left or fell silent; None: one is here, or none has ever been.
 
-        One that has no seat yet is here. A network that is down closes no socket: silence counts as well.
+        One that is not admitted yet is here. A network that is down closes no socket: silence counts as well.
         """
         last: float | None = None
         for worker in self.workers.values():
@@ -272,34 +272,34 @@ class Fleet:
         return None if last is None else max(0.0, now - last)
 
     def is_somebody_returning(self, now: float) -> bool:
-        """Whether a seated worker may still come back to its socket (rule C3)."""
+        """Whether an admitted worker may still come back to its socket (rule C3)."""
         return any(
-            one.disconnected_at is not None and now < one.disconnected_at + GRACE_SECONDS
-            for one in self._returning.values()
-            if one.seated and not one.broken
+            worker.disconnected_at is not None and now < worker.disconnected_at + GRACE_SECONDS
+            for worker in self._returning.values()
+            if worker.admitted and not worker.broken
         )
 
     def of(self, connection_id: int) -> Host | Worker | None:
         """Who speaks on that connection."""
         return self._by_connection.get(connection_id)
 
-    def seat(self, worker: Worker) -> None:
+    def admit(self, worker: Worker) -> None:
         """Give a worker its id and its instances (never used before)."""
-        worker.worker_id = self._num_seated
-        self._num_seated += 1
+        worker.worker_id = self._num_admitted
+        self._num_admitted += 1
         first = worker.worker_id * self.num_instances
         worker.instance_ids = range(first, first + self.num_instances)
         self._by_id[worker.worker_id] = worker
-        del self._unseated[worker.worker_key]
+        del self._not_admitted[worker.worker_key]
         self._changed()
 
     def waiting_for_admission(self) -> list[Worker]:
         """Connected workers without ids, by (order of host, index in it), never by arrival (rule C8)."""
-        waiting = [worker for worker in self._unseated.values() if worker.connection_id is not None]
-        return sorted(waiting, key=lambda one: (one.host.order, one.worker_index))
+        waiting = [worker for worker in self._not_admitted.values() if worker.connection_id is not None]
+        return sorted(waiting, key=lambda worker: (worker.host.order, worker.worker_index))
 
     def connected(self) -> list[Worker]:
-        """Workers with a seat and a socket, silent ones too, by id."""
+        """Admitted workers with a socket, silent ones too, by id."""
         if self._connected is None:
             self._connected = [worker for worker in self._by_id.values() if worker.is_connected]
         return self._connected
@@ -363,11 +363,11 @@ class Fleet:
         idle = (
             host for host in self.hosts.values() if host.connection_id is not None and host not in workers
         )
-        hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda one: one.order)
+        hosts = sorted([*workers, *islice(idle, MAX_IDLE_SHOWN)], key=lambda host: host.order)
         return FleetView(
             hosts=[_view_host(host, workers.get(host, [])) for host in hosts],
             num_hosts=num_hosts,
-            steps_per_second=sum(one.steps_per_second for own in workers.values() for one in own),
+            steps_per_second=sum(worker.steps_per_second for own in workers.values() for worker in own),
             leases_open=leases_open,
             leases_lapsed=leases_lapsed,
             blocks_refused=blocks_refused,
@@ -404,7 +404,7 @@ def _view_host(host: Host, workers: list[WorkerView]) -> HostView:
         user_agent=host.user_agent,
         hidden=host.hidden,
         identity=host.identity,
-        workers=sorted(workers, key=lambda one: (one.worker_index, one.worker_id)),
+        workers=sorted(workers, key=lambda worker: (worker.worker_index, worker.worker_id)),
     )
 
 
@@ -413,7 +413,7 @@ def _view_worker(worker: Worker, now: float, left_out: str | None) -> WorkerView
         state = "gone"
     elif worker.benched:
         state = "left_out"
-    elif not worker.seated:
+    elif not worker.admitted:
         state = "joining"
     else:
         state = "playing" if worker.leases else "waiting"

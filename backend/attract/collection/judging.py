@@ -1,4 +1,4 @@
-"""What follows from being wrong: an identity is left out with the reason, or the run pauses (rule C7)."""
+"""Consequences of failed verification: an identity is left out with the reason, or the run pauses (C7)."""
 
 from collections import Counter
 from typing import Final
@@ -50,7 +50,7 @@ def judge_update(state: CollectionState, batch: ClosedBatch, rejected: list[Reje
         reason = state.conduct.wrong_segments(identity, workers[identity].tier, count, now)
         leave_out(state, identity, reason, now)
     if state.conduct.has_probation:
-        present = {state.fleet.by_id(int(one)).identity for one in set(batch.worker_id.tolist())}
+        present = {state.fleet.by_id(int(worker_id)).identity for worker_id in set(batch.worker_id.tolist())}
         for identity in sorted(present - wrong.keys()):
             if state.conduct.clean_update(identity):
                 state.note("conduct", f"{identity} is let in again: all that it played stood up")
@@ -65,16 +65,16 @@ def leave_out(state: CollectionState, identity: str, reason: str | None, now: fl
         return
     workers = [worker for worker in state.fleet.workers.values() if worker.identity == identity]
     for worker in workers:
-        if worker.seated:
+        if worker.admitted:
             state.lapse_all(worker, f"left out: {reason}", now)
-    ids = {worker.worker_id for worker in workers if worker.seated}
+    ids = {worker.worker_id for worker in workers if worker.admitted}
     if state.described is not None:
         acceptance = state.described.acceptance
         for pool in (acceptance.pool, acceptance.warmup):
             state.free_blocks(pool.drop_workers(ids))
         state.described.audit.drop(identity)
     state.fleet.look_at_conduct(state.conduct, now)
-    numbers = ", ".join(str(one) for one in sorted(ids)) or "none yet"
+    numbers = ", ".join(str(version) for version in sorted(ids)) or "none yet"
     state.note("quarantine", f"{identity} (worker {numbers}) gets no leases any more: {reason}")
 
 

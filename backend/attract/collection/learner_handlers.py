@@ -1,4 +1,4 @@
-"""What the core makes of each of the learner's messages."""
+"""Handlers of the collection core for messages of the learner."""
 
 from attract.collection.effects import StartUpdate
 from attract.collection.judging import judge_update

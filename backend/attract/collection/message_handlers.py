@@ -1,4 +1,4 @@
-"""What the messages of hosts and workers mean to the collection core, and what those are told in turn."""
+"""Handlers of the collection core for messages of hosts and workers, and the replies to them."""
 
 from typing import Final
 
@@ -159,8 +159,8 @@ def _evaluated(state: CollectionState, lease: Lease, message: messages.Evaluatio
     agents = state.require_described().description.num_agents
     if any(len(episode.returns) != agents for episode in message.episodes):
         raise malformed("evaluation_result.episodes: returns", fix=f"each has {agents}, one per agent")
-    for one in message.episodes:
-        check_names(one, state.require_described().description)
+    for episode in message.episodes:
+        check_names(episode, state.require_described().description)
     evaluation.complete(lease.lease_id, message.episodes)
     state.end_lease(lease, now)
     done = evaluation.done()

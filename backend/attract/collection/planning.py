@@ -1,4 +1,4 @@
-"""What follows from where things stand: seats, warm-up, updates, policies, evaluations, leases."""
+"""Decides the next steps from the state: admissions, warm-up, updates, policies, evaluations, leases."""
 
 from collections import Counter
 
@@ -28,7 +28,7 @@ def plan(state: CollectionState, now: float) -> None:
     described = state.described
     if described is None or state.stopped:
         return
-    _give_seats(state, described, now)
+    _admit_workers(state, described, now)
     described.target = state.config.batch_target(described.description, len(state.fleet.present()))
     _warm_up(state, described, now)
     if state.learner.has_version:
@@ -40,11 +40,11 @@ def plan(state: CollectionState, now: float) -> None:
         _issue_leases(state, described, now)
 
 
-def _give_seats(state: CollectionState, described: Described, now: float) -> None:
+def _admit_workers(state: CollectionState, described: Described, now: float) -> None:
     if not state.start_barrier.try_open(state.fleet, now):
         return
     for worker in state.fleet.waiting_for_admission():
-        state.fleet.seat(worker)
+        state.fleet.admit(worker)
         state.touch(worker)
         state.welcome(described, worker)
 
@@ -120,7 +120,7 @@ def _within_caps(
     if not state.fleet.has_guests:
         return blocks
     kept, over = state.caps(described).keep(blocks, state.fleet.by_id)
-    if sum(len(one.rows) for one in kept) < described.target:
+    if sum(len(block.rows) for block in kept) < described.target:
         return blocks
     state.free_blocks(over)
     described.acceptance.num_refused += len(over)
@@ -200,9 +200,11 @@ def _issue_leases(state: CollectionState, described: Described, now: float) -> N
             found = _not_too_much(state, described, found)
         if now < state.sessions_due:
             # They share their cores: who played now would keep the others from their sessions.
-            making = {one.host.host_id for one in found if not one.acknowledged and not one.leases}
+            making = {
+                worker.host.host_id for worker in found if not worker.acknowledged and not worker.leases
+            }
             making &= state.fleet.hosts_of_several()
-            found = [one for one in found if one.host.host_id not in making]
+            found = [worker for worker in found if worker.host.host_id not in making]
         return found
 
     for order in described.schedule.orders(progress, state.fleet.present(), takers):

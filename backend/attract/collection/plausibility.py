@@ -93,8 +93,8 @@ class Plausibility:
         key = (lease.lease_id, block.segment_index)
         if state.apart.key != key:
             # Blocks of a segment come one after the other: what is missing of the one before was refused.
-            for one in state.apart.take():
-                self._lose_track(state, one)
+            for part in state.apart.take():
+                self._lose_track(state, part)
             state.apart.key = key
         state.apart.parts.append(claim)
         joined = joined_claim(state.apart.parts)
@@ -204,7 +204,7 @@ class Plausibility:
         is_sure = ends.is_finished & (is_known[ends.game] | ~ends.is_first)
         wrong = is_sure[:, None] & (np.abs(said - sums) > RETURN_SLACK * (1.0 + sizes))
         if np.count_nonzero(wrong):
-            episode, agent = (int(one) for one in np.argwhere(wrong)[0])
+            episode, agent = (int(index) for index in np.argwhere(wrong)[0])
             raise malformed(
                 f"block.episodes.returns: {said[episode, agent]:g}, its rewards come to "
                 f"{sums[episode, agent]:g}",
@@ -234,7 +234,7 @@ def _check_flags(ends: Ends, claim: Claim, ticks_per_step: int) -> None:
             fix="each end is told of, in its own step (rule E1)",
         )
     if ends.count:
-        is_terminated = np.array([one == "terminated" for one in claim.episodes.end_reason], np.bool_)
+        is_terminated = np.array([reason == "terminated" for reason in claim.episodes.end_reason], np.bool_)
         if bool((terminated[ends.step, ends.game] != is_terminated).any()):
             raise malformed(
                 "block.episodes.end_reason: not what the flags say", fix="`terminated` where that flag is set"

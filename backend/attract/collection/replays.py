@@ -1,4 +1,4 @@
-"""What a segment says a game did, what is needed to play it again, and whether both agree (rule C10)."""
+"""Replays of segments: the order to play one again, and the comparison with what was claimed (rule C10)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,7 +132,8 @@ def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
 
     def joined(tensors: Sequence[Tensor], axis: int) -> NDArray[Any]:
         taken = [
-            np.take(_array(one), columns, axis) for one, (_, columns) in zip(tensors, parts, strict=True)
+            np.take(_array(tensor), columns, axis)
+            for tensor, (_, columns) in zip(tensors, parts, strict=True)
         ]
         return np.take(np.concatenate(taken, axis) if len(taken) > 1 else taken[0], order, axis)
 
@@ -149,9 +150,11 @@ def play_of(parts: Sequence[Columns], num_agents: int) -> Play:
     for block, columns in parts:
         slots = _array(block.slot_id)
         instance = int(slots[columns[0]]) // num_agents
-        episodes += [one for one in Episodes(block.episodes, num_agents) if one.instance_id == instance]
+        episodes += [
+            episode for episode in Episodes(block.episodes, num_agents) if episode.instance_id == instance
+        ]
         finals |= _finals(block, columns, slots % num_agents)
-    episodes.sort(key=lambda one: one.step)
+    episodes.sort(key=lambda episode: episode.step)
     action = joined([block.action for block, _ in parts], 1)
     return Play(steps, after, finals, action, tuple(episodes))
 
@@ -192,8 +195,9 @@ def difference(claimed: Play, replayed: Play) -> str | None:
 
 
 def _episodes_differ(told: Sequence[Episode], seen: Sequence[Episode]) -> str | None:
-    if [one.step for one in told] != [one.step for one in seen]:
-        return f"episodes that end at steps {[one.step for one in told]}: {[one.step for one in seen]}"
+    steps_told, steps_seen = ([episode.step for episode in episodes] for episodes in (told, seen))
+    if steps_told != steps_seen:
+        return f"episodes that end at steps {steps_told}: {steps_seen}"
     for mine, again in zip(told, seen, strict=True):
         for name in ("episode", "length_steps", "length_ticks", "end_reason", "lesson_id"):
             if getattr(mine, name) != getattr(again, name):

@@ -1,4 +1,4 @@
-"""What is told of games that fail, and when so many do that nothing can go on."""
+"""Reports of games that fail, and the point from which so many do that the run cannot go on."""
 
 from typing import Final
 

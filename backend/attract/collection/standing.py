@@ -66,6 +66,6 @@ def _state_of(worker: Worker) -> WorkerState | None:
         return None
     if worker.connection_id is None:
         return "returning"
-    if not worker.seated:
+    if not worker.admitted:
         return "joining"
     return "playing" if worker.leases else "waiting"

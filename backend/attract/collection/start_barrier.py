@@ -1,4 +1,4 @@
-"""When a run's first seats are given out: once the expected fleet is there, or will not come (rule C8)."""
+"""When a run's first workers are admitted: once the expected fleet is there, or will not come (rule C8)."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ SETTLE_SECONDS: Final = 3.0
 
 
 class StartBarrier:
-    """Closed until the first seats may be given out, then open for good. Used by the core alone."""
+    """Closed until the first workers may be admitted, then open for good. Used by the core alone."""
 
     def __init__(self, config: CollectionConfig) -> None:
         self._expected = config.num_workers

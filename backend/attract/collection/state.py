@@ -1,4 +1,4 @@
-"""What the collection core knows and the small steps everything else is made of: leases, policies, notes."""
+"""State of the collection core, and its smallest steps: leases, policies, notes."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -263,7 +263,7 @@ class CollectionState:
         if worker.broken:
             return
         self.fleet.set_broken(worker)
-        if worker.seated:
+        if worker.admitted:
             self.lapse_all(worker, "the worker ends", now)
         if report is None:
             return
@@ -289,7 +289,7 @@ class CollectionState:
         if not self.fleet.has_guests or pool.num_segments < described.target:
             return pool.num_segments
         kept, _ = self.caps(described).keep(pool.filling, self.fleet.by_id)
-        return sum(len(one.rows) for one in kept)
+        return sum(len(block.rows) for block in kept)
 
     def caps(self, described: Described) -> Caps:
         """How much of a batch one guest may give now."""
@@ -299,7 +299,7 @@ class CollectionState:
 
     def touch(self, worker: Worker) -> None:
         """Something was heard of a worker, or its leases changed: see what it may have now."""
-        if not worker.seated:
+        if not worker.admitted:
             return
         self.to_publish.add(worker.worker_id)
         if len(worker.leases) <= self.config.settings.prefetch:
@@ -308,7 +308,7 @@ class CollectionState:
             self.takers.discard(worker.worker_id)
 
     def welcome(self, described: Described, worker: Worker) -> None:
-        """Tell a worker its seat."""
+        """Tell a worker that it is admitted."""
         self.send(worker.connection_id, welcome_message(self.config, described.description, worker))
 
     def send_policy(self, worker: Worker, version: int, now: float) -> None:

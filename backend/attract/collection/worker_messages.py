@@ -10,7 +10,7 @@ from attract.schema.messages import Lease as LeaseMessage
 
 
 def welcome_message(config: CollectionConfig, description: GameDescription, worker: Worker) -> WelcomeWorker:
-    """What a worker must know to take its seat; the same whenever it comes back."""
+    """What a worker must know to take part; the same whenever it comes back."""
     return WelcomeWorker(
         run_id=config.run_id,
         worker_id=worker.worker_id,

@@ -1,1 +1,1 @@
-"""What each command of the command line does, one module a command."""
+"""The commands of the command line, one module each."""

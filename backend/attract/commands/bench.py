@@ -107,7 +107,7 @@ def read_figures(path: Path) -> dict[str, Figure]:
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
         values: Mapping[str, Any] = document["figures"]
-        return {name: Figure.model_validate(one) for name, one in values.items()}
+        return {name: Figure.model_validate(figure) for name, figure in values.items()}
     except OSError as error:
         raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError):

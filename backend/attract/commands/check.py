@@ -80,8 +80,8 @@ def check_lines(view: CheckView) -> list[str]:
             f"random play: {play.steps:,} steps, {play.episodes:,} episodes, {mean}{length}, "
             f"{play.microseconds_per_tick:.2g} microseconds a tick"
         )
-    for one in view.findings:
-        lines += ["", check_text(one)]
+    for finding in view.findings:
+        lines += ["", check_text(finding)]
     errors = sum(finding.severity == "error" for finding in view.findings)
     warnings = len(view.findings) - errors
     found = (

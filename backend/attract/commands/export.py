@@ -57,7 +57,7 @@ async def export_run(
     run_id = find_run(server.runs_dir, run_id)
     kept = RunDirectory(server.runs_dir / run_id, None).versions()
     if version is not None and version not in kept:
-        near = ", ".join(str(one) for one in sorted(kept, key=lambda one: abs(one - version))[:3])
+        near = ", ".join(str(other) for other in sorted(kept, key=lambda other: abs(other - version))[:3])
         raise ConfigurationError(
             f"version {version} of {run_id} is not kept",
             setting="--version",

@@ -98,7 +98,7 @@ def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedP
 
 def left_out_text(left_out: dict[str, int]) -> str:
     """What was left out, the largest first, with its size; empty where nothing was."""
-    largest = sorted(left_out.items(), key=lambda one: (-one[1], one[0]))
+    largest = sorted(left_out.items(), key=lambda entry: (-entry[1], entry[0]))
     shown = [f"{name} ({_bytes_text(size)})" for name, size in largest[:5]]
     if len(largest) > len(shown):
         rest = sum(size for _, size in largest[len(shown) :])

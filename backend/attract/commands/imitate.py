@@ -186,7 +186,9 @@ async def _keep(
             settings=settings.model_dump(mode="json"),
         )
         await record.commit_update(row, view)
-        states = {name: one.policy.state_dict() for name, one in fitted.state.policies.items()}
+        states = {
+            name: policy_state.policy.state_dict() for name, policy_state in fitted.state.policies.items()
+        }
         policies = list(fitted.state.policies.values())
         blank = build_policy(
             settings.policy, game, normalize_observations=bool(policies[0].policy.normalisers)
@@ -209,14 +211,14 @@ async def _keep(
 
 
 def _described(game: GameDescription, played: list[Demonstrated]) -> str:
-    steps = sum(one.demonstration.num_steps for one in played)
-    players = ", ".join(sorted({one.demonstration.player for one in played}))
+    steps = sum(play.demonstration.num_steps for play in played)
+    players = ", ".join(sorted({play.demonstration.player for play in played}))
     episodes = "1 demonstration" if len(played) == 1 else f"{len(played)} demonstrations"
     return f"{game.id}: {episodes} by {players}, {steps:,} steps, mean return {_mean_return(played):.4g}"
 
 
 def _mean_return(played: list[Demonstrated]) -> float:
-    returns = [sum(one.demonstration.returns) / len(one.demonstration.returns) for one in played]
+    returns = [sum(play.demonstration.returns) / len(play.demonstration.returns) for play in played]
     return math.fsum(returns) / len(returns)
 
 
@@ -229,22 +231,22 @@ def _tell(
     seconds: float,
 ) -> None:
     several = len(fitted.fits) > 1
-    for policy_id, one in fitted.fits.items():
+    for policy_id, fit in fitted.fits.items():
         plays = (
-            f"plays {100 * one.agreement:.1f} % of the demonstrated actions"
-            if one.agreement == one.agreement
-            else f"negative log-likelihood {one.loss:.3g}"
+            f"plays {100 * fit.agreement:.1f} % of the demonstrated actions"
+            if fit.agreement == fit.agreement
+            else f"negative log-likelihood {fit.loss:.3g}"
         )
         held = ""
-        if one.held_out is not None:
-            kind = one.agreement == one.agreement
+        if fit.held_out is not None:
+            kind = fit.agreement == fit.agreement
             held = (
-                f", {100 - 100 * one.held_out:.1f} % of those held out"
+                f", {100 - 100 * fit.held_out:.1f} % of those held out"
                 if kind
-                else f", held out {one.held_out:.3g}"
+                else f", held out {fit.held_out:.3g}"
             )
         whose = f"{policy_id}: " if several else ""
-        _say(console, f"{whose}{plays}{held}, after {one.epochs} epochs")
+        _say(console, f"{whose}{plays}{held}, after {fit.epochs} epochs")
     models = export_models(directory.export, list(fitted.fits))
     for model in models:
         _say(console, f"policy: {model}")
@@ -254,7 +256,7 @@ def _tell(
         values = {
             "run_id": run_id,
             "demonstrations": len(played),
-            "steps": sum(one.demonstration.num_steps for one in played),
+            "steps": sum(play.demonstration.num_steps for play in played),
             "return_mean": _mean_return(played),
             "policy_version": 0,
             "wall_seconds": seconds,

@@ -74,7 +74,7 @@ def pack_report(
         f"in it: {', '.join(packed)}",
         *(f"  {name}: {PARTS[name]}" for name in packed),
         "not in it:",
-        *(f"  {one}" for one in LEFT_OUT),
+        *(f"  {what}" for what in LEFT_OUT),
         "Look through it before you send it: a game may write anything into its errors.",
     ]
     packed["CONTENTS.txt"] = (
@@ -139,7 +139,7 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
         "run.json": lambda: _kept_view(directory.metrics_path),
         "metrics.json": lambda: _metrics(directory.metrics_path),
         "files.json": lambda: _json(_files(folder)),
-        "doctor.json": lambda: _json([vars(one) for one in examine()]),
+        "doctor.json": lambda: _json([vars(check) for check in examine()]),
         "machine.json": lambda: _json(_machine()),
         **{f"logs/{name}": log_tail(name) for name in LOGS},
     }

@@ -101,7 +101,7 @@ def _shown(order: ResultsOptions, record: Record) -> list[Run]:
     return [
         run
         for suite, runs in suites.items()
-        if suite == order.suite or any(record.get(one) is not None for one in runs)
+        if suite == order.suite or any(record.get(kind) is not None for kind in runs)
         for run in runs
     ]
 
@@ -143,8 +143,8 @@ def _own_row(run: Run, runs_dir: Path) -> Row:
         wall_seconds=trained["wall_seconds"],
         steps_per_second=trained["steps_per_second"],
         findings=[
-            Finding(one["finding_id"], one["first_agent_steps"], one["setting"])
-            for one in trained.get("findings", [])
+            Finding(finding["finding_id"], finding["first_agent_steps"], finding["setting"])
+            for finding in trained.get("findings", [])
         ],
         **_judged(run, run_id, trained, runs_dir),
     )

@@ -1,4 +1,4 @@
-"""What `attract train` shows: a live panel on a terminal, a plain line every few seconds anywhere else."""
+"""Output of `attract train`: a live panel on a terminal, a plain line every few seconds anywhere else."""
 
 import re
 from abc import ABC, abstractmethod
@@ -232,11 +232,18 @@ def create_display(console: Console, address: str) -> Display:
 
 
 def progress_share(run: RunView) -> float | None:
-    """How much of the run is done, in [0, 1], by steps or by return; None when it has no end."""
+    """Progress in [0, 1]: towards the goal where there is one, else by steps; None where that has no scale.
+
+    `progressOf` of the dashboard says the same: both are held to `tests/contract/golden/progress.json`.
+    """
+    if run.goal is not None:
+        if run.episode_return_mean is None:
+            return 0.0
+        if run.goal <= 0:
+            return 1.0 if run.episode_return_mean >= run.goal else None
+        return min(1.0, max(0.0, run.episode_return_mean / run.goal))
     if run.total_steps:
         return min(1.0, run.agent_steps / run.total_steps)
-    if run.goal is not None and run.goal > 0 and run.episode_return_mean is not None:
-        return min(1.0, max(0.0, run.episode_return_mean / run.goal))
     return None
 
 

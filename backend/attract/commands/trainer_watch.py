@@ -1,4 +1,4 @@
-"""What a headless host knows of its trainer elsewhere, what it says of it, and when it gives up."""
+"""Watches the trainer of a headless host elsewhere: reports its state, and gives up after a while."""
 
 from dataclasses import dataclass
 from typing import Final, Literal

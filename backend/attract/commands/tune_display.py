@@ -1,4 +1,4 @@
-"""What `attract tune` shows: a table on a terminal, a line for each trial that ends anywhere else."""
+"""Output of `attract tune`: a table on a terminal, a line for each trial that ends anywhere else."""
 
 from collections.abc import Mapping
 from statistics import fmean
@@ -90,12 +90,12 @@ def study_table(view: StudyView) -> Group:
     for name in ("trial", "", "score", "seconds", "steps"):
         table.add_column(name, justify="left" if name == "" else "right")
     table.add_column("settings", overflow="fold")
-    running = [one for one in view.trials if one.state == "running"]
-    ended = [one for one in view.trials if one.state == "finished" and one.score is not None]
-    best = sorted(ended, key=lambda one: -(one.score or 0.0))
-    default = [one for one in best if one.number == 0]
+    running = [trial for trial in view.trials if trial.state == "running"]
+    ended = [trial for trial in view.trials if trial.state == "finished" and trial.score is not None]
+    best = sorted(ended, key=lambda trial: -(trial.score or 0.0))
+    default = [trial for trial in best if trial.number == 0]
     shown = best[: SHOWN_TRIALS - len(running)]
-    for trial in [*running, *shown, *(one for one in default if one not in shown)]:
+    for trial in [*running, *shown, *(trial for trial in default if trial not in shown)]:
         table.add_row(
             str(trial.number),
             "running" if trial.state == "running" else ("front" if trial.on_front else ""),
@@ -106,7 +106,8 @@ def study_table(view: StudyView) -> Group:
             style="bold" if trial.on_front else None,
         )
     counts: Mapping[str, Any] = {
-        state: sum(one.state == state for one in view.trials) for state in ("finished", "pruned", "failed")
+        state: sum(trial.state == state for trial in view.trials)
+        for state in ("finished", "pruned", "failed")
     }
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     lines = [f"{told or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]

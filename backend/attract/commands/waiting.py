@@ -1,4 +1,4 @@
-"""What `attract train` says while nobody is there to play."""
+"""Output of `attract train` while no worker is there."""
 
 from collections.abc import Callable
 

@@ -26,8 +26,8 @@ def check_metric(name: str, settings: RunSettings, game: GameDescription, *, set
         "game": [f"game/{metric}" for metric in game.metrics],
         "reward": [f"reward/{term}" for term in game.reward_terms],
         "rollout": [RETURN, LENGTH],
-        "eval": [f"eval/{one}" for one in EVALUATION_METRICS],
-        "eval_sampled": [f"eval_sampled/{one}" for one in EVALUATION_METRICS],
+        "eval": [f"eval/{metric}" for metric in EVALUATION_METRICS],
+        "eval_sampled": [f"eval_sampled/{metric}" for metric in EVALUATION_METRICS],
     }
     if family in known and name not in known[family]:
         near = nearest_name(name, known[family])

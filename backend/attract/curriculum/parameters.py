@@ -41,9 +41,9 @@ def _resolve(
     distribution: DistributionSettings, declared: ParameterRange, setting: str
 ) -> ParameterDistribution:
     low, high = declared.low, declared.high
-    for one in distribution.ranges:
-        if one[0] < low or one[1] > high:
-            text = f"{one[0]:g}" if one[0] == one[1] else f"[{one[0]:g}, {one[1]:g}]"
+    for bounds in distribution.ranges:
+        if bounds[0] < low or bounds[1] > high:
+            text = f"{bounds[0]:g}" if bounds[0] == bounds[1] else f"[{bounds[0]:g}, {bounds[1]:g}]"
             raise ConfigurationError(
                 f"{distribution.kind} {text} leaves what the game declares",
                 setting=setting,
@@ -54,5 +54,5 @@ def _resolve(
     elif distribution.constant is not None:
         values = [distribution.constant]
     else:
-        values = [limit for one in distribution.ranges for limit in one]
+        values = [limit for bounds in distribution.ranges for limit in bounds]
     return ParameterDistribution(kind=distribution.kind, values=values)

@@ -108,10 +108,10 @@ class EpisodeWindow:
     def load(self, state: list[dict[str, Any]]) -> None:
         """What `state` gave."""
         self.clear()
-        for one in state:
-            self._returns.append(tuple(one["returns"]))
-            self._lengths.append(int(one["length"]))
-            self._metrics.append(one["metrics"])
+        for episode in state:
+            self._returns.append(tuple(episode["returns"]))
+            self._lengths.append(int(episode["length"]))
+            self._metrics.append(episode["metrics"])
 
     def std(self, name: str) -> float | None:
         """Standard deviation of a metric over those episodes, None without any."""

@@ -38,12 +38,12 @@ class Diagnosis:
     def findings(self) -> list[Finding]:
         """What holds now, in the order in which it was first seen."""
         said = [watch.said for watch in self._watches.values() if watch.said is not None]
-        return sorted(said, key=lambda one: one.first_agent_steps)
+        return sorted(said, key=lambda finding: finding.first_agent_steps)
 
     @property
     def all_said(self) -> list[Finding]:
         """What holds now and what was withdrawn, marked so, in the order in which it was first seen."""
-        return sorted([*self._withdrawn, *self.findings], key=lambda one: one.first_agent_steps)
+        return sorted([*self._withdrawn, *self.findings], key=lambda finding: finding.first_agent_steps)
 
     def observe(self, update: int, agent_steps: int, values: Mapping[str, float]) -> list[Finding]:
         """One committed update; what there is to say of it: new findings, and withdrawn ones as such.

@@ -1,4 +1,4 @@
-"""What is known of a run beside its metrics: of its game, its settings and the machine."""
+"""Facts of a run beside its metrics: about its game, its settings and the machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ def _names(game: GameDescription) -> Iterator[str]:
     """Empty unless the observation is a small vector, or a dictionary of such."""
     space = game.observation
     if isinstance(space, DictSpace):
-        boxes = {name: one for name, one in sorted(space.spaces.items()) if isinstance(one, BoxSpace)}
+        boxes = {name: part for name, part in sorted(space.spaces.items()) if isinstance(part, BoxSpace)}
         is_small = len(boxes) == len(space.spaces)
     else:
         boxes, is_small = {"": space}, True

@@ -1,4 +1,4 @@
-"""What the rows of a run's metrics come to, as the symptoms read it."""
+"""Summaries of a run's rows of metrics, as the symptoms read them."""
 
 import math
 from collections import deque
@@ -191,7 +191,7 @@ class History:
         if not self._rows:
             return []
         own = [row for row in self._rows[-1] if row == name or row.startswith(f"{name}/")]
-        return [(one, one.removeprefix(name).removeprefix("/")) for one in sorted(own)]
+        return [(metric, metric.removeprefix(name).removeprefix("/")) for metric in sorted(own)]
 
     def means(self, prefix: str) -> dict[str, float]:
         """Every metric with that prefix, its mean over the kept rows that have it."""

@@ -123,7 +123,7 @@ def value_unexplained(history: History, facts: RunFacts) -> Sign | None:
     else:
         return None
     found = [history.median(name, num_updates) for name, _ in history.policies("train/explained_variance")]
-    known = [one for one in found if one is not None]
+    known = [value for value in found if value is not None]
     if not known or max(known) > 0.05:
         return None
     text = (

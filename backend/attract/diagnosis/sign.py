@@ -1,4 +1,4 @@
-"""What a symptom is, and what several of them ask of a run's history."""
+"""The protocol of a symptom, and questions to a run's history that several of them share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

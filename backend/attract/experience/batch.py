@@ -54,9 +54,9 @@ class Batch:
     action: Tensor
     """[T, S] int64, or [T, S, components] int64 or float32."""
     log_prob: Tensor
-    """[T, S] float32, under the version that acted."""
+    """[T, S] float32, under the behaviour policy."""
     value: Tensor
-    """[T, S] float32, V(observation) under the version that acted."""
+    """[T, S] float32, V(observation) under the behaviour policy."""
     reward: Tensor
     """[T, S] float32; raw, or scaled (rule P11)."""
     final_value: Tensor
@@ -131,9 +131,9 @@ class Batch:
             return value[chosen] if is_per_segment else value[:, chosen]
 
         changes = {
-            one.name: kept(getattr(self, one.name), one.name in _PER_SEGMENT)
-            for one in fields(self)
-            if one.name not in ("finals", "rows")
+            attribute.name: kept(getattr(self, attribute.name), attribute.name in _PER_SEGMENT)
+            for attribute in fields(self)
+            if attribute.name not in ("finals", "rows")
         }
         rows = (
             tuple(self.rows[column] for column in chosen.nonzero().squeeze(1).tolist()) if self.rows else ()

@@ -1,4 +1,4 @@
-"""What one row of the segment store holds, field by field, as data in the file's header."""
+"""Layout of one row of the segment store, field by field, as data in the file's header."""
 
 import math
 from collections.abc import Mapping
@@ -124,7 +124,7 @@ class StoreLayout:
     @cached_property
     def has_action_mask(self) -> bool:
         """Whether segments carry which actions were allowed."""
-        return any(one.name == "action_mask" for one in self.fields)
+        return any(stored.name == "action_mask" for stored in self.fields)
 
     @cached_property
     def action_limits(self) -> NDArray[np.uint32]:
@@ -140,7 +140,10 @@ class StoreLayout:
     def row_bytes(self) -> int:
         """Bytes of one segment in the store, without alignment."""
         return (
-            sum(math.prod(self.array_shape(one)) * np.dtype(one.dtype).itemsize for one in self.fields)
+            sum(
+                math.prod(self.array_shape(stored)) * np.dtype(stored.dtype).itemsize
+                for stored in self.fields
+            )
             // self.capacity
         )
 
@@ -150,21 +153,21 @@ class StoreLayout:
 
     @cached_property
     def _by_name(self) -> dict[str, Field]:
-        return {one.name: one for one in self.fields}
+        return {stored.name: stored for stored in self.fields}
 
-    def array_shape(self, one: Field) -> tuple[int, ...]:
+    def array_shape(self, stored: Field) -> tuple[int, ...]:
         """Shape of the whole array of a field in the store."""
-        leading = {"step": (self.horizon,), "row": (), "final": (self.num_finals,)}[one.kind]
-        return (*leading, self.capacity, *one.shape)
+        leading = {"step": (self.horizon,), "row": (), "final": (self.num_finals,)}[stored.kind]
+        return (*leading, self.capacity, *stored.shape)
 
     def offsets(self, start: int) -> tuple[dict[str, int], int]:
         """Byte offset of every field when the data begin at `start`, and where they end."""
         position = start
         found: dict[str, int] = {}
-        for one in self.fields:
+        for stored in self.fields:
             position = -(-position // ALIGNMENT) * ALIGNMENT
-            found[one.name] = position
-            position += math.prod(self.array_shape(one)) * np.dtype(one.dtype).itemsize
+            found[stored.name] = position
+            position += math.prod(self.array_shape(stored)) * np.dtype(stored.dtype).itemsize
         return found, position
 
     def to_json(self) -> dict[str, Any]:
@@ -175,7 +178,9 @@ class StoreLayout:
             "num_finals": self.num_finals,
             "ticks_per_step": self.ticks_per_step,
             "action_choices": list(self.action_choices),
-            "fields": [[one.name, one.kind, one.dtype, list(one.shape)] for one in self.fields],
+            "fields": [
+                [stored.name, stored.kind, stored.dtype, list(stored.shape)] for stored in self.fields
+            ],
         }
 
     @classmethod
@@ -188,12 +193,14 @@ class StoreLayout:
             fields.append(Field(name, kind, np.dtype(dtype).name, tuple(int(extent) for extent in shape)))
         choices = tuple(int(count) for count in cast("list[int]", data["action_choices"]))
         sizes = {name: int(data[name]) for name in ("horizon", "capacity", "num_finals", "ticks_per_step")}
-        if min(sizes.values()) < 1 or any(extent < 0 for one in fields for extent in one.shape):
+        if min(sizes.values()) < 1 or any(extent < 0 for stored in fields for extent in stored.shape):
             raise ValueError(f"sizes {sizes} are not all positive")
         return cls(**sizes, action_choices=choices, fields=tuple(fields))
 
     def _keys(self, prefix: str) -> tuple[str, ...]:
-        return tuple(one.name.removeprefix(prefix) for one in self.fields if one.name.startswith(prefix))
+        return tuple(
+            stored.name.removeprefix(prefix) for stored in self.fields if stored.name.startswith(prefix)
+        )
 
 
 def observation_fields(description: GameDescription) -> dict[str, tuple[str, tuple[int, ...]]]:

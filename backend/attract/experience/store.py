@@ -121,12 +121,12 @@ class SegmentStore:
         # A slice copies whole runs; fancy indexing goes element by element.
         contiguous = np.count_nonzero(rows[1:] - rows[:-1] == 1) == count - 1
         index: Any = slice(first, first + count) if contiguous else rows
-        for one in self._given:
-            target = self._arrays[one.name]
-            if one.kind == "step":
-                target[:, index] = arrays[one.name]
+        for given in self._given:
+            target = self._arrays[given.name]
+            if given.kind == "step":
+                target[:, index] = arrays[given.name]
             else:
-                target[index] = arrays[one.name]
+                target[index] = arrays[given.name]
         counts: Any = 0
         if "final_step" in arrays and len(arrays["final_step"]):
             counts = self._write_finals(rows, arrays)

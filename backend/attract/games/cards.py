@@ -1,4 +1,4 @@
-"""What is kept of bundled games that live in a page: a trained policy, a picture, and what they are about."""
+"""Cards of bundled games that live in a page: a trained policy, a picture, and a text about the game."""
 
 from pathlib import Path
 from typing import Final, Literal

@@ -81,7 +81,7 @@ def page_folder(directory: RunDirectory, project_dir: Path, game_path: Path | No
         above = where.parents
         depth = len(PurePosixPath(page).parts)
         looked_in = [where, *above[:depth]]
-    found = next((one for one in looked_in if (one / page).is_file()), None)
+    found = next((folder for folder in looked_in if (folder / page).is_file()), None)
     if found is None:
         raise ConfigurationError(
             f"the page {page} that {directory.path.name} was trained in is not below {where}",

@@ -52,7 +52,7 @@ class PageFolder:
         if file is None:
             _, _, shorter = path.partition("/")
             beside = [f"{folder}/{name}" for folder in self._page_folders for name in (path, shorter) if name]
-            file = next((one for one in map(self._below, beside) if one is not None), None)
+            file = next((path for path in map(self._below, beside) if path is not None), None)
         elif file.suffix.lower() in (".html", ".htm") and len(self._page_folders) < MOST_FOLDERS:
             self._page_folders[file.parent.relative_to(self._folder).as_posix()] = None
         return file

@@ -1,4 +1,4 @@
-"""What somebody means who names a page: which files it has, and where its adapter belongs."""
+"""Resolves the name that a user gives to a page: its files, and the place of its adapter."""
 
 import re
 from dataclasses import dataclass
@@ -67,9 +67,9 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     path = Path(given).resolve()
     if path.is_dir():
         pages = [path / "index.html", *(path / name / "index.html" for name in sorted(BUILDS))]
-        page = next((one for one in pages if one.is_file()), None)
+        page = next((place for place in pages if place.is_file()), None)
         if page is None:
-            others = sorted(one.name for one in path.iterdir() if one.suffix.lower() in PAGE_SUFFIXES)
+            others = sorted(entry.name for entry in path.iterdir() if entry.suffix.lower() in PAGE_SUFFIXES)
             raise ConfigurationError(
                 f"there is no index.html in {path}" + (f", but {', '.join(others)}" if others else ""),
                 setting="PAGE",

@@ -130,7 +130,7 @@ class CentralCollector:
 
     def observe(self, worker_id: int, message: Observe) -> None:
         """A worker's answer; one that is not awaited any more is ignored. Raises: ProtocolError."""
-        known = any(one.lease.lease_id == message.lease_id for one in self._queues.of(worker_id))
+        known = any(playing.lease.lease_id == message.lease_id for playing in self._queues.of(worker_id))
         if self._core is not None and known and worker_id in self._members and worker_id not in self._lost:
             self._core.handle_observation(worker_id, message)
 
@@ -180,7 +180,7 @@ class CentralCollector:
         for index in range(self.num_groups):
             columns: dict[int, slice] = {}
             at = 0
-            for part in (one for one in parts if one.group == index):
+            for part in (candidate for candidate in parts if candidate.group == index):
                 size = len(part.instance_ids) * self._layout.num_agents
                 columns[part.worker_id] = slice(at, at + size)
                 at += size
@@ -342,7 +342,9 @@ class CentralCollector:
             (decision,) = made.values()
         else:
             version_of = self._by_column(group, versions)
-            decision = _merge({version: (version_of == version, one) for version, one in made.items()})
+            decision = _merge(
+                {version: (version_of == version, decided) for version, decided in made.items()}
+            )
         group.decision, group.decided_by = decision, versions
         end = self._clock()
         for segment in self._rounds.get(group.round, {}).values():
@@ -365,7 +367,7 @@ class CentralCollector:
         orders = self._core.send(group.decision.action, group.sent_at)
         self._sends += 1
         segments = self._rounds[group.round]
-        self._order(orders, {worker: one.playing.lease.lease_id for worker, one in segments.items()})
+        self._order(orders, {worker: segment.playing.lease.lease_id for worker, segment in segments.items()})
 
     def _order(self, orders: list[StepRequest], lease_ids: Mapping[int, int]) -> None:
         for order in orders:
@@ -379,11 +381,11 @@ def _merge(parts: Mapping[int, tuple[NDArray[np.bool_], Decision]]) -> Decision:
     """One decision from several, each for the columns of its mask."""
     first = next(iter(parts.values()))[1]
     merged = Decision(first.action.copy(), first.log_prob.copy(), first.value.copy(), first.state.copy())
-    for mask, one in parts.values():
-        merged.action[mask] = one.action[mask]
-        merged.log_prob[mask] = one.log_prob[mask]
-        merged.value[mask] = one.value[mask]
-        merged.state[mask] = one.state[mask]
+    for mask, decided in parts.values():
+        merged.action[mask] = decided.action[mask]
+        merged.log_prob[mask] = decided.log_prob[mask]
+        merged.value[mask] = decided.value[mask]
+        merged.state[mask] = decided.state[mask]
     return merged
 
 

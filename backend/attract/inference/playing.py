@@ -91,7 +91,7 @@ class LeaseQueues:
         """A worker got a lease; or the same again, which says that it is back."""
         self._absent.discard(worker_id)
         queue = self._queues.setdefault(worker_id, deque())
-        if all(one.lease.lease_id != lease.lease_id for one in queue):
+        if all(playing.lease.lease_id != lease.lease_id for playing in queue):
             queue.append(Playing(worker_id, instance_ids, lease))
 
     def remove(self, playing: Playing) -> None:
@@ -109,18 +109,24 @@ class LeaseQueues:
     def find(self, lease_id: int) -> Playing | None:
         """The lease of that id."""
         return next(
-            (one for queue in self._queues.values() for one in queue if one.lease.lease_id == lease_id), None
+            (
+                playing
+                for queue in self._queues.values()
+                for playing in queue
+                if playing.lease.lease_id == lease_id
+            ),
+            None,
         )
 
     def next_of(self, worker_id: int) -> Playing | None:
         """The worker's first lease with a segment left to begin."""
         if worker_id in self._absent:
             return None
-        return next((one for one in self.of(worker_id) if one.has_next), None)
+        return next((playing for playing in self.of(worker_id) if playing.has_next), None)
 
     def versions(self) -> set[int]:
         """Policy versions that play them."""
-        return {one.version for queue in self._queues.values() for one in queue}
+        return {playing.version for queue in self._queues.values() for playing in queue}
 
     def able(self) -> tuple[int, ...]:
         """Workers that are there and have a segment to begin, sorted."""

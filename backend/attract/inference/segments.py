@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attract.experience.layout import RECURRENT_STATE
 from attract.schema.episodes import columns_of
 from attract.schema.messages import (
     Block,
@@ -18,8 +19,6 @@ from attract.schema.step_numbers import DECIDED_NUMBERS, OUTCOME_NUMBERS, STEP_N
 from attract.schema.tensor import from_numpy
 from attract.vector.batch import StepBatch
 from attract.vector.layout import VectorLayout
-
-STATE_KEY = "state"
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +206,7 @@ class SegmentBuilder:
             slot_id=from_numpy(self.slot_id[columns].astype(np.int32)),
             first_step=from_numpy(self._first_step[columns].astype(np.int32)),
             observation={key: from_numpy(values[:, columns]) for key, values in self._observation.items()},
-            recurrent_state={STATE_KEY: from_numpy(state)} if self._state_size else {},
+            recurrent_state={RECURRENT_STATE: from_numpy(state)} if self._state_size else {},
             bootstrap_observation={key: from_numpy(all_[columns]) for key, all_ in self._bootstrap.items()},
             bootstrap_value=from_numpy(self.bootstrap_value[columns]),
             final_observations=self._finals_of(columns),
@@ -227,7 +226,7 @@ class SegmentBuilder:
             column=from_numpy(finals.column[chosen] - np.int32(columns.start)),
             observation={key: from_numpy(values[chosen]) for key, values in finals.observation.items()},
             value=from_numpy(self._final_value[chosen]),
-            recurrent_state={STATE_KEY: from_numpy(finals.state[chosen])} if self._state_size else {},
+            recurrent_state={RECURRENT_STATE: from_numpy(finals.state[chosen])} if self._state_size else {},
         )
 
     def _episodes_of(self, columns: slice) -> EpisodeColumns:

@@ -21,7 +21,7 @@ from attract.settings.rnd import RndSettings
 def _ppo(hyperparameters: Mapping[str, Any], learner: LearnerName, group: LearnerGroup) -> AlgorithmChoice:
     settings = PpoSettings.from_mapping(hyperparameters)
     return AlgorithmChoice(
-        "ppo", settings.normalize_observations, lambda one: Ppo(one, settings, learner, group)
+        "ppo", settings.normalize_observations, lambda learnable: Ppo(learnable, settings, learner, group)
     )
 
 

@@ -1,4 +1,4 @@
-"""Recomputes what the workers claim: log-probabilities and values under the version that acted (rule C7)."""
+"""Recomputes what the workers claim: log-probabilities and values under the behaviour policy (rule C7)."""
 
 import copy
 from collections.abc import Collection, Mapping

@@ -107,7 +107,7 @@ class DensePolicy:
             return Dense(weight, weight_gradient, bias, bias_gradient)
 
         def column(trunk: nn.Sequential, *heads: nn.Linear) -> Column:
-            layers = [layer_of(one) for one in trunk if isinstance(one, nn.Linear)]
+            layers = [layer_of(layer) for layer in trunk if isinstance(layer, nn.Linear)]
             return Column(layers, is_tanh=is_tanh, head=layer_of(*heads))
 
         rows = slice(0, self.num_policy_rows), slice(self.num_policy_rows, self.num_rows)

@@ -49,7 +49,9 @@ class OnnxPatcher:
         self._template = model.SerializeToString()
         names = policy.state_dict().keys()
         self._places = {
-            one.name: _place(one, self._template) for one in model.graph.initializer if one.name in names
+            initializer.name: _place(initializer, self._template)
+            for initializer in model.graph.initializer
+            if initializer.name in names
         }
 
     def patched(self, state: Mapping[str, Tensor]) -> bytes:
@@ -199,9 +201,9 @@ def joint_metadata(
         "policies": {
             policy_id: {
                 "file": files[policy_id],
-                **{key: value for key, value in one.items() if key not in {*common, "policy_id"}},
+                **{key: value for key, value in document.items() if key not in {*common, "policy_id"}},
             }
-            for policy_id, one in documents.items()
+            for policy_id, document in documents.items()
         },
     }
 

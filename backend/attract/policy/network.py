@@ -92,9 +92,9 @@ class Policy(nn.Module):
 
     def set_statistics(self, moments: Mapping[str, RunningMoments]) -> None:
         """Normalise by these from now on; keys as `normalisers` has them; what is empty changes nothing."""
-        for key, one in moments.items():
-            if one.count > 0:
-                self._normalisers[key].set_statistics(one.mean, one.inverse_std)
+        for key, own in moments.items():
+            if own.count > 0:
+                self._normalisers[key].set_statistics(own.mean, own.inverse_std)
 
     @torch.no_grad()
     def limit_spread(self) -> None:

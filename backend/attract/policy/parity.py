@@ -58,9 +58,9 @@ def check_parity(policy: Policy, onnx_bytes: bytes, observations: Observations |
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(onnx_bytes, options, providers=["CPUExecutionProvider"])
-    for one in session.get_inputs():
-        if one.name == MASK_INPUT:
-            feeds[one.name] = np.ones((count, one.shape[1]), np.uint8)
+    for given in session.get_inputs():
+        if given.name == MASK_INPUT:
+            feeds[given.name] = np.ones((count, given.shape[1]), np.uint8)
     got = session.run(list(expected), feeds)
     parity = Parity(
         {

@@ -15,7 +15,7 @@ def keep_freed_memory(keep_bytes: int = _KEEP_BYTES) -> bool:
 
     Activations of a megabyte are allocated and freed for every layer of every minibatch; page faults on fresh
     memory cost a fifth of an update. For a process of our own only: the learner's, before its first tensor,
-    and the gateway's, through which frames of 256 KiB go.
+    and the gateway's, through which frames of up to a MiB go.
 
     Returns: whether it could be done; False where the C library is not glibc.
     """

@@ -35,7 +35,7 @@ def _quotas(cgroups: Path, own: Path) -> list[float]:
         if controllers == "":
             found += [quota for folder in _around(cgroups, path) if (quota := _quota_v2(folder)) is not None]
         elif "cpu" in controllers.split(","):
-            folders = [one for name in (controllers, "cpu") for one in _around(cgroups / name, path)]
+            folders = [folder for name in (controllers, "cpu") for folder in _around(cgroups / name, path)]
             found += [quota for folder in folders if (quota := _quota_v1(folder)) is not None]
     return found
 

@@ -1,4 +1,4 @@
-"""What browsers say to a run: to the core, and experience into the store."""
+"""Takes browsers' messages into a run: to the core, and experience into the store."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""What falls due along the way of a run: lessons, kept versions, evaluations, the goal's too (rule C6)."""
+"""Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
 import math
 
@@ -73,7 +73,9 @@ def evaluation_done(state: CoreState, effect: collecting.EvaluationDone, now: fl
         values, counters = evaluation_metrics(view), state.progress.counters
         state.controller.evaluated(values)
         state.out.append(effects.AddEvaluation(counters.updates, counters.agent_steps, values))
-        state.out += [effects.Publish("finding", one) for one in state.progress.examine_evaluation(values)]
+        state.out += [
+            effects.Publish("finding", finding) for finding in state.progress.examine_evaluation(values)
+        ]
     if request.purpose == "asked":
         state.out.append(effects.AnswerEvaluation(request.request_id, view))
     elif request.purpose == "goal" and not state.life.is_ending:

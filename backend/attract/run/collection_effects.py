@@ -1,4 +1,4 @@
-"""What a run makes of the collection core's effects; those without a handler come out as they are."""
+"""The run core's handlers of the collection core's effects; those without a handler come out as they are."""
 
 from typing import Any, Final
 

@@ -138,8 +138,10 @@ class RunCore:
             return []
         self._state.progress.check = check.findings
         self._state.absorb(self._state.collection.game_checked(check.findings, now), now)
-        for one in check.findings:
-            report = GameReport(kind="check", name=one.id, text=one.text, stack=one.stack, fix=one.fix)
+        for finding in check.findings:
+            report = GameReport(
+                kind="check", name=finding.id, text=finding.text, stack=finding.stack, fix=finding.fix
+            )
             self._state.out.append(effects.Report(report))
         if check.unplayable:
             first = next((finding for finding in check.findings if finding.severity == "error"), None)

@@ -1,4 +1,4 @@
-"""What the run core knows, and the small steps that everything else is made of: pauses, ends, effects."""
+"""State of the run core, and its smallest steps: pauses, ends, effects."""
 
 from collections import deque
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What the run core wants done, besides what the collection core wants; the run's outputs do it, in order."""
+"""Effects of the run core, besides those of the collection core; the run's outputs apply them in order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -81,18 +81,18 @@ class GameChecker:
             self._hosts.remove(connection_id)
         if not self._hosts:
             self._host_came.clear()
-        for one in self._open.values():
-            if one.connection_id == connection_id and not one.answer.done():
-                one.answer.set_exception(AttractError("the browser went away during the check"))
+        for check in self._open.values():
+            if check.connection_id == connection_id and not check.answer.done():
+                check.answer.set_exception(AttractError("the browser went away during the check"))
 
     def _view(self, module: GameModule, message: GameChecked) -> CheckView:
         findings: list[CheckFinding] = []
-        for one in message.findings:
-            finding = self._finding(module, one)
+        for found in message.findings:
+            finding = self._finding(module, found)
             # Two calls that differ in a package alone are the same to its author.
             if not any(_is_same(finding, known) for known in findings):
                 findings.append(finding)
-        findings.sort(key=lambda one: one.severity)
+        findings.sort(key=lambda finding: finding.severity)
         return CheckView(
             game=module.reference.name,
             findings=findings,

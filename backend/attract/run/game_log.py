@@ -1,4 +1,4 @@
-"""What a game writes to its console: the newest lines, of one worker at a time."""
+"""Console lines of a game: the newest ones, of one worker at a time."""
 
 from collections import deque
 from collections.abc import Callable

@@ -43,10 +43,10 @@ class RunIndex:
         known = {run_id: self._look_at(run_id, before.get(run_id)) for run_id in self._archive.run_ids()}
         self._known = known
         found: list[RunSummary] = []
-        for run_id, one in known.items():
-            if one.summary is not None:
-                state = state_now(self._directory(run_id), one.summary.state)
-                found.append(self.titled(one.summary.model_copy(update={"state": state})))
+        for run_id, entry in known.items():
+            if entry.summary is not None:
+                state = state_now(self._directory(run_id), entry.summary.state)
+                found.append(self.titled(entry.summary.model_copy(update={"state": state})))
         if active is None:
             return found
         now = RunSummary.model_validate(active.model_dump(include=set(RunSummary.model_fields)))

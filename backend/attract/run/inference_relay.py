@@ -91,7 +91,7 @@ class CentralRelay:
         self._link: InferenceLink | None = None
         self._reading: asyncio.Task[None] | None = None
         self._rings: tuple[FrameRing, FrameRing] | None = None
-        self._seats: dict[int, tuple[int, list[int]]] = {}
+        self._workers: dict[int, tuple[int, list[int]]] = {}
         """Connection to worker and its instances."""
         self._connections: dict[int, int] = {}
         """Worker to its connection."""
@@ -125,9 +125,9 @@ class CentralRelay:
     def policy(self, effect: SendPolicy) -> bool:
         """A worker is to get a version: the process makes it ready, once for all, and answers for the worker.
 
-        Returns: False when the worker must get it itself: it has no seat.
+        Returns: False when the worker must get it itself: it is not admitted.
         """
-        if effect.connection_id not in self._seats:
+        if effect.connection_id not in self._workers:
             return False
         version, ready = effect.policy_version, self._ready.get(effect.policy_version)
         if ready is not None:
@@ -171,33 +171,33 @@ class CentralRelay:
             self._orders = []
 
     def observe(self, connection_id: int, message: Observe) -> None:
-        """A worker's answer to an act. Raises: ProtocolError: this worker has no seat."""
-        seat = self._seats.get(connection_id)
-        if seat is None or self._rings is None:
-            raise ProtocolError("an observe before any seat")
+        """A worker's answer to an act. Raises: ProtocolError: this worker was not admitted."""
+        admitted = self._workers.get(connection_id)
+        if admitted is None or self._rings is None:
+            raise ProtocolError("an observe of a worker that was not admitted")
         data = encode(message)
         place = self._rings[0].put(data)
         frame = Frame(data=data) if place is None else Frame(start=place.start, length=place.length)
-        self._tell(Observed(worker_id=seat[0], frame=frame))
+        self._tell(Observed(worker_id=admitted[0], frame=frame))
 
     def gone(self, connection_id: int) -> None:
         """A socket is gone: the others do not wait for its worker."""
         self._closing.discard(connection_id)
-        seat = self._seats.pop(connection_id, None)
-        if seat is not None and self._connections.get(seat[0]) == connection_id:
-            del self._connections[seat[0]]
-            self._tell(WorkerGone(worker_id=seat[0]))
+        admitted = self._workers.pop(connection_id, None)
+        if admitted is not None and self._connections.get(admitted[0]) == connection_id:
+            del self._connections[admitted[0]]
+            self._tell(WorkerGone(worker_id=admitted[0]))
 
     def _welcomed(self, connection_id: int, welcome: WelcomeWorker) -> None:
-        """A worker has its seat, perhaps on a new socket: what was under way on the old one is lost."""
+        """A worker is admitted, perhaps on a new socket: what was under way on the old one is lost."""
         before = self._connections.get(welcome.worker_id)
         if before is not None and before != connection_id:
             self.gone(before)
-        self._seats[connection_id] = (welcome.worker_id, list(welcome.instance_ids))
+        self._workers[connection_id] = (welcome.worker_id, list(welcome.instance_ids))
         self._connections[welcome.worker_id] = connection_id
 
     def _serve(self, connection_id: int, lease: Lease) -> None:
-        worker_id, instance_ids = self._seats[connection_id]
+        worker_id, instance_ids = self._workers[connection_id]
         self._served.add(lease.lease_id)
         if not self._orders:
             asyncio.get_running_loop().call_soon(self._flush)
@@ -248,7 +248,7 @@ class CentralRelay:
             self._acknowledge(connection_id, policy_id, message)
 
     def _acknowledge(self, connection_id: int, policy_id: str, ready: PolicyInferred) -> None:
-        if connection_id in self._seats:
+        if connection_id in self._workers:
             ack = PolicyAck(
                 run_id=self._run_id,
                 policy_id=policy_id,

@@ -1,4 +1,4 @@
-"""What the learner says to a run: to the run core, after what the record must know first (rules D1, D2)."""
+"""Takes the learner's messages into a run: first into the record, then into the run core (rules D1, D2)."""
 
 import logging
 

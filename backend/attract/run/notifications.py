@@ -1,4 +1,4 @@
-"""What is told of a run while it is active: its view, its events, its reports."""
+"""Notifications of an active run to its subscribers: its view, its events, its reports."""
 
 import logging
 from collections.abc import Callable

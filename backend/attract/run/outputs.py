@@ -1,4 +1,4 @@
-"""What a run does to the world outside of it: sockets, learner, record, pages. One method per effect."""
+"""Applies a run's effects to the world outside: sockets, learner, record, pages. One method per effect."""
 
 import asyncio
 import logging
@@ -79,26 +79,32 @@ class RunOutputs:
         self._apply_by: dict[type[Any], Callable[[Any], object]] = {
             collecting.Send: self._send,
             collecting.SendPolicy: self._send_policy,
-            collecting.CloseConnection: lambda one: hub.close(one.connection_id, one.code, one.reason),
-            collecting.WakeAfter: lambda one: background.spawn(self._wake_after(one.seconds)),
+            collecting.CloseConnection: lambda effect: hub.close(
+                effect.connection_id, effect.code, effect.reason
+            ),
+            collecting.WakeAfter: lambda effect: background.spawn(self._wake_after(effect.seconds)),
             collecting.GameLogged: notifications.logged,
-            collecting.ForgerCaught: lambda one: log.warning("%s is left out: %s", one.identity, one.what),
+            collecting.ForgerCaught: lambda effect: log.warning(
+                "%s is left out: %s", effect.identity, effect.what
+            ),
             collecting.Note: notifications.note,
-            effects.PrepareGame: lambda one: housing.prepare_game(one.description),
-            effects.TellLearner: lambda one: learner.tell(one.message),
-            effects.CommitRow: lambda one: writes.add(partial(self._commit, one)),
+            effects.PrepareGame: lambda effect: housing.prepare_game(effect.description),
+            effects.TellLearner: lambda effect: learner.tell(effect.message),
+            effects.CommitRow: lambda effect: writes.add(partial(self._commit, effect)),
             effects.TellRow: self._tell_row,
             effects.KeepPolicies: self._keep_policies,
-            effects.Publish: lambda one: notifications.publish(one.kind, one.body),
-            effects.Report: lambda one: notifications.report(one.report, one.method),
+            effects.Publish: lambda effect: notifications.publish(effect.kind, effect.body),
+            effects.Report: lambda effect: notifications.report(effect.report, effect.method),
             effects.StateChanged: self._state_changed,
-            effects.MarkBest: lambda one: writes.add(partial(record.mark_best, one.policy_version)),
-            effects.KeepVersion: lambda one: writes.add(partial(record.keep_version, one.policy_version)),
+            effects.MarkBest: lambda effect: writes.add(partial(record.mark_best, effect.policy_version)),
+            effects.KeepVersion: lambda effect: writes.add(
+                partial(record.keep_version, effect.policy_version)
+            ),
             effects.AddEvaluation: self._add_evaluation,
-            effects.AnswerEvaluation: lambda one: writes.add(partial(self._answer, one)),
-            effects.ExportLast: lambda one: self._begin_ending(self._export_last(one)),
-            effects.EndLearner: lambda one: self._begin_ending(self._end_learner(one)),
-            effects.Release: lambda one: background.spawn(housing.release()),
+            effects.AnswerEvaluation: lambda effect: writes.add(partial(self._answer, effect)),
+            effects.ExportLast: lambda effect: self._begin_ending(self._export_last(effect)),
+            effects.EndLearner: lambda effect: self._begin_ending(self._end_learner(effect)),
+            effects.Release: lambda effect: background.spawn(housing.release()),
             effects.Fault: self._fault,
         }
 

@@ -1,4 +1,4 @@
-"""What a run's settings mean for the collection core and for the learner."""
+"""Translates a run's settings for the collection core and for the learner."""
 
 import secrets
 from collections.abc import Sequence

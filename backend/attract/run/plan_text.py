@@ -86,7 +86,9 @@ def _policy_lines(settings: RunSettings, description: GameDescription, game: Gam
     seating = collection_config(settings, "plan", game).fitted(description).seating(description)
     if len(seating.policy_ids) == 1:
         return []
-    played = [f"{one} plays {_agents(seating.agents_of(one))}" for one in seating.policy_ids]
+    played = [
+        f"{policy_id} plays {_agents(seating.agents_of(policy_id))}" for policy_id in seating.policy_ids
+    ]
     return [f"policies: {', '.join(played)}; each learns from its own agents alone"]
 
 

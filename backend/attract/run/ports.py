@@ -1,4 +1,4 @@
-"""What a run needs of its server, as protocols: a run knows neither HTTP nor websockets."""
+"""Protocols of the surroundings that a run needs: it knows neither HTTP nor websockets."""
 
 from collections import Counter
 from typing import Literal, Protocol

@@ -1,4 +1,4 @@
-"""What is known of one run, active or past: its view, its metrics, its events, its policies."""
+"""The record of one run, active or past: its view, its metrics, its events, its policies."""
 
 import asyncio
 import contextlib

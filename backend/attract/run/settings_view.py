@@ -1,4 +1,4 @@
-"""What a new run would use, before it is started: for forms, and for starting it."""
+"""Settings that a new run would have: for forms, and for starting it."""
 
 from collections.abc import Mapping
 from typing import Any

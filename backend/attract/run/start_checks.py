@@ -1,4 +1,4 @@
-"""What can be refused of a run before its folder exists and before a browser or a learner starts."""
+"""Refuses a run that cannot work, before its folder exists and before a browser or a learner starts."""
 
 import asyncio
 import json
@@ -120,7 +120,7 @@ def check_same_spaces(checkpoint: Path, game: GameDescription) -> None:
         "actions": (game.action, source.action),
     }
     for what, (own, other) in pairs.items():
-        has, had = (_outline(one.model_dump(mode="json")) for one in (own, other))
+        has, had = (_outline(description.model_dump(mode="json")) for description in (own, other))
         if has != had:
             raise ConfigurationError(
                 f"run {checkpoint.parents[1].name} was trained with other {what}: {had}; this game has {has}",

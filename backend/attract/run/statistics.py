@@ -1,4 +1,4 @@
-"""What the gateway itself has to say of an update: returns, lengths, speed, where the workers' time went."""
+"""The gateway's own metrics of an update: returns, lengths, speed, where the workers' time went."""
 
 from collections import defaultdict
 

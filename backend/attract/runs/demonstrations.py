@@ -1,4 +1,4 @@
-"""What people played, kept beside the runs as seed and actions: one small file for each episode."""
+"""Demonstrations that people played, kept beside the runs as seed and actions: one small file an episode."""
 
 import secrets
 from collections.abc import Sequence

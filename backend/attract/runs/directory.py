@@ -100,7 +100,7 @@ def discard_unused(runs_dir: Path, run_id: str, *, keep_logs: bool) -> Path | No
 def trained_run_ids(runs_dir: Path) -> list[str]:
     """Ids of the runs that have a policy, the newest first."""
     known = list_run_ids(runs_dir) if runs_dir.is_dir() else []
-    return [one for one in known if RunDirectory(runs_dir / one, None).marked("latest") is not None]
+    return [run_id for run_id in known if RunDirectory(runs_dir / run_id, None).marked("latest") is not None]
 
 
 def _to_trash(path: Path) -> Path:
@@ -348,8 +348,8 @@ class RunDirectory:
         known = self.versions()
         if not known:
             raise ConfigurationError(f"run {self.run_id} has no version to go back to", setting="version")
-        newest = max((one for one in known if one <= version), default=known[0])
-        for late in [one for one in known if one > newest]:
+        newest = max((other for other in known if other <= version), default=known[0])
+        for late in [other for other in known if other > newest]:
             folder = self.checkpoints / str(late)
             folder.rename(folder.with_name(f"{late}.broken-{secrets.token_hex(2)}"))
             (self.path / "kept" / str(late)).unlink(missing_ok=True)
@@ -404,7 +404,7 @@ def _is_half_made(path: Path) -> bool:
     files = [name for _, _, names in os.walk(path) for name in names]
     # The second is of `write_atomically`, before its rename.
     own = all(name == LOCK or name.startswith(".config.yaml.") for name in files)
-    return own and {one.name for one in path.iterdir() if one.is_dir()} <= set(FOLDERS)
+    return own and {entry.name for entry in path.iterdir() if entry.is_dir()} <= set(FOLDERS)
 
 
 def _unusable(runs_dir: Path, error: OSError) -> ConfigurationError:

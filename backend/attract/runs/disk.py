@@ -1,4 +1,4 @@
-"""What it looks like when the disk refuses a write that it may take later."""
+"""Recognises writes that the disk refuses now and may take later."""
 
 import errno
 import sqlite3

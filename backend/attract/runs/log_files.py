@@ -1,4 +1,4 @@
-"""What the processes of a run said: `logs/gateway.log` and `logs/learner.log`, both of bounded size."""
+"""Log files of a run's processes: `logs/gateway.log` and `logs/learner.log`, both of bounded size."""
 
 import faulthandler
 import logging

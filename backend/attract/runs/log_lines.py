@@ -1,4 +1,4 @@
-"""What a line of a log looks like, as text or JSON, and which run, connection, host, lease it is about."""
+"""Format of a log line, as text or JSON, and which run, connection, host, lease it is about."""
 
 import json
 import logging
@@ -92,7 +92,7 @@ def show_logs(
     handler.setFormatter(create_formatter(log_format, **ids))
     handler.setLevel(level.upper())
     root = logging.getLogger()
-    for before in [one for one in root.handlers if type(one) is logging.StreamHandler]:
+    for before in [handler for handler in root.handlers if type(handler) is logging.StreamHandler]:
         root.removeHandler(before)
     root.addHandler(handler)
     root.setLevel(logging.WARNING)

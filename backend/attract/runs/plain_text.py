@@ -20,7 +20,7 @@ def plain(text: str, limit: int | None = None) -> str:
     kept = text if limit is None or len(text) <= limit else text[:limit]
     # Nearly all text is harmless, and this is asked of each line of a log.
     if not kept.isprintable():
-        kept = "".join(one if _is_seen(one) else repr(one)[1:-1] for one in kept)
+        kept = "".join(character if _is_seen(character) else repr(character)[1:-1] for character in kept)
     return kept if limit is None or len(text) <= limit else f"{kept}..."
 
 

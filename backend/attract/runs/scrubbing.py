@@ -61,7 +61,7 @@ class Scrubber:
         )
         self._folders = sorted(
             ((path.rstrip("/"), said) for path, said in folders.items() if len(path.rstrip("/")) > 1),
-            key=lambda one: -len(one[0]),
+            key=lambda entry: -len(entry[0]),
         )
         self._names = [
             re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])") for name in names if len(name) > 2

@@ -112,4 +112,4 @@ def list_studies(runs_dir: Path) -> list[StudySummary]:
             changed=datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds"),
         )
         found.append((changed, summary))
-    return [summary for _, summary in sorted(found, key=lambda one: one[0], reverse=True)]
+    return [summary for _, summary in sorted(found, key=lambda entry: entry[0], reverse=True)]

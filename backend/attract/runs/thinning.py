@@ -116,9 +116,10 @@ def _names(run: Run) -> Iterator[str]:
     name = ""
     while True:
         found = [
-            one
+            following
             for table in ("metrics", "spreads")
-            if (one := run(f"SELECT min(name) FROM {table} WHERE name > ?", (name,)).scalar()) is not None
+            if (following := run(f"SELECT min(name) FROM {table} WHERE name > ?", (name,)).scalar())
+            is not None
         ]
         if not found:
             return

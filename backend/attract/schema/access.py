@@ -1,4 +1,4 @@
-"""What the HTTP API says and takes of who may come in: sessions, join links, what is open to whom."""
+"""Messages of the HTTP API about access: sessions, join links, and what is open to whom."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What the HTTP API says and takes; typed for the dashboard from the same models."""
+"""Messages of the HTTP API; the dashboard's types are generated from the same models."""
 
 from typing import Annotated, Any, Final, Literal
 

@@ -78,7 +78,7 @@ class Episodes:
         """All but those that were cut (rule E1)."""
         if "cut" not in self.columns.end_reason:
             return self
-        return Episodes.of((one for one in self if one.end_reason != "cut"), self.num_agents)
+        return Episodes.of((episode for episode in self if episode.end_reason != "cut"), self.num_agents)
 
 
 def check_columns(columns: EpisodeColumns) -> None:

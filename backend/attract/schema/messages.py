@@ -290,7 +290,7 @@ class Assignment(FiniteModel):
 
 
 class WelcomeWorker(FiniteModel):
-    """The worker has a seat in the run."""
+    """The worker is admitted to the run."""
 
     type: Literal["welcome_worker"] = "welcome_worker"
     run_id: Name

@@ -30,9 +30,9 @@ class DecidedNumbers(FiniteModel):
     """What a policy says of each action; one more is a line here, and is sent, checked, kept and loaded."""
 
     log_prob: Annotated[Tensor, Kept("float32")]
-    """Of the action, under the version that acted."""
+    """Of the action, under the behaviour policy."""
     value: Annotated[Tensor, Kept("float32")]
-    """V(observation) under that version."""
+    """V(observation) under the same policy."""
 
 
 class OutcomeNumbers(FiniteModel):
@@ -51,8 +51,8 @@ class OutcomeNumbers(FiniteModel):
 def _kept(model: type[FiniteModel]) -> Mapping[str, str]:
     return {
         name: kept.dtype
-        for name, one in model.model_fields.items()
-        for kept in one.metadata
+        for name, field in model.model_fields.items()
+        for kept in field.metadata
         if isinstance(kept, Kept)
     }
 

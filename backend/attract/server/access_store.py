@@ -144,8 +144,8 @@ class AccessStore:
         """Every open session, the newest first."""
         kept = [_session(row) for row in self._read(_SESSION)]
         found = [*kept, *self._unkept_sessions.values()]
-        open_ones = [one for one in found if one.id not in self._ended and self._is_running(one)]
-        return sorted(open_ones, key=lambda one: -one.created)
+        open_ones = [entry for entry in found if entry.id not in self._ended and self._is_running(entry)]
+        return sorted(open_ones, key=lambda entry: -entry.created)
 
     def invite(self, tier: GrantedTier, seconds: float, note: str, session: str | None = None) -> str:
         """A new signed token for a join link that works for `seconds`."""
@@ -178,7 +178,7 @@ class AccessStore:
 
     def invitations(self) -> list[Invitation]:
         """Every invitation that still works, the newest first."""
-        return sorted(self._invitations(None), key=lambda one: -one.created)
+        return sorted(self._invitations(None), key=lambda entry: -entry.created)
 
     def remaining(self, invitation: Invitation) -> float:
         """Seconds for which an invitation still works."""
@@ -190,7 +190,7 @@ class AccessStore:
         Raises: AccessError: it is ended, but the disk does not take it.
         """
         known = [*self.sessions(), *self.invitations()]
-        if not any(one.id == entry_id for one in known):
+        if not any(entry.id == entry_id for entry in known):
             return False
         ended = {
             entry_id,
@@ -212,7 +212,7 @@ class AccessStore:
             invitation for invitation in self._unkept_invitations.values() if only in (None, invitation.id)
         ]
         now = self._wall()
-        return [one for one in (*kept, *unkept) if one.expires > now and one.id not in self._ended]
+        return [entry for entry in (*kept, *unkept) if entry.expires > now and entry.id not in self._ended]
 
     def _is_running(self, session: KeptSession) -> bool:
         return self._wall() < session.created + SESSION_SECONDS

@@ -1,4 +1,4 @@
-"""Who did what to this server: a line for each start, stop, join and refusal, in the runs folder."""
+"""The server's audit log, in the runs folder: each start, stop, join and refusal, and who asked for it."""
 
 import errno
 import fcntl
@@ -82,8 +82,8 @@ class AuditTrail:
         if action == "server_ended" and start is not None:
             return
         try:
-            for one in (text,) if start is None else (start, text):
-                _append(self.path, one)
+            for encoded in (text,) if start is None else (start, text):
+                _append(self.path, encoded)
             self._is_refused = False
         except OSError as error:
             if not self._is_refused:

@@ -170,8 +170,8 @@ class Guard:
             return self.access.end(entry_id)
         finally:
             for listener in self._on_end:
-                for one in mine:
-                    listener(one)
+                for ended in mine:
+                    listener(ended)
 
     def when_ended(self, listener: Callable[[str], None]) -> None:
         """Have `listener(entry_id)` called for each session and invitation that is ended here."""

@@ -54,7 +54,7 @@ def printed_link(settings: ServerSettings, access: AccessStore, port: int) -> st
     except ConfigurationError:
         return None
     known = [invitation for invitation in access.invitations() if invitation.note == PRINTED]
-    fresh = [one for one in known if access.remaining(one) >= PRINTED_SHARE * settings.invite_seconds]
+    fresh = [link for link in known if access.remaining(link) >= PRINTED_SHARE * settings.invite_seconds]
     token = access.token_of(fresh[0]) if fresh else access.invite("invited", settings.invite_seconds, PRINTED)
     return f"{base}/join.html#token={token}"
 

@@ -35,7 +35,7 @@ def listening_sockets() -> set[Listening]:
 
 
 def _descriptors() -> Iterator[int]:
-    folder = next((one for one in FOLDERS if one.is_dir()), None)
+    folder = next((path for path in FOLDERS if path.is_dir()), None)
     names = [] if folder is None else os.listdir(folder)  # noqa: PTH208 - names, not paths
     return (int(name) for name in names if name.isdecimal())
 

@@ -58,5 +58,5 @@ def quieten(*names: str) -> None:
     """Put a `QuietFilter` on the loggers of these names, which write what strangers say."""
     for name in names:
         logger = logging.getLogger(name)
-        if not any(isinstance(one, QuietFilter) for one in logger.filters):
+        if not any(isinstance(known, QuietFilter) for known in logger.filters):
             logger.addFilter(QuietFilter())

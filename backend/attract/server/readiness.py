@@ -64,7 +64,7 @@ def try_write(runs_dir: Path) -> str | None:
 
     A folder that is not there yet is judged by the nearest one above it.
     """
-    folder = next((one for one in (runs_dir, *runs_dir.absolute().parents) if one.is_dir()), Path())
+    folder = next((parent for parent in (runs_dir, *runs_dir.absolute().parents) if parent.is_dir()), Path())
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
             if file.write(bytes(PROBE_BYTES)) != PROBE_BYTES:

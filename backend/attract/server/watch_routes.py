@@ -1,4 +1,4 @@
-"""What a server is watched by: `/healthz`, `/readyz` and `/metrics`."""
+"""Routes by which a server is monitored: `/healthz`, `/readyz` and `/metrics`."""
 
 from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse

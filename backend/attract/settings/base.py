@@ -1,4 +1,4 @@
-"""What all settings have in common: frozen, and strict about names and values."""
+"""Base of all settings: frozen, and strict about names and values."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, cast
@@ -58,6 +58,6 @@ def split_names(given: Any) -> Any:
         return texts
     return tuple(
         part.strip() if isinstance(part, str) else part
-        for one in cast("list[Any]", list(texts))
-        for part in (one.split(",") if isinstance(one, str) else (one,))
+        for text in cast("list[Any]", list(texts))
+        for part in (text.split(",") if isinstance(text, str) else (text,))
     )

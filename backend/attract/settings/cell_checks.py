@@ -1,4 +1,4 @@
-"""What cells that learn as one cannot do yet: refused before anything begins."""
+"""Refuses settings that cells which learn as one cannot follow yet, before anything begins."""
 
 from attract.errors import ConfigurationError
 from attract.settings.run import RunSettings

@@ -1,4 +1,4 @@
-"""Who collects, how much, and how collection and learning take turns."""
+"""Settings of collection: the fleet, batch sizes, and how collection and learning take turns."""
 
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -103,8 +103,8 @@ class ThresholdSettings(Settings):
         """Whether one value of the same metric could meet both."""
         if self.metric != other.metric:
             return False
-        low = max((one.at_least for one in (self, other) if one.at_least is not None), default=None)
-        high = min((one.at_most for one in (self, other) if one.at_most is not None), default=None)
+        low = max((bounds.at_least for bounds in (self, other) if bounds.at_least is not None), default=None)
+        high = min((bounds.at_most for bounds in (self, other) if bounds.at_most is not None), default=None)
         return low is None or high is None or low <= high
 
 

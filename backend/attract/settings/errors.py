@@ -86,7 +86,7 @@ def _wanted(
         number = _number(schema, exceeded=kind.startswith("less_than"))
         return number if unset is None else f"{number}, or {unset}", None
     if kind == "literal_error":
-        choices = [str(one) for one in schema.get("enum", [])] or re.findall(
+        choices = [str(choice) for choice in schema.get("enum", [])] or re.findall(
             r"'([^']*)'", str(detail["ctx"]["expected"])
         )
         near = nearest_name(str(detail["input"]), choices)
@@ -113,7 +113,7 @@ def _number(schema: Mapping[str, Any], *, exceeded: bool) -> str:
     high, below = schema.get("maximum"), schema.get("exclusiveMaximum")
     if high is not None and abs(high) > LARGEST_NAMED and not exceeded:
         high = None
-    low, above, high, below = (_plain(one) for one in (low, above, high, below))
+    low, above, high, below = (_plain(limit) for limit in (low, above, high, below))
     if low is not None and high is not None:
         return f"must be {what} from {low} to {high}"
     words = (("at least", low), ("above", above), ("at most", high), ("below", below))
@@ -196,9 +196,9 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(schema, dict):
         return {}
     found = cast("dict[str, Any]", schema)
-    for one in found.get("anyOf", []):
-        if one.get("type") != "null":
-            return _resolved(one, definitions)
+    for variant in found.get("anyOf", []):
+        if variant.get("type") != "null":
+            return _resolved(variant, definitions)
     if "$ref" in found:
         return _resolved(definitions[found["$ref"].rpartition("/")[2]], definitions)
     return found

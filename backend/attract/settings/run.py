@@ -262,15 +262,15 @@ class ServerSettings(Settings):
     def _may_listen(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("tls_cert and tls_key work together: give both")
-        for one in self.behind_proxy:
+        for address in self.behind_proxy:
             try:
-                network = ip_network(one, strict=False)
+                network = ip_network(address, strict=False)
             except ValueError:
                 raise ValueError(
-                    f"behind_proxy {one!r} is no address; e.g. 10.0.0.5 or 10.0.0.0/24"
+                    f"behind_proxy {address!r} is no address; e.g. 10.0.0.5 or 10.0.0.0/24"
                 ) from None
             if network.prefixlen == 0:
-                raise ValueError(f"behind_proxy {one!r} is everybody; name the proxy's own address")
+                raise ValueError(f"behind_proxy {address!r} is everybody; name the proxy's own address")
         if not (is_loopback(self.host) or self.lan or self.tls_cert or self.behind_proxy):
             raise ValueError(
                 f"host {self.host!r} lets the network in, in plain text; allow it by --lan, or give"

@@ -38,7 +38,7 @@ def setting_paths(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_inlined(one, definitions) for one in cast("list[Any]", node)]
+        return [_inlined(item, definitions) for item in cast("list[Any]", node)]
     if not isinstance(node, dict):
         return node
     given = cast("dict[str, Any]", node)

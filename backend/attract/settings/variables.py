@@ -58,7 +58,7 @@ def unread_variables(environment: Mapping[str, str], flags: Callable[[], Mapping
     unread = sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
     by_variable = flags() if unread else {}
     for name in unread:
-        near = nearest_name(name.removeprefix(PREFIX), [one.removeprefix(PREFIX) for one in known])
+        near = nearest_name(name.removeprefix(PREFIX), [other.removeprefix(PREFIX) for other in known])
         if name in by_variable:
             hint = f"give {by_variable[name]} instead"
         elif near is not None:

@@ -1,4 +1,4 @@
-"""What runs one trial: a process here, or whatever else keeps this protocol."""
+"""Protocol of whatever runs one trial: a process on this machine, or something else."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -113,7 +113,7 @@ class Search:
                 usual = near.pop(name, None)
                 # What is left out is drawn by the sampler, of a range seldom the same again.
                 if isinstance(space[name], Choice):
-                    others = [one for one in map(json.dumps, space[name].samples) if one != usual]
+                    others = [sample for sample in map(json.dumps, space[name].samples) if sample != usual]
                     near |= {name: draw.choice(others)} if others else {}
             self._study.enqueue_trial(near)
 
@@ -141,9 +141,11 @@ class Search:
         """All trials in order, without those that a killed tuner lost."""
         found = self._study.get_trials(deepcopy=False)
         return [
-            _record(one)
-            for one in found
-            if not one.user_attrs.get(LOST) and one.state != TrialState.WAITING and "values" in one.user_attrs
+            _record(trial)
+            for trial in found
+            if not trial.user_attrs.get(LOST)
+            and trial.state != TrialState.WAITING
+            and "values" in trial.user_attrs
         ]
 
 
@@ -209,4 +211,7 @@ def space_data(space: Mapping[str, Domain]) -> dict[str, Any]:
 
 def space_of(data: Mapping[str, Any]) -> Space:
     """What `space_data` wrote."""
-    return {name: Choice(tuple(one)) if isinstance(one, list) else Range(**one) for name, one in data.items()}
+    return {
+        name: Choice(tuple(choice)) if isinstance(choice, list) else Range(**choice)
+        for name, choice in data.items()
+    }

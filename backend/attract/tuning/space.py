@@ -1,4 +1,4 @@
-"""What a search is over: settings by dotted name, each with a range or a list of values."""
+"""The space that a study searches: settings by dotted name, each with a range or a list of values."""
 
 import json
 import math
@@ -57,7 +57,7 @@ class Choice:
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is one of them."""
-        return any(value == one and type(value) is type(one) for one in self.values)
+        return any(value == choice and type(value) is type(choice) for choice in self.values)
 
     @property
     def samples(self) -> tuple[Any, ...]:
@@ -261,7 +261,7 @@ def _range(said: Mapping[str, Any], where: str) -> Range:
 
 def _is_value(value: Any) -> bool:
     if isinstance(value, list):
-        return all(isinstance(one, int) for one in cast("list[Any]", value))
+        return all(isinstance(part, int) for part in cast("list[Any]", value))
     return value is None or isinstance(value, str | bool) or _is_number(value)
 
 

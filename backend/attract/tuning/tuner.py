@@ -45,7 +45,9 @@ class StudyOrder:
 
     def data(self) -> dict[str, Any]:
         """As JSON, so that a command that goes on can be told from another one."""
-        searched = {name: None if one is None else one.as_data() for name, one in self.searched.items()}
+        searched = {
+            name: None if choice is None else choice.as_data() for name, choice in self.searched.items()
+        }
         data = {"game": self.game, "beneath": self.beneath, "given": self.given, "searched": searched}
         return json.loads(json.dumps(data))
 
@@ -145,7 +147,7 @@ class Tuner:
     async def _try_default(self) -> None:
         """The defaults come first, alone: what they tell of the game decides what is searched."""
         everything = default_space(self._base, None) | {
-            name: one for name, one in self._order.searched.items() if one is not None
+            name: choice for name, choice in self._order.searched.items() if choice is not None
         }
         trial = Trying(DEFAULT, "running", base_values(self._base, tuple(everything)))
         rungs = Rungs(self.total_steps)
@@ -186,7 +188,7 @@ class Tuner:
             new = rungs.reached(progress.agent_steps, progress.score)
             if new:
                 self._progressed(trial, progress)
-            others = [one.rungs for one in self._search.trials() if one.state in ("finished", "pruned")]
+            others = [trial.rungs for trial in self._search.trials() if trial.state in ("finished", "pruned")]
             return not any(is_behind(progress.score, scores_at(rung, others)) for rung in new)
 
         try:

@@ -51,7 +51,7 @@ def finalists_of(points: Sequence[Point]) -> list[int]:
     others = [point for point in points if point.trial != 0]
     if not others:
         return []
-    best = max(others, key=lambda one: (one.score, -one.seconds))
+    best = max(others, key=lambda point: (point.score, -point.seconds))
     found = [best.trial]
     default = next((point for point in points if point.trial == 0), None)
     if default is not None:
@@ -61,7 +61,7 @@ def finalists_of(points: Sequence[Point]) -> list[int]:
             if other.score >= default.score and other.seconds <= QUICKER * default.seconds
         ]
         if quick:
-            quickest = min(quick, key=lambda one: one.seconds)
+            quickest = min(quick, key=lambda point: point.seconds)
             found += [quickest.trial] if quickest.trial != best.trial else []
     return found
 
@@ -80,7 +80,7 @@ def chance_of(higher: Sequence[float], lower: Sequence[float]) -> float:
     seen = difference(sum(higher))
     slack = TOLERANCE * (1 + abs(seen))
     deals = [difference(sum(deal)) for deal in combinations(pooled, count)]
-    return sum(one >= seen - slack for one in deals) / len(deals)
+    return sum(deal >= seen - slack for deal in deals) / len(deals)
 
 
 def judge(finalist: Sample, default: Sample, *, num_finalists: int) -> tuple[VerdictKind, float]:
@@ -103,8 +103,10 @@ def judge(finalist: Sample, default: Sample, *, num_finalists: int) -> tuple[Ver
 
 def winner_of(judged: Sequence[tuple[int, VerdictKind, Sample]]) -> int | None:
     """The finalist to be written: what is better wins over what is quicker, then the higher score."""
-    won = [one for one in judged if one[1] != "no better"]
+    won = [entry for entry in judged if entry[1] != "no better"]
     if not won:
         return None
-    best = max(won, key=lambda one: (one[1] == "better", fmean(one[2].scores), -fmean(one[2].seconds)))
+    best = max(
+        won, key=lambda entry: (entry[1] == "better", fmean(entry[2].scores), -fmean(entry[2].seconds))
+    )
     return best[0]

@@ -1,4 +1,4 @@
-"""What a group's slots see and what their last step brought: the unit that `recv()` returns (rule I1)."""
+"""Observations of a group's slots and outcomes of their last step: one unit of `recv()` (rule I1)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

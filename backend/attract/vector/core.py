@@ -101,7 +101,7 @@ class VectorCore:
     @property
     def has_lost(self) -> bool:
         """Whether any worker was given up."""
-        return any(seat.is_lost for group in self._groups for seat in group.seats)
+        return any(member.is_lost for group in self._groups for member in group.members)
 
     def is_complete(self, group: int) -> bool:
         """Whether nothing of that group is awaited."""
@@ -158,10 +158,10 @@ class VectorCore:
         Raises: ProtocolError: nothing was asked, or it does not fit the game; nothing has changed then.
         """
         group = self._groups[message.group] if message.group < self.num_groups else None
-        seat = None if group is None else next(group.seats_of(worker_id), None)
-        if seat is not None and seat.is_lost:
+        member = None if group is None else next(group.members_of(worker_id), None)
+        if member is not None and member.is_lost:
             return
-        if group is None or seat is None or seat.ordered_at is None:
+        if group is None or member is None or member.ordered_at is None:
             raise malformed(f"observe: group {message.group} was not asked", fix="one observe for each act")
         wants_outcome = self._sends > 0
         if (message.outcome is not None) != wants_outcome:
@@ -169,25 +169,25 @@ class VectorCore:
                 f"observe.outcome: {'missing' if wants_outcome else 'present'}",
                 fix="an act with an action is answered with its outcome, one without is not",
             )
-        group.take(seat, message)
+        group.take(member, message)
 
     def touch_last_seen(self, worker_id: int, now: float) -> None:
         """A worker says that it is alive: what it owes is awaited for another lease."""
-        for seat in self._awaited():
-            if seat.part.worker_id == worker_id:
-                seat.ordered_at = now
+        for member in self._awaited():
+            if member.part.worker_id == worker_id:
+                member.ordered_at = now
 
     def deadline(self) -> float | None:
         """When `tick` must be called at the latest; None while nothing is awaited."""
-        times = [seat.ordered_at for seat in self._awaited() if seat.ordered_at is not None]
+        times = [member.ordered_at for member in self._awaited() if member.ordered_at is not None]
         return min(times) + self.lease_seconds if times else None
 
     def tick(self, now: float) -> list[int]:
         """Give up the workers that have kept an order for a whole lease; their ids."""
         late = {
-            seat.part.worker_id
-            for seat in self._awaited()
-            if seat.ordered_at is not None and now >= seat.ordered_at + self.lease_seconds
+            member.part.worker_id
+            for member in self._awaited()
+            if member.ordered_at is not None and now >= member.ordered_at + self.lease_seconds
         }
         for worker_id in late:
             self.lose(worker_id)
@@ -196,11 +196,11 @@ class VectorCore:
     def lose(self, worker_id: int) -> None:
         """A worker has vanished: its slots come back invalid from now on (rule I1)."""
         for group in self._groups:
-            for seat in group.seats_of(worker_id):
-                group.lose(seat)
+            for member in group.members_of(worker_id):
+                group.lose(member)
 
     def _awaited(self) -> list[GroupMember]:
-        return [seat for group in self._groups for seat in group.seats if seat.ordered_at is not None]
+        return [member for group in self._groups for member in group.members if member.ordered_at is not None]
 
     def _check_actions(self, actions: NDArray[Any], num_slots: int) -> NDArray[Any]:
         wanted = (num_slots, *self.layout.action_shape)

@@ -105,7 +105,7 @@ class VectorEnvironment:
             self.description: GameDescription = self._fleet.describe()
             self.layout = VectorLayout.for_game(self.description, horizon=1)
             """Shapes and dtypes of observations and actions."""
-            self._core = self._seated(seed)
+            self._core = self._begun(seed)
         except BaseException:
             self._fleet.close()
             raise
@@ -156,7 +156,7 @@ class VectorEnvironment:
             raise ProtocolError("a thread does not answer any more: close this environment and make another")
         self._delivered.clear()
         self._complete_at = [None] * self.num_groups
-        self._core = self._seated(seed)
+        self._core = self._begun(seed)
 
     def send(self, actions: NDArray[Any]) -> None:
         """Actions [k, ...] of the group in turn: after `reset` each group's, then those of the last received.
@@ -203,7 +203,7 @@ class VectorEnvironment:
             self._trace.write_text(json.dumps(self._timeline.to_json()), encoding="utf-8")
             self._trace = None
 
-    def _seated(self, seed: int) -> VectorCore:
+    def _begun(self, seed: int) -> VectorCore:
         """A core whose threads have been told which games are their own, and to step them until the end."""
         core = VectorCore(
             self.layout,
@@ -213,10 +213,12 @@ class VectorEnvironment:
             tells_terminal=self._tells_terminal,
         )
         for worker in range(self._fleet.num_workers):
-            self._seat(worker, [part.instance_ids for part in self._parts if part.worker_id == worker], seed)
+            self._welcome(
+                worker, [part.instance_ids for part in self._parts if part.worker_id == worker], seed
+            )
         return core
 
-    def _seat(self, worker: int, instance_ids: list[NDArray[np.int64]], seed: int) -> None:
+    def _welcome(self, worker: int, instance_ids: list[NDArray[np.int64]], seed: int) -> None:
         module = self._module
         run_seed = derive_seed(seed, "run")
         welcome = WelcomeWorker(

@@ -45,14 +45,14 @@ class Group:
     ) -> None:
         self.index = index
         self._tells_terminal = tells_terminal
-        self.seats: list[GroupMember] = []
+        self.members: list[GroupMember] = []
         self._layout = layout
         slot_ids: list[NDArray[np.int64]] = []
         at = 0
         for part in parts:
             ids = part.instance_ids[:, None] * layout.num_agents + np.arange(layout.num_agents)
             slot_ids.append(ids.reshape(-1))
-            self.seats.append(GroupMember(part, slice(at, at + ids.size)))
+            self.members.append(GroupMember(part, slice(at, at + ids.size)))
             at += ids.size
         self.slot_id = np.concatenate(slot_ids)
         self.slots = slice(first_row, first_row + at)
@@ -76,11 +76,11 @@ class Group:
     @property
     def is_complete(self) -> bool:
         """Whether nothing is awaited."""
-        return all(seat.ordered_at is None for seat in self.seats)
+        return all(member.ordered_at is None for member in self.members)
 
-    def seats_of(self, worker_id: int) -> Iterator[GroupMember]:
-        """The worker's seats, one at most."""
-        return (seat for seat in self.seats if seat.part.worker_id == worker_id)
+    def members_of(self, worker_id: int) -> Iterator[GroupMember]:
+        """The worker's part, one at most."""
+        return (member for member in self.members if member.part.worker_id == worker_id)
 
     def order(self, actions: NDArray[Any] | None, now: float) -> list[StepRequest]:
         """Ask every part but the lost ones, whose step brings nothing."""
@@ -88,30 +88,30 @@ class Group:
         self._episodes.clear()
         self._step_seconds = 0.0
         orders: list[StepRequest] = []
-        for seat in self.seats:
-            if seat.is_lost:
-                self._invalidate(seat)
+        for member in self.members:
+            if member.is_lost:
+                self._invalidate(member)
                 continue
-            seat.ordered_at = now
-            own = None if actions is None else actions[seat.columns]
-            orders.append(StepRequest(seat.part.worker_id, self.index, own))
+            member.ordered_at = now
+            own = None if actions is None else actions[member.columns]
+            orders.append(StepRequest(member.part.worker_id, self.index, own))
         return orders
 
-    def lose(self, seat: GroupMember) -> None:
-        """What is awaited of a seat comes back invalid, and so does every later step."""
-        seat.is_lost = True
-        self._numbers["active"][seat.columns] = False
-        if seat.ordered_at is not None:
-            seat.ordered_at = None
-            self._invalidate(seat)
+    def lose(self, member: GroupMember) -> None:
+        """What is awaited of a part comes back invalid, and so does every later step."""
+        member.is_lost = True
+        self._numbers["active"][member.columns] = False
+        if member.ordered_at is not None:
+            member.ordered_at = None
+            self._invalidate(member)
 
-    def take(self, seat: GroupMember, message: Observe) -> None:
+    def take(self, member: GroupMember, message: Observe) -> None:
         """Check a part's answer, then copy it to its columns.
 
         Raises: ProtocolError: naming what does not fit the game; nothing has changed then.
         """
-        layout, columns = self._layout, seat.columns
-        num_slots, num_games = columns.stop - columns.start, len(seat.part.instance_ids)
+        layout, columns = self._layout, member.columns
+        num_slots, num_games = columns.stop - columns.start, len(member.part.instance_ids)
         new: dict[str, NDArray[Any]] = {"active": to_flags(message.active, "observe.active", (num_slots,))}
         for name in ("episode", "episode_step"):
             per_game = to_numpy(getattr(message, name), f"observe.{name}", "int32", (num_games,))
@@ -124,11 +124,11 @@ class Group:
         observation = self._observations(message.observation, "observation", num_slots)
         outcome = message.outcome
         if outcome is not None:
-            self._check_step(seat, message.step)
+            self._check_step(member, message.step)
             new |= _outcome(outcome, num_slots, layout.ticks_per_step)
             if outcome.episodes:
                 # Told in the block of whoever has that instance: no worker speaks for another's games.
-                _check_episodes(outcome.episodes, seat.part.instance_ids, layout.num_agents)
+                _check_episodes(outcome.episodes, member.part.instance_ids, layout.num_agents)
             ended = new["truncated"] | (new["terminated"] & self._tells_terminal)
             column, finals = self._finals_of(outcome, ended)
             if len(column):
@@ -140,8 +140,8 @@ class Group:
         for key, values in observation.items():
             self._observation[key][columns] = values
         self._numbers["slot_step"][columns] = message.step
-        seat.ordered_at = None
-        seat.has_told = True
+        member.ordered_at = None
+        member.has_told = True
 
     def deliver(self, *, counted: bool) -> StepBatch:
         """What has come, as views; `counted` unless it is the answer to a mere look."""
@@ -172,14 +172,14 @@ class Group:
             step_seconds=self._step_seconds,
         )
 
-    def _invalidate(self, seat: GroupMember) -> None:
+    def _invalidate(self, member: GroupMember) -> None:
         """The step brought nothing; what was seen last stays."""
         for name in OUTCOME_NUMBERS:
-            self._numbers[name][seat.columns] = 0
+            self._numbers[name][member.columns] = 0
 
-    def _check_step(self, seat: GroupMember, step: int) -> None:
-        before = int(self._numbers["slot_step"][seat.columns.start])
-        if seat.has_told and step != before + 1:
+    def _check_step(self, member: GroupMember, step: int) -> None:
+        before = int(self._numbers["slot_step"][member.columns.start])
+        if member.has_told and step != before + 1:
             raise malformed(
                 f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)"
             )
@@ -239,15 +239,15 @@ def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[
 
 def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
     left = set(instance_ids.tolist())
-    for one in told:
-        if one.instance_id not in left:
+    for episode in told:
+        if episode.instance_id not in left:
             raise malformed(
-                f"observe.episodes.instance_id: {one.instance_id}",
+                f"observe.episodes.instance_id: {episode.instance_id}",
                 fix="one episode of each of the group's own instances ends in a step at most",
             )
-        left.remove(one.instance_id)
-        if len(one.returns) != num_agents:
+        left.remove(episode.instance_id)
+        if len(episode.returns) != num_agents:
             raise malformed(
-                f"observe.episodes.returns: {len(one.returns)} entries",
+                f"observe.episodes.returns: {len(episode.returns)} entries",
                 fix=f"a return for each of {num_agents}",
             )

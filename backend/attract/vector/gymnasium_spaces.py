@@ -28,7 +28,7 @@ class GameSpaces:
         self._layout = VectorLayout.for_game(description, horizon=1)
         seen = description.observation
         self._leaves: Mapping[str, Any] = seen.spaces if isinstance(seen, DictSpace) else {PLAIN: seen}
-        leaves = {key: _leaf(one) for key, one in self._leaves.items()}
+        leaves = {key: _leaf(leaf) for key, leaf in self._leaves.items()}
         self._dtypes: dict[str, Any] = {key: leaf.dtype for key, leaf in leaves.items()}
         self.observation: spaces.Space[Any] = (
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]

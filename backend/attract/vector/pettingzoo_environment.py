@@ -109,11 +109,11 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         if not self.agents:
             raise RuntimeError("expected reset() first: the episode is over")
         playing = self.agents
-        if missing := [one for one in playing if one not in actions]:
+        if missing := [agent for agent in playing if agent not in actions]:
             raise ValueError(f"expected an action of each agent that plays, {', '.join(missing)} has none")
-        self._games.send(self._wire_actions({one: actions[one] for one in playing}))
+        self._games.send(self._wire_actions({agent: actions[agent] for agent in playing}))
         batch = self._games.recv()
-        columns = {one: self._column(one) for one in playing}
+        columns = {agent: self._column(agent) for agent in playing}
         has_ended = int(batch.episode[0]) != self._episode
         if not has_ended and not batch.valid[list(columns.values())].any():
             raise GameError("hang", "the thread does not answer any more")
@@ -124,21 +124,21 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             dict[str, bool](),
             dict[str, bool](),
         )
-        for one, column in columns.items():
-            terminated[one] = bool(batch.terminated[column])
+        for agent, column in columns.items():
+            terminated[agent] = bool(batch.terminated[column])
             # A game that failed ends nobody itself.
-            truncated[one] = bool(batch.truncated[column]) or (has_ended and not terminated[one])
-            rewards[one] = float(batch.reward[column])
+            truncated[agent] = bool(batch.truncated[column]) or (has_ended and not terminated[agent])
+            rewards[agent] = float(batch.reward[column])
             if column in finals:
-                seen[one] = self._spaces.row(batch.final_observation, finals[column])
+                seen[agent] = self._spaces.row(batch.final_observation, finals[column])
             elif has_ended:
-                seen[one] = self._spaces.row(self._seen, column)
+                seen[agent] = self._spaces.row(self._seen, column)
             else:
-                seen[one] = self._observation(batch, one)
-        self.agents = [one for one in playing if not (terminated[one] or truncated[one])]
+                seen[agent] = self._observation(batch, agent)
+        self.agents = [agent for agent in playing if not (terminated[agent] or truncated[agent])]
         infos = self._infos(batch)
         self._remember(batch)
-        return seen, rewards, terminated, truncated, {one: infos.get(one, {}) for one in playing}
+        return seen, rewards, terminated, truncated, {agent: infos.get(agent, {}) for agent in playing}
 
     @override
     def close(self) -> None:

@@ -42,7 +42,7 @@ def score(module: Path, policy: Path, *, games: int, seed: int, sampled: bool = 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(policy), options, providers=["CPUExecutionProvider"])
-    inputs = {one.name for one in session.get_inputs()}
+    inputs = {given.name for given in session.get_inputs()}
     with VectorEnvironment(
         module.name, games, async_factor=1, seed=seed, project_dir=module.parent.resolve()
     ) as env:

@@ -22,10 +22,10 @@ def test_C1_ids_are_never_given_twice() -> None:
     fleet = Fleet(4)
     first, second = joined(fleet, 10, 0), joined(fleet, 11, 1)
     for worker in (first, second):
-        fleet.seat(worker)
+        fleet.admit(worker)
     fleet.disconnect(10, 1.0)
     third = joined(fleet, 12, 0)
-    fleet.seat(third)
+    fleet.admit(third)
     assert [list(one.instance_ids) for one in (first, second, third)] == [
         [0, 1, 2, 3],
         [4, 5, 6, 7],
@@ -103,12 +103,12 @@ def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_i
 def test_hostile_B_of_1020_lives_with_one_token_only_the_last_are_remembered() -> None:
     fleet = Fleet(4)
     honest = joined(fleet, 1, 0)
-    fleet.seat(honest)
+    fleet.admit(honest)
     for number in range(1020):
         host_id = f"{number:032x}"
         fleet.connect_host(5000 + number, host_hello(host_id), "invited")
         guest = joined(fleet, 10 + number, 0, host_id)
-        fleet.seat(guest)
+        fleet.admit(guest)
         for connection_id in (10 + number, 5000 + number):
             fleet.disconnect(connection_id, float(number))
         fleet.leave(guest)
@@ -122,14 +122,14 @@ def test_hostile_B_of_1020_lives_with_one_token_only_the_last_are_remembered() -
     fleet.by_id(1).episodes += 1
     # One that comes back after that is a stranger: it gets ids of its own.
     again = joined(fleet, 9999, 0, f"{0:032x}")
-    fleet.seat(again)
+    fleet.admit(again)
     assert again.worker_id == 1021
 
 
 def test_a_worker_that_comes_back_in_time_is_not_forgotten() -> None:
     fleet = Fleet(4)
     worker = joined(fleet, 10, 0)
-    fleet.seat(worker)
+    fleet.admit(worker)
     fleet.disconnect(10, 0.0)
     fleet.leave(worker)
     assert joined(fleet, 10, 0) is worker

@@ -10,7 +10,7 @@ from attract.collection.plausibility import GameLimits, Plausibility
 from attract.errors import ProtocolError
 from attract.schema.messages import Block, Tensor
 from attract.schema.tensor import from_numpy
-from blocks import seated_worker, train_lease
+from blocks import admitted_worker, train_lease
 from fake_worker import FakeWorker, counting_description
 
 HORIZON, SLOTS, LIMIT = 4, 6, 7
@@ -42,7 +42,7 @@ def played(worker: FakeWorker, leases: int = 8, segments: int = 2) -> Iterator[t
 
 def worker_of(agents: int, *, breaks: bool = False, slots_per_block: int = 1_000) -> FakeWorker:
     description = counting_description(num_agents=agents)
-    worker = seated_worker(num_slots=SLOTS, horizon=HORIZON, description=description, breaks=breaks)
+    worker = admitted_worker(num_slots=SLOTS, horizon=HORIZON, description=description, breaks=breaks)
     worker.slots_per_block = slots_per_block
     return worker
 
@@ -161,7 +161,7 @@ def test_hostile_08_an_episode_whose_beginning_was_not_seen_keeps_to_the_time_li
 
 
 def test_hostile_08_of_two_episodes_in_one_segment_each_has_a_number_of_its_own() -> None:
-    worker = seated_worker(num_slots=SLOTS, horizon=2 * LIMIT)
+    worker = admitted_worker(num_slots=SLOTS, horizon=2 * LIMIT)
     (block,) = worker.segment_blocks(train_lease(1), 0, 0)
     assert block.episodes.instance_id.count(0) == 2
     for change, is_true in ((lambda a: a, True), (lambda a: [0 for _ in a], False)):

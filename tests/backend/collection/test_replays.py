@@ -20,7 +20,7 @@ from attract.collection.replays import (
 from attract.schema.episodes import Episode
 from attract.schema.messages import ParameterDistribution
 from attract.schema.tensor import to_numpy
-from blocks import played_block, seated_worker, train_lease
+from blocks import admitted_worker, played_block, train_lease
 from fake_worker import counting_description
 
 EASY = Lesson("easy")
@@ -135,7 +135,7 @@ def test_C10_of_a_block_the_games_own_columns_are_taken() -> None:
 
 def test_C10_E9_agents_that_travel_apart_are_put_together() -> None:
     description = counting_description(num_agents=2)
-    worker = seated_worker(num_slots=4, description=description, episode_steps=3)
+    worker = admitted_worker(num_slots=4, description=description, episode_steps=3)
     worker.slots_per_block = 3
     first, second = worker.segment_blocks(train_lease(), 0, 0)
     whole = play_of(

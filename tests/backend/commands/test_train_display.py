@@ -1,6 +1,9 @@
 """What the terminal says, read back as a user would."""
 
 import io
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -20,6 +23,10 @@ from attract.commands.train_display import (
 )
 from attract.run.notifications import SHOWN_NOTES
 from attract.schema.api import CheckFinding, Finding, GameReport, LessonView, LogLine, RunView
+
+GOLDEN = Path(__file__).parents[2] / "contract" / "golden"
+PROGRESS: list[dict[str, Any]] = json.loads((GOLDEN / "progress.json").read_text())
+"""Cases that the dashboard's tests read as well."""
 
 
 def _run(**changes: object) -> RunView:
@@ -112,10 +119,9 @@ def test_remaining_time_follows_from_the_steps_left() -> None:
     assert remaining_seconds(_run(total_steps=50_000, agent_steps=0)) is None
 
 
-def test_progress_is_by_steps_else_by_return() -> None:
-    assert progress_share(_run(total_steps=80_000)) == 0.25
-    assert progress_share(_run(goal=246.912)) == 0.5
-    assert progress_share(_run()) is None
+@pytest.mark.parametrize("case", PROGRESS, ids=[case["title"] for case in PROGRESS])
+def test_progress_is_what_the_dashboard_says(case: dict[str, Any]) -> None:
+    assert progress_share(_run(**case["run"])) == case["progress"]
 
 
 def test_durations_read_like_a_clock() -> None:

@@ -154,7 +154,7 @@ def test_I1_the_observation_after_the_last_step_is_the_bootstrap_and_the_next_ro
     world.play()
     first, second = (world.arrays(world.blocks[place]) for place in (0, 2))
     assert first["bootstrap_obs.obs"].tolist() == second["obs.obs"][0].tolist()
-    # The bootstrap value is read under the version that acted, the next decision made by the next version.
+    # The bootstrap value is read under the behaviour policy, the next decision made by the next version.
     assert first["bootstrap_value"].tolist() == [3004.0, 3004.0]
     assert second["value"][0].tolist() == [4004.0, 4004.0]
     assert world.workers[0].total_steps == 2 * HORIZON * 4

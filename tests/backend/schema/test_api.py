@@ -1,4 +1,4 @@
-"""What the HTTP API says and takes, where a model does more than hold it."""
+"""Models of the HTTP API that do more than hold values."""
 
 from typing import Any
 

@@ -55,9 +55,9 @@ def driven(
     layout = VectorLayout.for_game(description, horizon=64)
     core = VectorCore.even(layout, num_games=num_games, num_groups=num_groups, num_workers=num_workers)
     parts = [
-        Part(seat.part.worker_id, seat.part.group, seat.part.instance_ids)
+        Part(member.part.worker_id, member.part.group, member.part.instance_ids)
         for group in core._groups  # the fleet is cut as the core cut it
-        for seat in group.seats
+        for member in group.members
     ]
     return Driven(core, parts, num_agents, episode_steps)
 

@@ -31,13 +31,13 @@ class Driven:
         self.games = FakeStepServer(1, episode_steps)
         self.group.order(None, 0.0)
         for place, ids in enumerate((FIRST, SECOND)):
-            self.group.take(self.group.seats[place], self.games.answer(ids, 1, None))
+            self.group.take(self.group.members[place], self.games.answer(ids, 1, None))
 
     def step(self, times: int = 1) -> None:
         for _ in range(times):
             self.group.order(np.zeros(4, np.int32), 1.0)
             for place, ids in enumerate((FIRST, SECOND)):
-                self.group.take(self.group.seats[place], self.games.answer(ids, 1, np.zeros(2)))
+                self.group.take(self.group.members[place], self.games.answer(ids, 1, np.zeros(2)))
 
     def asked(self) -> Observe:
         """The first worker's true answer to a step that was just asked for."""
@@ -49,9 +49,12 @@ def test_parts_stand_side_by_side():
     one = group()
     assert one.slot_id.tolist() == [0, 1, 6, 7]
     assert one.slots == slice(10, 14)
-    assert [(seat.part.worker_id, seat.columns) for seat in one.seats] == [(0, slice(0, 2)), (1, slice(2, 4))]
-    assert list(one.seats_of(1)) == [one.seats[1]]
-    assert list(one.seats_of(9)) == []
+    assert [(member.part.worker_id, member.columns) for member in one.members] == [
+        (0, slice(0, 2)),
+        (1, slice(2, 4)),
+    ]
+    assert list(one.members_of(1)) == [one.members[1]]
+    assert list(one.members_of(9)) == []
 
 
 def test_agents_of_a_game_are_neighbours():
@@ -65,7 +68,7 @@ def test_each_worker_is_sent_its_own_actions():
     assert [(order.worker_id, order.group) for order in orders] == [(0, 1), (1, 1)]
     assert [order.action.tolist() for order in orders if order.action is not None] == [[1, 2], [3, 4]]
     assert not one.is_complete
-    assert [seat.ordered_at for seat in one.seats] == [5.0, 5.0]
+    assert [member.ordered_at for member in one.members] == [5.0, 5.0]
 
 
 def test_what_came_is_delivered_side_by_side_and_counted():
@@ -143,14 +146,14 @@ def test_an_answer_that_cannot_be_is_named_and_changes_nothing(change: Any, says
     driven = Driven()
     true = driven.asked()
     with pytest.raises(ProtocolError) as refused:
-        driven.group.take(driven.group.seats[0], true.model_copy(update=change(true)))
+        driven.group.take(driven.group.members[0], true.model_copy(update=change(true)))
     assert refused.value.reason.startswith(says)
     assert refused.value.fix
-    assert driven.group.seats[0].ordered_at == 1.0, "still awaited"
+    assert driven.group.members[0].ordered_at == 1.0, "still awaited"
     batch = driven.group.deliver(counted=False)
     assert batch.slot_step.tolist() == [0] * 4
     assert (batch.reward.tolist(), batch.episodes) == ([0.0] * 4, ())
-    driven.group.take(driven.group.seats[0], true)
+    driven.group.take(driven.group.members[0], true)
     assert driven.group.deliver(counted=False).reward.tolist() == [1.0, 1.0, 0.0, 0.0]
 
 
@@ -162,7 +165,7 @@ def test_E9_an_invalid_step_has_no_reward_and_ends_nothing():
         "executed_ticks": ticks(0, 1),
         "reward": from_numpy(np.array([0, 2], np.float32)),
     }
-    driven.group.take(driven.group.seats[0], true.model_copy(update=outcome(**nothing)(true)))
+    driven.group.take(driven.group.members[0], true.model_copy(update=outcome(**nothing)(true)))
     assert driven.group.deliver(counted=True).valid.tolist() == [False, True, False, False]
 
 
@@ -170,8 +173,8 @@ def test_I1_a_lost_worker_is_awaited_no_more_and_its_steps_are_invalid():
     driven = Driven()
     driven.step()
     driven.group.order(np.zeros(4, np.int32), 2.0)
-    driven.group.lose(driven.group.seats[1])
-    driven.group.take(driven.group.seats[0], driven.games.answer(FIRST, 1, np.zeros(2)))
+    driven.group.lose(driven.group.members[1])
+    driven.group.take(driven.group.members[0], driven.games.answer(FIRST, 1, np.zeros(2)))
     batch = driven.group.deliver(counted=True)
     assert batch.valid.tolist() == [True, True, False, False]
     assert batch.active.tolist() == [True, True, False, False]
@@ -187,9 +190,9 @@ def test_a_mask_is_needed_where_the_game_has_one():
     one.order(None, 0.0)
     answer = FakeStepServer(1).answer(FIRST, 1, None)
     with pytest.raises(ProtocolError, match=r"observe\.action_mask: missing"):
-        one.take(one.seats[0], answer)
+        one.take(one.members[0], answer)
     mask = np.array([[1, 0, 1], [0, 1, 1]], np.uint8)
-    one.take(one.seats[0], answer.model_copy(update={"action_mask": from_numpy(mask)}))
+    one.take(one.members[0], answer.model_copy(update={"action_mask": from_numpy(mask)}))
     allowed = one.deliver(counted=False).action_mask
     assert allowed is not None
     assert allowed.tolist() == mask.astype(bool).tolist()

@@ -869,7 +869,7 @@ export interface WelcomeHost {
   tier: "local" | "invited" | "public";
 }
 /**
- * The worker has a seat in the run.
+ * The worker is admitted to the run.
  */
 export interface WelcomeWorker {
   type: "welcome_worker";

@@ -1,1 +1,1 @@
-"""What a user would train with instead of Attract: processes that read an order and print their marks."""
+"""Trainers that a user would take instead of Attract: processes that read an order and print their marks."""

@@ -1,4 +1,4 @@
-"""What a baseline's process is told on stdin and what it prints on stdout, as JSON."""
+"""Messages of a baseline's process on stdin and stdout, as JSON."""
 
 import sys
 from collections.abc import Mapping, Sequence

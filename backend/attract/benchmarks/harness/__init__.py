@@ -1,1 +1,1 @@
-"""What every measurement needs: children, pages, sockets, figures and their table."""
+"""Parts that every measurement needs: children, pages, sockets, figures and their table."""

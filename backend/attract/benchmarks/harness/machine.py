@@ -1,4 +1,4 @@
-"""What figures were measured on and by, in words."""
+"""The machine and code that figures were measured on, in words."""
 
 import platform
 import subprocess

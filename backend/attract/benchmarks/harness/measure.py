@@ -1,4 +1,4 @@
-"""What can be measured: each measure gives the figures it names."""
+"""Measures: each gives the figures that it names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -51,7 +51,7 @@ class PlayedBlocks:
     """
 
     def __init__(self, welcome: WelcomeWorker) -> None:
-        """`welcome`: the worker's seat. Raises: RuntimeError: when a segment does not fit a frame."""
+        """`welcome`: the worker's instances. Raises: RuntimeError: when a segment does not fit a frame."""
         self._welcome = welcome
         self._message = played_block(
             welcome.run_id, welcome.instance_ids, welcome.horizon, welcome.description

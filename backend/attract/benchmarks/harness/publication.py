@@ -61,7 +61,7 @@ def reached(
                 first_ack[ack.socket] = min(ack.when, first_ack.get(ack.socket, ack.when))
         # A worker that came back has another socket: its first one is never heard again.
         times = sorted(first_ack.values())[:num_workers]
-        sending = [one.when for one in sent if one.version >= version]
+        sending = [sending.when for sending in sent if sending.version >= version]
         if len(times) < num_workers or not sending:
             continue
         found.append(
@@ -102,5 +102,5 @@ class PublicationLog:
 
     def reached(self) -> list[Reached]:
         """Every version that the whole fleet has, but the first ones."""
-        settled = [one for one in self.ready if one.version > self.SETTLED]
+        settled = [publication for publication in self.ready if publication.version > self.SETTLED]
         return reached(settled, self.sent, self.acknowledged, self._num_workers)

@@ -147,7 +147,7 @@ def _stamp_commits(run: ActiveRun, app: StampedApp) -> None:
     take = run.runner.take
 
     def stamped(emitted: list[Effect], now: float) -> None:
-        told = [one.message for one in emitted if isinstance(one, Send)]
+        told = [effect.message for effect in emitted if isinstance(effect, Send)]
         if any(isinstance(message, BlockAck) and message.accepted for message in told):
             app.committed()
         take(emitted, now)
@@ -174,7 +174,7 @@ def _report(passed: Passed, ready: list[Ready]) -> Report:
         ready=list(ready),
         sent=sent,
         acknowledged=acknowledged,
-        most_encodings=max((len(one) for one in frames.values()), default=0),
+        most_encodings=max((len(encodings) for encodings in frames.values()), default=0),
     )
 
 

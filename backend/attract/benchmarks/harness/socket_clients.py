@@ -212,7 +212,7 @@ class _Worker:
             lease = await self._leases.get()
             welcome, blocks = self._welcome, self._blocks
             if welcome is None or blocks is None:
-                raise RuntimeError(f"expected a seat before {lease!r}")
+                raise RuntimeError(f"expected a welcome before {lease!r}")
             for frame in blocks.frames(lease):
                 await self._own.acquire()
                 await self._window.take()

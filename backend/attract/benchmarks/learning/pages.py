@@ -39,7 +39,7 @@ def plan_pages(*, only: str | None = None, seed: int | None = None, scale: float
     """
     check_choice([task.game for task in PAGE_TASKS], only, scale)
     tasks = [task for task in PAGE_TASKS if only in (None, task.game)]
-    runs = [Run(TASK_PREFIX + one.game, RANDOM, 0, one.game, 0, episodes=one.episodes) for one in tasks]
+    runs = [Run(TASK_PREFIX + task.game, RANDOM, 0, task.game, 0, episodes=task.episodes) for task in tasks]
     seeds: Sequence[int] = SEEDS if seed is None else (seed,)
     return runs + [
         Run(

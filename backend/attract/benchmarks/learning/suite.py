@@ -130,8 +130,8 @@ def strategies() -> dict[str, Strategy]:
         )
     measured = json.loads(path.read_text(encoding="utf-8"))
     return {
-        name: Strategy(one["strategy"], one["episodes"], one["random"], one["simple"])
-        for name, one in measured.items()
+        name: Strategy(figures["strategy"], figures["episodes"], figures["random"], figures["simple"])
+        for name, figures in measured.items()
     }
 
 
@@ -203,7 +203,7 @@ def plan_suite(
             if game.baseline is not None and 1.0 in factors:
                 baseline = Run(task, "sb3", each, path, steps, baseline=game.baseline)
                 runs.append((steps * BASELINE_COST, baseline))
-    return [run for _, run in sorted(runs, key=lambda one: one[0])]
+    return [run for _, run in sorted(runs, key=lambda entry: entry[0])]
 
 
 def is_met(game: PlainGame, row: Row) -> bool:

@@ -116,7 +116,7 @@ def _verdict(game: PlainGame, variant: Variant, rows: Sequence[Row | None]) -> s
 
 def _strategies() -> str:
     known = strategies()
-    episodes = max(one.episodes for one in known.values())
+    episodes = max(strategy.episodes for strategy in known.values())
     lines = [
         STRATEGIES.format(episodes=episodes),
         "",
@@ -124,6 +124,6 @@ def _strategies() -> str:
         "|---|---|---|---|",
     ]
     for game in PLAIN_GAMES:
-        one = known[game.name]
-        lines.append(f"| {game.title} | {one.says} | {one.simple:.1f} | {one.random:.1f} |")
+        strategy = known[game.name]
+        lines.append(f"| {game.title} | {strategy.says} | {strategy.simple:.1f} | {strategy.random:.1f} |")
     return "\n".join(lines)

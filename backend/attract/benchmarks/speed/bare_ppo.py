@@ -1,4 +1,4 @@
-"""What a learner is held against: PPO's passes over ready tensors, as lean as torch allows, nothing else."""
+"""The learner's baseline: PPO's passes over ready tensors, as lean as torch allows, nothing else."""
 
 import copy
 from collections.abc import Callable, Iterator

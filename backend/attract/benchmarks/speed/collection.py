@@ -114,13 +114,13 @@ def collection_figure(rounds: Sequence[Rates], task: Task) -> Figure:
         return statistics.median(rates)
 
     return Figure.of(
-        [one.rollout for one in rounds],
+        [measured.rollout for measured in rounds],
         UNIT,
-        ratios=[one.rollout / one.bare for one in rounds],
+        ratios=[measured.rollout / measured.bare for measured in rounds],
         against=AGAINST,
         detail={
-            "session_run_steps_per_second": median([one.inference for one in rounds]),
-            "tick_steps_per_second": median([one.tick for one in rounds]),
+            "session_run_steps_per_second": median([measured.inference for measured in rounds]),
+            "tick_steps_per_second": median([measured.tick for measured in rounds]),
             "instances": task.num_instances,
             "horizon": task.horizon,
         },
@@ -134,26 +134,26 @@ def _collection(options: BenchOptions) -> Mapping[str, Figure]:
     return {
         "collection/cartpole": collection_figure(cartpole, CARTPOLE),
         "collection/mlp256": collection_figure(wide, MLP256),
-        "parts/tick_cartpole": Figure.of([one.tick for one in cartpole], "ticks/s"),
+        "parts/tick_cartpole": Figure.of([measured.tick for measured in cartpole], "ticks/s"),
     }
 
 
 def _two_workers(options: BenchOptions) -> Mapping[str, Figure]:
     seconds = Seconds(options)
-    one: list[float] = []
+    one_worker: list[float] = []
     all_at_once: list[float] = []
     with open_page() as page:
         prepare(page, CARTPOLE, NUM_WORKERS)
         rates_of(page, "rollout", seconds.warm_up, NUM_WORKERS)
         for _ in range(options.rounds):
-            one += rates_of(page, "rollout", seconds.part)
+            one_worker += rates_of(page, "rollout", seconds.part)
             all_at_once.append(sum(rates_of(page, "rollout", seconds.part, NUM_WORKERS)))
     figure = Figure.of(
         all_at_once,
         UNIT,
-        ratios=[both / (NUM_WORKERS * alone) for both, alone in zip(all_at_once, one, strict=True)],
+        ratios=[both / (NUM_WORKERS * alone) for both, alone in zip(all_at_once, one_worker, strict=True)],
         against=f"{NUM_WORKERS} x one worker",
-        detail={"one_worker_steps_per_second": statistics.median(one), "workers": NUM_WORKERS},
+        detail={"one_worker_steps_per_second": statistics.median(one_worker), "workers": NUM_WORKERS},
     )
     return {"collection/cartpole_2_workers": figure}
 

@@ -62,9 +62,9 @@ def _end_to_end(options: BenchOptions) -> Mapping[str, Figure]:
         ratios=[rate / bound.steps_per_second for rate, bound in zip(rates, bare, strict=True)],
         against="(learner + collection) / cores, bare",
         detail={
-            "bare_learner_us_per_step": statistics.median(1e6 * one.learner for one in bare),
-            "bare_collection_us_per_step": statistics.median(1e6 * one.collection for one in bare),
-            "bound_steps_per_second": statistics.median(one.steps_per_second for one in bare),
+            "bare_learner_us_per_step": statistics.median(1e6 * figures.learner for figures in bare),
+            "bare_collection_us_per_step": statistics.median(1e6 * figures.collection for figures in bare),
+            "bound_steps_per_second": statistics.median(figures.steps_per_second for figures in bare),
             "cores": bare[0].cores,
             "instances": GAMES,
             **time_of_an_update(trainings),
@@ -87,7 +87,7 @@ def time_of_an_update(trainings: Sequence[Training]) -> dict[str, float]:
         parts = {short: 1e3 * training.mean(name, SKIPPED_UPDATES) for short, name in PHASES.items()}
         shares = {short: training.mean(name, SKIPPED_UPDATES) for short, name in SHARES.items()}
         every.append({"update_ms": mean, **parts, **shares})
-    return {name: statistics.median(one[name] for one in every) for name in every[0]}
+    return {name: statistics.median(figures[name] for figures in every) for name in every[0]}
 
 
 def _measure_bare(options: BenchOptions) -> Bare:

@@ -30,16 +30,21 @@ def measure(options: BenchOptions) -> Mapping[str, Figure]:
     versions = 5 if options.quick else 60
     rounds = [{size: asyncio.run(_fan_out(size, versions)) for size in sizes} for _ in range(options.rounds)]
     smallest, largest = sizes[0], sizes[-1]
-    p99s = [_p99_ms(one[largest]) for one in rounds]
+    p99s = [_p99_ms(a_round[largest]) for a_round in rounds]
     # As many times the workers may take as many times the time.
-    growth = [_last_ms(one[largest]) / _last_ms(one[smallest]) / (largest / smallest) for one in rounds]
-    last = {f"last_of_{size}_ms": statistics.median(_last_ms(one[size]) for one in rounds) for size in sizes}
-    encodings = max(one.most_encodings for a_round in rounds for one in a_round.values())
+    growth = [
+        _last_ms(a_round[largest]) / _last_ms(a_round[smallest]) / (largest / smallest) for a_round in rounds
+    ]
+    last = {
+        f"last_of_{size}_ms": statistics.median(_last_ms(a_round[size]) for a_round in rounds)
+        for size in sizes
+    }
+    encodings = max(report.most_encodings for a_round in rounds for report in a_round.values())
     return {
         NAMES[0]: Figure.of(
             p99s,
             "ms",
-            ratios=[1 / one for one in growth],
+            ratios=[1 / factor for factor in growth],
             against=f"growing with the workers from {smallest} to {largest}",
             better="lower",
             detail={**last, "encodings_per_version": float(encodings)},
@@ -76,14 +81,18 @@ async def _fan_out(num_workers: int, versions: int) -> PublicationLog:
 def _p99_ms(log: PublicationLog) -> float:
     """Of every delivery: from the first of the fleet being sent a version to one's acknowledgement."""
     first_sent: dict[int, float] = {}
-    for one in log.sent:
-        first_sent[one.version] = min(one.when, first_sent.get(one.version, one.when))
-    times = [one.when - first_sent[one.version] for one in log.acknowledged if one.version in first_sent]
+    for sending in log.sent:
+        first_sent[sending.version] = min(sending.when, first_sent.get(sending.version, sending.when))
+    times = [
+        acknowledgement.when - first_sent[acknowledgement.version]
+        for acknowledgement in log.acknowledged
+        if acknowledgement.version in first_sent
+    ]
     return 1e3 * float(np.percentile(times, 99))
 
 
 def _last_ms(log: PublicationLog) -> float:
-    return 1e3 * statistics.median(one.last - one.sent for one in log.reached())
+    return 1e3 * statistics.median(publication.last - publication.sent for publication in log.reached())
 
 
 FAN_OUT = Measure(

@@ -76,7 +76,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
                 )
             )
     medians = {
-        factor: statistics.median(one.steps_per_second for one in own) for factor, own in rates.items()
+        factor: statistics.median(run.steps_per_second for run in own) for factor, own in rates.items()
     }
     return {
         "game": arguments.game,
@@ -86,7 +86,7 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
         "rounds": arguments.rounds,
         "steps_per_second": {"1 group": medians[1], "2 groups": medians[2]},
         "policy_share": {
-            f"{factor} group{'s' if factor > 1 else ''}": statistics.median(one.policy_share for one in own)
+            f"{factor} group{'s' if factor > 1 else ''}": statistics.median(run.policy_share for run in own)
             for factor, own in rates.items()
         },
         "gain": medians[2] / medians[1],

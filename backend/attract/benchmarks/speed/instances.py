@@ -1,4 +1,4 @@
-"""What a worker reaches, and holds in memory, with one instance of a game to thousands."""
+"""Speed and memory of a worker, with one instance of a game to thousands."""
 
 import statistics
 from collections.abc import Mapping

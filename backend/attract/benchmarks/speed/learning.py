@@ -39,11 +39,11 @@ def _sizes(options: BenchOptions) -> Mapping[str, Figure]:
     rounds = [_by_size(sizes, options.device) for _ in range(options.rounds)]
     detail: dict[str, float] = {}
     for place, size in enumerate(sizes):
-        rates = sorted(one[place][0] for one in rounds)
+        rates = sorted(sizes[place][0] for sizes in rounds)
         detail[f"samples_per_s_{size}"] = rates[len(rates) // 2]
-        detail[f"peak_mib_{size}"] = max(one[place][1] for one in rounds)
-    largest = [one[-1][0] for one in rounds]
-    ratios = [one[-1][0] / max(rate for rate, _ in one[:-1]) for one in rounds]
+        detail[f"peak_mib_{size}"] = max(sizes[place][1] for sizes in rounds)
+    largest = [sizes[-1][0] for sizes in rounds]
+    ratios = [sizes[-1][0] / max(rate for rate, _ in sizes[:-1]) for sizes in rounds]
     against = f"the best smaller batch, {options.device}"
     return {"scaling/learner": Figure.of(largest, "samples/s", ratios=ratios, against=against, detail=detail)}
 
@@ -66,7 +66,7 @@ def _against_bare(trunks: dict[str, bool], options: BenchOptions, device: str) -
         work = cartpole_work(shared_trunk=shared, num_steps=QUICK_STEPS if options.quick else 32_768)
         updates = 1 if options.quick else UPDATES_PER_ROUND
         rounds = run_apart(_rounds, work, device, options.rounds, updates)
-        ours, bare, autograd, plain = ([one[place] for one in rounds] for place in range(4))
+        ours, bare, autograd, plain = ([rates[place] for rates in rounds] for place in range(4))
         figures[name] = Figure.of(
             ours,
             "samples/s",
@@ -108,7 +108,7 @@ def _rounds(work: Work, device: str, rounds: int, updates: int) -> list[tuple[fl
         for _ in range(updates):
             for place, run in enumerate(runs):
                 seconds[place] += run()
-        found.append(tuple(updates * work.num_samples / one for one in seconds))
+        found.append(tuple(updates * work.num_samples / spent for spent in seconds))
     return found
 
 

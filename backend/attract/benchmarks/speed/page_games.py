@@ -73,7 +73,7 @@ async def _speed(
     told: list[Mapping[str, Any]] = []
     for _ in range(rounds):
         told.append(await origin.ask("speed", count, milliseconds, draws))
-    rates = [one["ticks"] / one["seconds"] for one in told]
+    rates = [report["ticks"] / report["seconds"] for report in told]
     return Figure.of(
         rates,
         UNIT,

@@ -23,13 +23,13 @@ def play_figure(rounds: Sequence[Mapping[Part, float]]) -> Figure:
         rounds: decisions per second of each of `PARTS`, measured in turns.
     """
     return Figure.of(
-        [one["player"] for one in rounds],
+        [rates["player"] for rates in rounds],
         "decisions/s",
-        ratios=[one["player"] / one["inference"] for one in rounds],
+        ratios=[rates["player"] / rates["inference"] for rates in rounds],
         against="session.run of ONNX Runtime for the web, one observation at a time",
         detail={
-            "player_us": statistics.median(1e6 / one["player"] for one in rounds),
-            "onnx_runtime_us": statistics.median(1e6 / one["inference"] for one in rounds),
+            "player_us": statistics.median(1e6 / rates["player"] for rates in rounds),
+            "onnx_runtime_us": statistics.median(1e6 / rates["inference"] for rates in rounds),
         },
     )
 

@@ -56,7 +56,7 @@ async def _publish(num_workers: int, versions: int) -> PublicationLog:
 
 def _figures(alone: PublicationLog, fleet: PublicationLog, num_rounds: int) -> dict[str, Figure]:
     create_ms = statistics.median(
-        one.create_ms for one in alone.acknowledged if one.version > PublicationLog.SETTLED
+        session.create_ms for session in alone.acknowledged if session.version > PublicationLog.SETTLED
     )
     # Each worker makes a session of its own; so many cores make them at once.
     bare_ms = create_ms * WORKERS / min(WORKERS, usable_cores())
@@ -68,12 +68,12 @@ def _figures(alone: PublicationLog, fleet: PublicationLog, num_rounds: int) -> d
         "until_sent_ms": _median_ms([version.sent for version in versions]),
         "until_first_worker_ms": _median_ms([version.first for version in versions]),
         "one_worker_create_ms": create_ms,
-        "create_ms": statistics.median(one.create_ms for one in fleet.acknowledged),
+        "create_ms": statistics.median(session.create_ms for session in fleet.acknowledged),
         "encodings_per_version": float(fleet.most_encodings),
     }
     figures: dict[str, Figure] = {}
     for name, percent in zip(NAMES, (50, 99), strict=True):
-        values = [1e3 * float(np.percentile([one.last for one in part], percent)) for part in rounds]
+        values = [1e3 * float(np.percentile([version.last for version in part], percent)) for part in rounds]
         figures[name] = Figure.of(
             values,
             "ms",

@@ -29,7 +29,7 @@ def _segments(options: BenchOptions) -> Mapping[str, Figure]:
     rounds = run_apart(_rounds, segments, options.device, min(options.rounds, MAX_ROUNDS))
     flops = flops_per_sample()
     gflops = [rate * flops / 1e9 for rate, _, _ in rounds]
-    shares = [one / peak for one, (_, peak, _) in zip(gflops, rounds, strict=True)]
+    shares = [reached / peak for reached, (_, peak, _) in zip(gflops, rounds, strict=True)]
     product_time = median([share for _, _, share in rounds])
     return {
         "learner/segments_8192x64": Figure.of(

@@ -43,21 +43,21 @@ def measure_solve(options: BenchOptions, *, goal: float = GOAL) -> Mapping[str, 
         theirs.append(_baseline(seed, goal))
         ours.append(_attract(seed, goal))
         options.say(f"  seed {seed}: {ours[-1].seconds:.2f} s, Stable-Baselines3 {theirs[-1].seconds:.2f} s")
-    seconds = [one.seconds for one in ours]
+    seconds = [run.seconds for run in ours]
     figure = Figure.of(
         seconds,
         "s",
-        ratios=[other.seconds / one.seconds for other, one in zip(theirs, ours, strict=True)],
+        ratios=[other.seconds / own.seconds for other, own in zip(theirs, ours, strict=True)],
         against="Stable-Baselines3 at its Zoo settings; above 1 is sooner than it",
         better="lower",
         detail={
-            "steps": statistics.median(one.steps for one in ours),
-            "not_reached": sum(not one.reached for one in ours),
-            "worst_evaluation": min(one.evaluation or 0.0 for one in ours),
-            "sb3_seconds": statistics.median(one.seconds for one in theirs),
-            "sb3_steps": statistics.median(one.steps for one in theirs),
-            "sb3_not_reached": sum(not one.reached for one in theirs),
-            "ratio_of_medians": statistics.median(one.seconds for one in theirs) / statistics.median(seconds),
+            "steps": statistics.median(run.steps for run in ours),
+            "not_reached": sum(not run.reached for run in ours),
+            "worst_evaluation": min(run.evaluation or 0.0 for run in ours),
+            "sb3_seconds": statistics.median(run.seconds for run in theirs),
+            "sb3_steps": statistics.median(run.steps for run in theirs),
+            "sb3_not_reached": sum(not run.reached for run in theirs),
+            "ratio_of_medians": statistics.median(run.seconds for run in theirs) / statistics.median(seconds),
         },
     )
     return {"solve/cartpole_vs_sb3": figure}

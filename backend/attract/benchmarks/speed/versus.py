@@ -104,14 +104,14 @@ def measure_versus(baseline: Baseline, options: BenchOptions) -> Mapping[str, Fi
         if baseline.shared_trunk:
             training = train_cartpole(updates, seed=seed, shared_trunk=True)
             shared.append(training.steady_rate(SKIPPED_UPDATES))
-    rates = [one.steady_rate(baseline.skipped) for one in theirs]
+    rates = [run.steady_rate(baseline.skipped) for run in theirs]
     detail = {
         "baseline_steps_per_second": statistics.median(rates),
         "baseline_environments": BASELINE_ENVIRONMENTS,
         "instances": GAMES,
     }
     for part in ("games", "inference", "learning"):
-        detail[f"baseline_{part}_share"] = statistics.median(one.share_of(part) for one in theirs)
+        detail[f"baseline_{part}_share"] = statistics.median(run.share_of(part) for run in theirs)
     if shared:
         detail["shared_trunk_steps_per_second"] = statistics.median(shared)
         detail["shared_trunk_ratio"] = _ratio(shared, rates)
@@ -130,7 +130,7 @@ def measure_versus(baseline: Baseline, options: BenchOptions) -> Mapping[str, Fi
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
+    return statistics.median(own / other for own, other in zip(ours, theirs, strict=True))
 
 
 def _measure_of(baseline: Baseline) -> Measure:

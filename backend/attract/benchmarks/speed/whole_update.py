@@ -48,12 +48,12 @@ def _whole_update(options: BenchOptions) -> Mapping[str, Figure]:
     detail = {"update_alone_samples_per_s": median([alone for _, alone, _ in rounds])}
     for name in TIMES:
         detail[f"{name}_ms"] = median([times[name] for _, _, times in rounds])
-    whole = [one for one, _, _ in rounds]
+    whole = [update for update, _, _ in rounds]
     return {
         "learner/whole_update": Figure.of(
             whole,
             "samples/s",
-            ratios=[one / alone for one, alone, _ in rounds],
+            ratios=[update / alone for update, alone, _ in rounds],
             against=f"ppo_update on a ready batch, {options.device}",
             detail=detail,
         )
@@ -149,7 +149,8 @@ class _WholePath:
         seconds = time.perf_counter() - started
         self._newest = published[-1]
         times = {
-            name: median([1e3 * one.metrics[f"time/{name}_seconds"] for one in published]) for name in TIMES
+            name: median([1e3 * version.metrics[f"time/{name}_seconds"] for version in published])
+            for name in TIMES
         }
         return seconds, times
 
@@ -251,7 +252,9 @@ def _say(
         )
     if not len(observations):
         return np.zeros((0, num_actions), np.float32), np.zeros(0, np.float32)
-    logits, values = (np.asarray(one) for one in session.run(["logits", "value"], {"obs": observations}))
+    logits, values = (
+        np.asarray(output) for output in session.run(["logits", "value"], {"obs": observations})
+    )
     top = logits.max(1, keepdims=True)
     return logits - top - np.log(np.exp(logits - top).sum(1, keepdims=True)), values
 

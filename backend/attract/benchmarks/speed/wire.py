@@ -175,26 +175,26 @@ def _p99_ms(times: Sequence[float]) -> float:
 
 def _figures(rounds: Sequence[_Round]) -> dict[str, Figure]:
     def median(name: str) -> float:
-        return statistics.median(getattr(one, name) for one in rounds)
+        return statistics.median(getattr(burst, name) for burst in rounds)
 
     return {
         "wire/ms_per_mib": Figure.of(
-            [one.wire_ms for one in rounds],
+            [burst.wire_ms for burst in rounds],
             "ms/MiB",
-            ratios=[one.copy_ms / one.wire_ms for one in rounds],
+            ratios=[burst.copy_ms / burst.wire_ms for burst in rounds],
             against="copying the bytes",
             better="lower",
             detail={"copy_ms_per_mib": median("copy_ms")},
         ),
         "wire/bare_socket_mib_s": Figure.of(
-            [one.bare_mib_s for one in rounds],
+            [burst.bare_mib_s for burst in rounds],
             "MiB/s",
             detail={"cpu_ms_per_mib": median("bare_cpu_ms")},
         ),
         "gateway/cpu_ms_per_mib": Figure.of(
-            [one.load_cpu_ms for one in rounds],
+            [burst.load_cpu_ms for burst in rounds],
             "ms/MiB",
-            ratios=[one.bare_cpu_ms / one.load_cpu_ms for one in rounds],
+            ratios=[burst.bare_cpu_ms / burst.load_cpu_ms for burst in rounds],
             against="a bare socket",
             better="lower",
             detail={
@@ -204,9 +204,9 @@ def _figures(rounds: Sequence[_Round]) -> dict[str, Figure]:
             },
         ),
         "gateway/healthz_p99_ms": Figure.of(
-            [one.healthz_p99_ms for one in rounds],
+            [burst.healthz_p99_ms for burst in rounds],
             "ms",
-            ratios=[one.idle_healthz_p99_ms / one.healthz_p99_ms for one in rounds],
+            ratios=[burst.idle_healthz_p99_ms / burst.healthz_p99_ms for burst in rounds],
             against="an idle gateway",
             better="lower",
             detail={"idle_p99_ms": median("idle_healthz_p99_ms")},

@@ -1,4 +1,4 @@
-"""What more workers bring on this machine: playing alone, and a whole training with its learner."""
+"""Speed with more workers on this machine: playing alone, and a whole training with its learner."""
 
 import statistics
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def _scaling(options: BenchOptions) -> Mapping[str, Figure]:
         figures[name] = Figure.of(
             rates,
             UNIT,
-            ratios=[rate / one for rate, one in zip(rates, alone, strict=True)],
+            ratios=[rate / expected for rate, expected in zip(rates, alone, strict=True)],
             against="one worker",
             detail={"playing_alone_steps_per_second": playing}
             | ({} if memory is None else {"renderer_mib": memory}),

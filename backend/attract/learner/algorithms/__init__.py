@@ -1,1 +1,1 @@
-"""What the learner needs of any algorithm, and what algorithms are made of."""
+"""The protocol that the learner needs of any algorithm, and parts that algorithms share."""

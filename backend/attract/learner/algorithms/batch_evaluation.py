@@ -1,4 +1,4 @@
-"""What a policy says of a whole batch: log-probabilities and values under its weights, without gradient."""
+"""Log-probabilities and values of a whole batch under a policy's weights, without gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,8 +89,8 @@ def _chunks(num_steps: int, num_segments: int, bytes_per_step: int) -> Iterator[
 @torch.no_grad()
 def step_bytes(policy: Policy, batch: Batch) -> int:
     """About what one step's observation and activations take in a pass, in bytes; measured on one step."""
-    one = {key: array[:1, 0] for key, array in batch.observation.items()}
-    preprocessed = policy.preprocess(one)
+    sample = {key: array[:1, 0] for key, array in batch.observation.items()}
+    preprocessed = policy.preprocess(sample)
     num_numbers = sum(array.numel() for array in preprocessed.values())
 
     def count(_module: torch.nn.Module, _inputs: object, output: object) -> None:

@@ -1,4 +1,4 @@
-"""What an update asks of the group of learners that make it together, and the group of one."""
+"""Protocol of the group of learners that make an update together, and the group of one."""
 
 from typing import Protocol
 

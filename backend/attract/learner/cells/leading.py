@@ -1,4 +1,4 @@
-"""What all cells have from rank 0: the state they begin with, and how far they are (rules D1, D2, T4)."""
+"""State that rank 0 hands to all cells: where they begin, and how far they are (rules D1, D2, T4)."""
 
 import json
 from collections.abc import Mapping

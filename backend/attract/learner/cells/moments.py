@@ -16,8 +16,8 @@ def merged(group: LearnerGroup, moments: Mapping[str, RunningMoments]) -> dict[s
     names = sorted(moments)
     parts: list[Tensor] = []
     for name in names:
-        one = moments[name]
-        parts += [torch.tensor([one.count], dtype=torch.float64), one.mean, one.squared_deviations]
+        own = moments[name]
+        parts += [torch.tensor([own.count], dtype=torch.float64), own.mean, own.squared_deviations]
     found = {name: RunningMoments.empty(tuple(moments[name].mean.shape)) for name in names}
     for vector in group.gather(torch.cat([part.reshape(-1) for part in parts])):
         start = 0

@@ -1,1 +1,1 @@
-"""What is written of a version, and read again."""
+"""Checkpoints and exports of a version: written, and read again."""

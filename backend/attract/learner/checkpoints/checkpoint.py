@@ -54,7 +54,7 @@ class Checkpoint:
             self,
             policy=strip_prefix(self.policy, policy_id, self.policy_ids),
             optimizer=strip_prefix(self.optimizer, policy_id, self.policy_ids),
-            document={**{key: one for key, one in self.document.items() if key != "policies"}, **own},
+            document={**{key: value for key, value in self.document.items() if key != "policies"}, **own},
         )
 
 

@@ -51,10 +51,10 @@ def moments_of(name: str, tensors: Mapping[str, Tensor]) -> RunningMoments | Non
     names = [f"{name}.{key}" for key in _MOMENTS]
     if not tensors.keys() >= set(names):
         return None
-    count, mean, squared = (tensors[one] for one in names)
+    count, mean, squared = (tensors[name] for name in names)
     return RunningMoments(float(count), mean, squared)
 
 
 def within(tensors: Mapping[str, Tensor], start: str) -> dict[str, Tensor]:
     """Those whose names begin so, without it."""
-    return {name.removeprefix(start): one for name, one in tensors.items() if name.startswith(start)}
+    return {name.removeprefix(start): tensor for name, tensor in tensors.items() if name.startswith(start)}

@@ -10,7 +10,9 @@ def with_prefixes(parts: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
     """What each policy has, by its id, as one mapping: `<policy id>/<name>`, of a sole one `<name>`."""
     if len(parts) == 1:
         return dict(next(iter(parts.values())))
-    return {f"{policy_id}/{name}": one for policy_id, part in parts.items() for name, one in part.items()}
+    return {
+        f"{policy_id}/{name}": tensor for policy_id, part in parts.items() for name, tensor in part.items()
+    }
 
 
 def strip_prefix(whole: Mapping[str, T], policy_id: str, policy_ids: Sequence[str]) -> dict[str, T]:
@@ -18,4 +20,4 @@ def strip_prefix(whole: Mapping[str, T], policy_id: str, policy_ids: Sequence[st
     if len(policy_ids) == 1:
         return dict(whole)
     prefix = f"{policy_id}/"
-    return {name.removeprefix(prefix): one for name, one in whole.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): tensor for name, tensor in whole.items() if name.startswith(prefix)}

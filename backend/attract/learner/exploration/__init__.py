@@ -1,1 +1,1 @@
-"""What pays for the unseen, around any algorithm."""
+"""Exploration bonuses around any algorithm."""

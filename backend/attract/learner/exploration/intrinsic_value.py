@@ -1,4 +1,4 @@
-"""What the unseen will pay: a value function of intrinsic rewards alone, and advantages from it."""
+"""A value function of intrinsic rewards alone, and the advantages from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -160,7 +160,8 @@ class Meetings:
 
     def _tell_of(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
         """Say who is gone since the last look, and who is back."""
-        gone = {rank: one.gone for rank, one in entries.items() if one.gone is not None} | dict(given_up)
+        gone = {rank: entry.gone for rank, entry in entries.items() if entry.gone is not None}
+        gone |= given_up
         if number == _BEGINNING and gone:
             rank, why = next(iter(gone.items()))
             raise FederationError(f"trainer {rank} does not begin with the others: {why}")
@@ -175,7 +176,7 @@ class Meetings:
         rank = self._settings.rank
         heirs = present[:1] if number == _BEGINNING else of_one_lineage(present)
         vectors = {heir.rank: self._shared(board, heir, share) for heir in heirs}
-        shares = {who: from_vector(one, share) for who, one in vectors.items() if one is not None}
+        shares = {who: from_vector(vector, share) for who, vector in vectors.items() if vector is not None}
         if not shares:
             return
         result = shares[heirs[0].rank] if number == _BEGINNING else average_shares(list(shares.values()))
@@ -195,8 +196,8 @@ class Meetings:
             # Another did it meanwhile, who took this trainer for gone.
             board.erase(name, chunks)
             return
-        for one in present:
-            board.erase(one.name, one.chunks)
+        for posting in present:
+            board.erase(posting.name, posting.chunks)
         if board.has(f"out/{number - 2}"):
             old = json.loads(board.read([f"out/{number - 2}"])[0])
             board.erase(old["name"], old["chunks"])
@@ -246,8 +247,8 @@ class Meetings:
 
     def _fingerprint(self, share: Share) -> str:
         common = {
-            "weights": {name: list(one.shape) for name, one in share.weights.items()},
-            "gathered": {name: list(one.mean.shape) for name, one in share.gathered.items()},
+            "weights": {name: list(tensor.shape) for name, tensor in share.weights.items()},
+            "gathered": {name: list(moments.mean.shape) for name, moments in share.gathered.items()},
             "kind": self._kind,
             "every_episodes": self._settings.every_episodes,
             "world_size": self._settings.world_size,

@@ -1,4 +1,4 @@
-"""Who is waited for at a meeting of trainers, by what stands on the board; the time is an argument."""
+"""The roll of a meeting of trainers: who is waited for, by the entries on the board; time is an argument."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ def of_one_lineage(postings: Sequence[Posting]) -> list[Posting]:
     """
 
     def standing(posting: Posting) -> tuple[int, int, int]:
-        alike = [one for one in postings if one.lineage == posting.lineage]
+        alike = [other for other in postings if other.lineage == posting.lineage]
         return (posting.lineage.rounds, len(alike), -alike[0].rank)
 
     best = max(postings, key=standing).lineage

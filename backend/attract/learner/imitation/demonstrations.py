@@ -80,9 +80,11 @@ def demonstration_batch(demonstrations: Iterable[Demonstrated], agents: Sequence
     Raises: ConfigurationError: none of them took part in any step.
     """
     columns: list[_Column] = []
-    for number, one in enumerate(demonstrations):
+    for number, demonstration in enumerate(demonstrations):
         for agent in agents:
-            columns += _columns(one.play, agent, number * len(agents) + agents.index(agent), horizon)
+            columns += _columns(
+                demonstration.play, agent, number * len(agents) + agents.index(agent), horizon
+            )
     if not any(column.steps["valid"].any() for column in columns):
         raise ConfigurationError("in these demonstrations nobody took part in any step")
     return _stacked(columns)
@@ -109,12 +111,12 @@ def _columns(play: Play, agent: int, slot: int, horizon: int) -> Iterable[_Colum
         steps = {name: _filled(array[chosen, agent], filling) for name, array in play.steps.items()}
         is_last = chosen.stop == num_steps
         after = {
-            key: one[agent] if is_last else play.steps[f"obs.{key}"][chosen.stop, agent]
-            for key, one in play.after.items()
+            key: array[agent] if is_last else play.steps[f"obs.{key}"][chosen.stop, agent]
+            for key, array in play.after.items()
         }
         finals = {
-            step - first: one
-            for (step, whose), one in play.finals.items()
+            step - first: final
+            for (step, whose), final in play.finals.items()
             if whose == agent and chosen.start <= step < chosen.stop
         }
         if filling and not steps["terminated"][-filling - 1] and not steps["truncated"][-filling - 1]:

@@ -178,7 +178,9 @@ class _Fitting:
         self._optimizer = torch.optim.Adam(policy.parameters(), lr=plan.learning_rate, eps=1e-5, fused=True)
         # The value function has its own error to tell it what matters.
         self._matrices = [
-            one for name, one in policy.named_parameters() if one.dim() > 1 and not name.startswith("value_")
+            parameter
+            for name, parameter in policy.named_parameters()
+            if parameter.dim() > 1 and not name.startswith("value_")
         ]
         self._targets = torch.zeros(0)
 

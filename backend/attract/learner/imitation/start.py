@@ -47,14 +47,14 @@ class ClonedStart:
     def metrics(self) -> dict[str, float]:
         """Of the row of version 0; a number that is not finite is left out."""
         found: dict[str, float] = {}
-        for policy_id, one in self.fits.items():
+        for policy_id, result in self.fits.items():
             own = "" if len(self.fits) == 1 else f"/{policy_id}"
             values = {
-                "train/cloning_loss": one.loss,
-                "train/cloning_agreement": one.agreement,
-                "train/cloning_epochs": float(one.epochs),
-                "train/explained_variance": one.explained_variance,
-                "train/cloning_held_out_loss": float("nan") if one.held_out is None else one.held_out,
+                "train/cloning_loss": result.loss,
+                "train/cloning_agreement": result.agreement,
+                "train/cloning_epochs": float(result.epochs),
+                "train/explained_variance": result.explained_variance,
+                "train/cloning_held_out_loss": float("nan") if result.held_out is None else result.held_out,
             }
             found |= {f"{name}{own}": value for name, value in values.items() if value == value}
         return found
@@ -88,10 +88,10 @@ def clone(
     seating = Seating(tuple(settings.collection.seats) or (MAIN,) * game.num_agents)
     state = TrainingState.create(game, settings.policy, algorithm, settings.seed, device, seating.policy_ids)
     fits: dict[str, Fit] = {}
-    for policy_id, one in state.policies.items():
+    for policy_id, policy_state in state.policies.items():
         agents = [agent for agent, name in enumerate(seating.seats) if name == policy_id]
         fits[policy_id] = _clone_one(
-            one,
+            policy_state,
             game,
             settings,
             demonstrations,

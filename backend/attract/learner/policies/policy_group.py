@@ -34,8 +34,8 @@ class PolicyGroup:
         self._state = state
         distribution = build_distribution(game)
         self._trainers = {
-            policy_id: PolicyUpdater(one, distribution, num_versions, cells)
-            for policy_id, one in state.policies.items()
+            policy_id: PolicyUpdater(policy, distribution, num_versions, cells)
+            for policy_id, policy in state.policies.items()
         }
         # All policies have the same shape.
         self.patcher = OnnxPatcher(next(iter(state.policies.values())).policy)
@@ -49,8 +49,8 @@ class PolicyGroup:
     def onnx(self) -> dict[str, bytes]:
         """The model of each policy as it is now, by its id."""
         return {
-            policy_id: self.patcher.patched(one.policy.state_dict())
-            for policy_id, one in self._state.policies.items()
+            policy_id: self.patcher.patched(policy_state.policy.state_dict())
+            for policy_id, policy_state in self._state.policies.items()
         }
 
     def remember(self) -> None:
@@ -91,7 +91,7 @@ class PolicyGroup:
 
     def trainable(self, batches: Mapping[str, Batch]) -> dict[str, Batch]:
         """Those that can be learned from. A policy whose agents were away all the time has none."""
-        return {name: one for name, one in batches.items() if self._trainers[name].can_learn_from(one)}
+        return {name: batch for name, batch in batches.items() if self._trainers[name].can_learn_from(batch)}
 
     def update(self, batches: Mapping[str, Batch], progress: Progress) -> dict[str, Report]:
         """Update each of these policies from its own batch: all of them, or none (rule P8).

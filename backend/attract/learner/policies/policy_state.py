@@ -1,4 +1,4 @@
-"""What training changes of one policy: how it starts, goes into checkpoints, and comes back (rule D2)."""
+"""The state of one policy that training changes: created, saved in checkpoints, restored (rule D2)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -201,7 +201,7 @@ class PolicyState:
 def _merged(
     seen: Mapping[str, RunningMoments], more: Mapping[str, RunningMoments]
 ) -> dict[str, RunningMoments]:
-    return {key: one.merge(more[key]) if key in more else one for key, one in seen.items()}
+    return {key: moments.merge(more[key]) if key in more else moments for key, moments in seen.items()}
 
 
 def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
@@ -210,7 +210,7 @@ def matching_state(checkpoint: Checkpoint, policy: Policy) -> dict[str, Tensor]:
     Raises: CheckpointError: when it does not, naming each tensor.
     """
     wanted = policy.state_dict()
-    saved = {name: one for name, one in checkpoint.policy.items() if _is_of_network(name)}
+    saved = {name: tensor for name, tensor in checkpoint.policy.items() if _is_of_network(name)}
     problems = [
         f"{name}: this network has {_shape(wanted.get(name))}, the checkpoint {_shape(saved.get(name))}"
         for name in sorted(wanted.keys() | saved.keys())

@@ -68,7 +68,9 @@ class TrainingState:
     def weights_sha256(self) -> str:
         """Hash of the version's state dicts: weights and normalisers of all policies."""
         return weights_sha256(
-            with_prefixes({name: one.policy.state_dict() for name, one in self.policies.items()})
+            with_prefixes(
+                {name: policy_state.policy.state_dict() for name, policy_state in self.policies.items()}
+            )
         )
 
     def snapshot(self, labels: Mapping[str, Any]) -> Snapshot:
@@ -77,7 +79,7 @@ class TrainingState:
         Its document holds `weights_sha256`, the hash of the version's weights and normalisers, and
         with several policies what is each one's own under `policies`.
         """
-        own = {policy_id: one.document() for policy_id, one in self.policies.items()}
+        own = {policy_id: policy_state.document() for policy_id, policy_state in self.policies.items()}
         document = {
             "counters": self.counters.model_dump(),
             "curriculum": self.curriculum,
@@ -88,9 +90,14 @@ class TrainingState:
         }
         return Snapshot.take(
             self.policy_version,
-            with_prefixes({policy_id: one.tensors() for policy_id, one in self.policies.items()}),
             with_prefixes(
-                {policy_id: one.algorithm.optimizer_tensors() for policy_id, one in self.policies.items()}
+                {policy_id: policy_state.tensors() for policy_id, policy_state in self.policies.items()}
+            ),
+            with_prefixes(
+                {
+                    policy_id: policy_state.algorithm.optimizer_tensors()
+                    for policy_id, policy_state in self.policies.items()
+                }
             ),
             document,
         )
@@ -101,10 +108,10 @@ class TrainingState:
         Raises: CheckpointError: when it has other policies or networks, naming what differs.
         """
         for policy_id, part in self.parts(checkpoint).items():
-            one = self.policies[policy_id]
-            one.adopt(part)
+            policy_state = self.policies[policy_id]
+            policy_state.adopt(part)
             with _reading(checkpoint):
-                one.restore(part)
+                policy_state.restore(part)
         with _reading(checkpoint):
             self.counters = Counters.model_validate(checkpoint.document["counters"])
             self.curriculum = checkpoint.document["curriculum"]
@@ -118,8 +125,8 @@ class TrainingState:
 
         Raises: CheckpointError: when it has none of that name, or its shape differs, naming each tensor.
         """
-        for policy_id, one in self.policies.items():
-            one.adopt(checkpoint.part(policy_id) if checkpoint.policy_ids else checkpoint)
+        for policy_id, policy_state in self.policies.items():
+            policy_state.adopt(checkpoint.part(policy_id) if checkpoint.policy_ids else checkpoint)
 
     def parts(self, checkpoint: Checkpoint) -> dict[str, Checkpoint]:
         """What a checkpoint of this run holds of each policy.

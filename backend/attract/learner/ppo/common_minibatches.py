@@ -39,7 +39,7 @@ def unite(
     of_all = group.gather(torch.tensor(own, dtype=torch.float64)).unbind(1)
     found: list[tuple[Tensor, float]] = []
     for part, by_rank in zip(parts, of_all, strict=True):
-        whole = reduce(AdvantageMoments.merge, [AdvantageMoments(*one) for one in by_rank.tolist()])
+        whole = reduce(AdvantageMoments.merge, [AdvantageMoments(*row) for row in by_rank.tolist()])
         kept = part if least_deviation is None else whole.normalise(part, least_deviation)
         found.append((kept, part.numel() / whole.count if whole.count > 0 else 0.0))
     return found

@@ -41,7 +41,7 @@ class FlatParameters:
         self.weights, self.gradients, self._mean, self._square = torch.zeros(4, size).unbind()
         resting = set(still)
         self._groups = [
-            _Group(group, [one for one in group["params"] if one not in resting])
+            _Group(group, [parameter for parameter in group["params"] if parameter not in resting])
             for group in optimizer.param_groups
         ]
         self._optimizer = optimizer

@@ -68,8 +68,8 @@ class RewardHistory:
         own = torch.tensor([float(value) for value in astuple(self)], dtype=torch.float64)
         whole: RewardHistory | None = None
         for lowest, highest, has_terminated, num_steps, is_zero_sum in group.gather(own).tolist():
-            one = RewardHistory(lowest, highest, bool(has_terminated), int(num_steps), bool(is_zero_sum))
-            whole = one if whole is None else whole.then(one)
+            history = RewardHistory(lowest, highest, bool(has_terminated), int(num_steps), bool(is_zero_sum))
+            whole = history if whole is None else whole.then(history)
         return whole or self
 
     @property

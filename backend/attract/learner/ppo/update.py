@@ -157,7 +157,10 @@ def _update(
         table = table.double() * torch.tensor(shares, dtype=torch.float64, device=table.device).unsqueeze(1)
         group.add_up(table)
         # What only stood in for none says nothing.
-        log_ratios = [one if share > 0 else one[:0] for one, share in zip(log_ratios, shares, strict=True)]
+        log_ratios = [
+            log_ratio if share > 0 else log_ratio[:0]
+            for log_ratio, share in zip(log_ratios, shares, strict=True)
+        ]
     norm = torch.stack(norms) if norms else torch.zeros(1, device=table.device)
     log_ratio = torch.cat(log_ratios)
     ratio = log_ratio.exp()
@@ -165,7 +168,9 @@ def _update(
     kl = weighted_mean(group, float(approx_kl(log_ratio, ratio)), num_compared)
     if not math.isfinite(kl):
         # Clipping hides an infinite ratio from the loss: whose was it?
-        table = table + torch.stack([approx_kl(one, one.exp()) for one in log_ratios]).unsqueeze(1)
+        table = table + torch.stack(
+            [approx_kl(log_ratio, log_ratio.exp()) for log_ratio in log_ratios]
+        ).unsqueeze(1)
     _check_finite(table, norm, list(policy.parameters()), places, group)
     means = table.mean(0).tolist()
     return UpdateReport(

@@ -1,4 +1,4 @@
-"""What an update's experience says of the game and of exploration: numbers that the run's diagnosis reads."""
+"""Metrics of an update's experience, about the game and exploration; the run's diagnosis reads them."""
 
 import math
 from collections.abc import Mapping

@@ -440,7 +440,9 @@ class Learner:
         policies = self._state.policies
         states: dict[str, dict[str, torch.Tensor]]
         if version == self._state.policy_version:
-            states = {policy_id: one.policy.state_dict() for policy_id, one in policies.items()}
+            states = {
+                policy_id: policy_state.policy.state_dict() for policy_id, policy_state in policies.items()
+            }
         else:
             parts = self._state.parts(load_checkpoint(self._writer.checkpoints / str(version)))
             states = {name: matching_state(part, policies[name].policy) for name, part in parts.items()}

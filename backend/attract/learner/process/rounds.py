@@ -35,16 +35,20 @@ def average(state: TrainingState, averaging: FederatedAveraging, rounds: Sequenc
         result, trainers, state.lineage = outcome.share, outcome.trainers, outcome.lineage
         _load_weights(state, result.weights)
         names = list(state.policies)
-        for policy_id, one in state.policies.items():
-            one.algorithm.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
+        for policy_id, policy_state in state.policies.items():
+            policy_state.algorithm.restore_optimizer(strip_prefix(result.optimizer, policy_id, names))
             federated[policy_id].take_in(strip_prefix(result.common, policy_id, names))
-            one.statistics = federated[policy_id].common
-            one.apply_statistics()
+            policy_state.statistics = federated[policy_id].common
+            policy_state.apply_statistics()
     return trainers
 
 
 def _federated(state: TrainingState) -> dict[str, FederatedStatistics]:
-    found = {name: one.federated for name, one in state.policies.items() if one.federated is not None}
+    found = {
+        name: policy_state.federated
+        for name, policy_state in state.policies.items()
+        if policy_state.federated is not None
+    }
     if len(found) < len(state.policies):
         raise RuntimeError("expected a state that averages with others, this one is alone")
     return found
@@ -53,18 +57,30 @@ def _federated(state: TrainingState) -> dict[str, FederatedStatistics]:
 def _share_of(state: TrainingState) -> Share:
     policies = state.policies.items()
     return Share(
-        with_prefixes({policy_id: dict(one.policy.named_parameters()) for policy_id, one in policies}),
-        with_prefixes({policy_id: one.algorithm.optimizer_tensors() for policy_id, one in policies}),
-        with_prefixes({name: {} if one.federated is None else one.federated.own for name, one in policies}),
         with_prefixes(
-            {name: {} if one.federated is None else one.federated.common for name, one in policies}
+            {policy_id: dict(policy_state.policy.named_parameters()) for policy_id, policy_state in policies}
+        ),
+        with_prefixes(
+            {policy_id: policy_state.algorithm.optimizer_tensors() for policy_id, policy_state in policies}
+        ),
+        with_prefixes(
+            {
+                name: {} if policy_state.federated is None else policy_state.federated.own
+                for name, policy_state in policies
+            }
+        ),
+        with_prefixes(
+            {
+                name: {} if policy_state.federated is None else policy_state.federated.common
+                for name, policy_state in policies
+            }
         ),
     )
 
 
 def _load_weights(state: TrainingState, weights: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
-        for policy_id, one in state.policies.items():
+        for policy_id, policy_state in state.policies.items():
             own = strip_prefix(weights, policy_id, list(state.policies))
-            for name, parameter in one.policy.named_parameters():
+            for name, parameter in policy_state.policy.named_parameters():
                 parameter.copy_(own[name])

@@ -12,6 +12,7 @@ import {
   speedOf,
   waitsForWorkers,
 } from "../../../../web/dashboard/src/state/run-state.ts";
+import cases from "../../../contract/golden/progress.json";
 
 const RUN: RunView = {
   run_id: "r",
@@ -184,16 +185,8 @@ describe("what is said of a run", () => {
 });
 
 describe("progressOf", () => {
-  it.each([
-    ["towards the goal", { goal: 400, episode_return_mean: 100 }, 0.25],
-    ["past the goal", { goal: 400, episode_return_mean: 800 }, 1],
-    ["before the first episode", { goal: 400, episode_return_mean: null }, 0],
-    ["towards a goal below zero there is no scale", { goal: -100, episode_return_mean: -300 }, null],
-    ["a goal below zero that is reached", { goal: -100, episode_return_mean: -50 }, 1],
-    ["towards the last step", { total_steps: 12_000 }, 0.25],
-    ["without either", {}, null],
-  ])("%s", (_title, change, progress) => {
-    expect(progressOf({ ...RUN, ...change })).toBe(progress);
+  it.each(cases)("$title", ({ run, progress }) => {
+    expect(progressOf({ ...RUN, ...run })).toBe(progress);
   });
 });
 

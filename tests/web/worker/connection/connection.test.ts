@@ -58,7 +58,7 @@ function voided(lease_id: number): LeaseVoid {
   return { type: "lease_void", run_id: "run", lease_id, reason: "lapsed" };
 }
 
-function seated(): WorkerConnection {
+function admitted(): WorkerConnection {
   const connection = new WorkerConnection("run", () => 0.5);
   connection.opened();
   connection.received(welcome());
@@ -76,16 +76,16 @@ const sent = (effects: readonly Effect[]): unknown[] =>
   );
 
 describe("greeting", () => {
-  test("leaves the hello to whoever holds the socket and the token, and takes its seat when welcomed", () => {
+  test("leaves the hello to whoever holds the socket and the token, and is admitted when welcomed", () => {
     const connection = new WorkerConnection("run", () => 0.5);
     expect(connection.opened()).toEqual([]);
-    expect(connection.isSeated).toBe(false);
+    expect(connection.isAdmitted).toBe(false);
     expect(connection.received(welcome())).toEqual([{ kind: "take_seat", welcome: welcome() }]);
-    expect(connection.isSeated).toBe(true);
+    expect(connection.isAdmitted).toBe(true);
   });
 
   test("messages about another run are ignored", () => {
-    const connection = seated();
+    const connection = admitted();
     expect(connection.received({ ...lease(), run_id: "other" })).toEqual([]);
     expect(connection.current).toBeNull();
   });
@@ -93,7 +93,7 @@ describe("greeting", () => {
 
 describe("policies", () => {
   test("a policy is acknowledged once a session of it exists, with how long that took", () => {
-    const connection = seated();
+    const connection = admitted();
     expect(connection.received(policy(1))).toEqual([{ kind: "create_policy", policy: policy(1) }]);
     expect(connection.policyReady(policy(1), 3, null)).toEqual([
       {
@@ -111,7 +111,7 @@ describe("policies", () => {
   });
 
   test("a policy that is there already is acknowledged and not made again; one that failed is", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.policyReady(policy(1), 3, null);
     expect(kinds(connection.received(policy(1)))).toEqual(["send"]);
     connection.policyReady(policy(2), 3, "bad model");
@@ -121,7 +121,7 @@ describe("policies", () => {
   });
 
   test("versions that a lease needs are known, also the queued one's", () => {
-    const connection = seated();
+    const connection = admitted();
     const seat = lease().seats[0];
     connection.received(lease({ lease_id: 1, seats: [{ ...seat, policy_version: 7 }] }));
     connection.received(lease({ lease_id: 2, seats: [{ ...seat, policy_version: 8 }] }));
@@ -131,7 +131,7 @@ describe("policies", () => {
 
 describe("leases", () => {
   test("the first is played, the next one waits for its end", () => {
-    const connection = seated();
+    const connection = admitted();
     expect(connection.received(lease({ lease_id: 1 }))).toEqual([
       { kind: "play", lease: lease({ lease_id: 1 }) },
     ]);
@@ -143,7 +143,7 @@ describe("leases", () => {
   });
 
   test("C1: a lease that is sent again is not played again", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 5 }));
     expect(connection.received(lease({ lease_id: 5 }))).toEqual([]);
     connection.leaseFinished(close(5));
@@ -154,7 +154,7 @@ describe("leases", () => {
   });
 
   test("C3: progress is told while a lease is played, and only then", () => {
-    const connection = seated();
+    const connection = admitted();
     expect(connection.progress(0)).toEqual([]);
     connection.received(lease({ lease_id: 1 }));
     expect(connection.progress(7)).toEqual([
@@ -165,7 +165,7 @@ describe("leases", () => {
   });
 
   test("C3: a void lease is dropped, whether it plays, waits or has blocks under way", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.received(lease({ lease_id: 2 }));
     connection.blockFinished(frame(1, 0));
@@ -178,7 +178,7 @@ describe("leases", () => {
   });
 
   test("C1: a refused block means that its lease is spent", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.blockFinished(frame(1, 0));
     expect(connection.received(ack(1, 0, false))).toEqual([{ kind: "void", leaseId: 1 }]);
@@ -187,7 +187,7 @@ describe("leases", () => {
 
 describe("C1: reconnecting", () => {
   test("C1: unacknowledged blocks are sent again under the same lease, in order, and the close after them", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     for (let i = 0; i < 3; i++) expect(sent(connection.blockFinished(frame(1, i)))).toEqual([i]);
     connection.received(ack(1, 1));
@@ -203,7 +203,7 @@ describe("C1: reconnecting", () => {
   });
 
   test("C1: the refusal of a block that was sent twice does not void its lease", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.blockFinished(frame(1, 0));
     connection.closed(1006, "");
@@ -213,7 +213,7 @@ describe("C1: reconnecting", () => {
   });
 
   test("away, the games go on until two finished segments wait; then they wait too", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.closed(1006, "");
     expect(connection.blockFinished(frame(1, 0, 0))).toEqual([]);
@@ -227,7 +227,7 @@ describe("C1: reconnecting", () => {
   });
 
   test("another seat after a reconnect: what was for the old one is dropped", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.blockFinished(frame(1, 0));
     connection.closed(1006, "");
@@ -242,14 +242,14 @@ describe("C1: reconnecting", () => {
   });
 
   test("blocks of a lease that is no longer played are not sent", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.leaseFinished(null);
     expect(connection.blockFinished(frame(1, 0))).toEqual([]);
   });
 
   test("a report of a broken game waits for the server", () => {
-    const connection = seated();
+    const connection = admitted();
     const report = { type: "game_failed", run_id: "run", kind: "throw" } as GameFailed;
     expect(sent(connection.gameFailed(report))).toEqual(["game_failed"]);
     connection.closed(1006, "");
@@ -261,7 +261,7 @@ describe("C1: reconnecting", () => {
 
 describe("back-pressure", () => {
   test("the games wait above 4 MiB unacknowledged", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }));
     connection.blockFinished(frame(1, 0, 0, MAX_WAITING_BYTES));
     expect(connection.mayPlayOn()).toBe(true);
@@ -291,14 +291,14 @@ describe("the end", () => {
     const refused = new WorkerConnection("run", () => 0.5);
     refused.opened();
     expect(refused.closed(4002, "token expired")).toEqual([{ kind: "end", error: "token expired" }]);
-    expect(seated().closed(4010, "")).toEqual([{ kind: "end", error: null }]);
-    expect(seated().received({ type: "run_ended", run_id: "run", reason: "done" })).toEqual([
+    expect(admitted().closed(4010, "")).toEqual([{ kind: "end", error: null }]);
+    expect(admitted().received({ type: "run_ended", run_id: "run", reason: "done" })).toEqual([
       { kind: "end", error: null },
     ]);
   });
 
   test("a socket that opens late, after the end, does not bring it back", () => {
-    const connection = seated();
+    const connection = admitted();
     connection.received(lease({ lease_id: 1 }) satisfies Lease);
     connection.received({ type: "run_ended", run_id: "run", reason: "done" });
     expect(connection.closed(1000, "")).toEqual([]);

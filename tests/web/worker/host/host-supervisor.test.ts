@@ -297,7 +297,7 @@ describe("a silent worker", () => {
   test("is ended and reported after 5 s with its lease, and another starts with a new key", () => {
     start();
     FakeSocket.last.hears(assignment());
-    workers[0].says({ type: "seated", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
+    workers[0].says({ type: "admitted", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
     for (let ms = 0; ms < 5000; ms += 250) {
       if (ms === 0) beat(workers[0], 9, 3);
       beat(workers[1], 10, ms);
@@ -328,7 +328,7 @@ describe("a silent worker", () => {
   test("is named by its slot where the worker says whose turn it is", () => {
     start();
     FakeSocket.last.hears(assignment({ num_workers: 1 }));
-    workers[0].says({ type: "seated", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
+    workers[0].says({ type: "admitted", instanceIds: [64, 65, 66], seed: { low: 1, high: 2 } });
     beat(workers[0], 9, 3);
     workers[0].says({ type: "turn", instanceId: 65 });
     vi.advanceTimersByTime(5500);

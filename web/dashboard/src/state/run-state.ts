@@ -119,7 +119,10 @@ export function isOver(state: RunView["state"]): boolean {
   return state === "finished" || state === "stopped" || state === "failed";
 }
 
-/** Progress towards the goal in [0, 1], by the return where there is a goal, else by steps; null without either. */
+/**
+ * Progress in [0, 1]: towards the goal where there is one, else by steps; null where that has no scale.
+ * `progress_share` of the terminal says the same: both are held to `tests/contract/golden/progress.json`.
+ */
 export function progressOf(run: RunView): number | null {
   if (run.goal !== null) {
     if (run.episode_return_mean === null) return 0;

@@ -27,7 +27,7 @@ export type Effect =
   | SendEffect
   | { kind: "send_frame"; bytes: Uint8Array<ArrayBuffer> }
   | ConnectEffect
-  /** Make games and recorder anew: this is not (or no longer) a seat the worker knows. */
+  /** Make games and recorder anew: the worker was not admitted before, or to something else. */
   | { kind: "take_seat"; welcome: WelcomeWorker }
   | { kind: "create_policy"; policy: Policy }
   | { kind: "play"; lease: Lease }
@@ -62,7 +62,7 @@ export class WorkerConnection {
     this.#link = new ServerLink(null, random);
   }
 
-  get isSeated(): boolean {
+  get isAdmitted(): boolean {
     return this.#link.isWelcome;
   }
 
@@ -74,7 +74,7 @@ export class WorkerConnection {
   /** Whether the games may go on. */
   mayPlayOn(): boolean {
     if (this.#link.isEnded) return true;
-    if (!this.isSeated) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
+    if (!this.isAdmitted) return this.#outbox.numSegments < MAX_SEGMENTS_AWAY;
     return this.#outbox.bytes <= MAX_WAITING_BYTES;
   }
 
@@ -147,7 +147,7 @@ export class WorkerConnection {
   blockFinished(frame: BlockFrame): Effect[] {
     if (this.#current?.lease_id !== frame.leaseId) return [];
     this.#outbox.add(frame);
-    return this.isSeated ? [{ kind: "send_frame", bytes: frame.bytes }] : [];
+    return this.isAdmitted ? [{ kind: "send_frame", bytes: frame.bytes }] : [];
   }
 
   /** The lease was played to its end, or given up (`closing` null). Starts the queued one. */
@@ -155,7 +155,7 @@ export class WorkerConnection {
     const effects: Effect[] = [];
     if (closing !== null) {
       this.#lastClosing = closing;
-      if (this.isSeated) effects.push({ kind: "send", message: closing });
+      if (this.isAdmitted) effects.push({ kind: "send", message: closing });
     }
     this.#current = this.#queued.shift() ?? null;
     if (this.#current !== null) effects.push({ kind: "play", lease: this.#current });
@@ -168,7 +168,7 @@ export class WorkerConnection {
 
   /** Tells the server that the lease is being played, so that it does not lapse (rule C3). */
   progress(steps: number): Effect[] {
-    if (!this.isSeated || this.#current === null) return [];
+    if (!this.isAdmitted || this.#current === null) return [];
     const { run_id, lease_id } = this.#current;
     return [{ kind: "send", message: { type: "progress", run_id, lease_id, steps } }];
   }
@@ -198,7 +198,7 @@ export class WorkerConnection {
   }
 
   #policyAck(policy: Policy, createMs: number, error: string | null): Effect[] {
-    if (!this.isSeated) return [];
+    if (!this.isAdmitted) return [];
     const { run_id, policy_id, policy_version } = policy;
     const message = {
       type: "policy_ack" as const,

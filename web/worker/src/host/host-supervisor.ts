@@ -296,7 +296,7 @@ export class HostSupervisor {
       case "turn":
         running.turn = message.instanceId;
         break;
-      case "seated":
+      case "admitted":
         running.instanceIds = message.instanceIds;
         running.seed = message.seed;
         break;

@@ -56,8 +56,8 @@ export type SupervisorToRollout =
 export type RolloutToSupervisor =
   /** At most every 250 ms; `leaseId` null while there is nothing to play. */
   | { type: "heartbeat"; leaseId: number | null; steps: number; agentSteps: number }
-  /** The worker has its seat: what a report of a hang must name. */
-  | { type: "seated"; instanceIds: readonly number[]; seed: { low: number; high: number } }
+  /** The worker is admitted: what a report of a hang must name. */
+  | { type: "admitted"; instanceIds: readonly number[]; seed: { low: number; high: number } }
   /** Of a careful worker: this instance's turn begins. */
   | { type: "turn"; instanceId: number }
   | { type: "described"; description: GameDescription }

@@ -95,7 +95,7 @@ export class RolloutWorker {
 
   /** Says goodbye: its leases lapse at once. */
   stop(): void {
-    if (this.#connection.isSeated) this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
+    if (this.#connection.isAdmitted) this.#perform([{ kind: "send", message: { type: "goodbye" } }]);
     this.#end(null);
   }
 
@@ -167,7 +167,7 @@ export class RolloutWorker {
   /** Loads the game and makes what the seat needs, once what is being played has stopped. */
   #takeSeat(welcome: WelcomeWorker): void {
     const { instance_ids: instanceIds, seed } = welcome;
-    this.#options.post({ type: "seated", instanceIds, seed });
+    this.#options.post({ type: "admitted", instanceIds, seed });
     this.#welcome = welcome;
     if (this.#options.workerIndex === 0) this.#hearConsole(welcome);
     const game = this.#loadGame(welcome);
@@ -219,7 +219,7 @@ export class RolloutWorker {
         module: welcome.game.url,
         now: () => performance.now(),
         send: (line) => {
-          if (!this.#connection.isSeated) return;
+          if (!this.#connection.isAdmitted) return;
           const message = { type: "game_log" as const, run_id: this.#options.runId, ...line };
           this.#perform([{ kind: "send", message }]);
         },

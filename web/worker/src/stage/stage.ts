@@ -240,9 +240,9 @@ class Stage {
       if (this.#actor === null) setInferenceEngine(await engine.arrayBuffer());
       const options = { maxBatch: this.#description.num_agents, policyVersion: version };
       for (const model of models) made.push(await createPolicySession(model, this.#description, options));
-      const seated = seats.map((index) => made[index]);
-      if (this.#actor === null) this.#actor = new PolicyActor(seated, this.#description);
-      else this.#actor.sessions = seated;
+      const sessions = seats.map((index) => made[index]);
+      if (this.#actor === null) this.#actor = new PolicyActor(sessions, this.#description);
+      else this.#actor.sessions = sessions;
     } catch (error) {
       for (const session of made) await session.release();
       this.#post({ type: "policy_ready", version, error: textOf(error) });

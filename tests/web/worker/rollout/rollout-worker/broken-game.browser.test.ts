@@ -1,14 +1,14 @@
 /** What a worker says of a game that fails. */
 
 import { describe, expect, test } from "vitest";
+import { admit, news, policy, trainLease, until, useAdmittedWorkers } from "../../support/admitted-worker.ts";
 import { SEED } from "../../support/counting-game.ts";
-import { news, policy, seat, trainLease, until, useSeatedWorkers } from "../../support/seated-worker.ts";
 
-useSeatedWorkers();
+useAdmittedWorkers();
 
 describe("a broken game", () => {
   test("is reported with slot, episode, tick, seed, text and stack, and the others play on", async () => {
-    const socket = await seat(
+    const socket = await admit(
       "if (n === 7 && !globalThis.thrown) { globalThis.thrown = 1; throw new RangeError('lost the ball'); }",
     );
     socket.hears(policy(1));
@@ -32,7 +32,7 @@ describe("a broken game", () => {
   });
 
   test("that fails all the time ends the worker after ten reports", async () => {
-    const socket = await seat("throw new Error('always');");
+    const socket = await admit("throw new Error('always');");
     socket.hears(policy(1));
     socket.hears(trainLease(4, 1));
     await until(() => news.some(({ type }) => type === "crashed"), "crashed");
@@ -49,7 +49,7 @@ describe("a broken game", () => {
   });
 
   test("whose module does not load is reported as such", async () => {
-    const socket = await seat("syntax error here");
+    const socket = await admit("syntax error here");
     await until(() => news.some(({ type }) => type === "ended"), "ended");
     expect(socket.of("game_failed")).toMatchObject([{ kind: "load", name: "SyntaxError" }]);
   });

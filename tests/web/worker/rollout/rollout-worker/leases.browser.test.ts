@@ -1,25 +1,25 @@
-/** A seated worker plays its leases, tells of them, and keeps them over a lost connection. */
+/** An admitted worker plays its leases, tells of them, and keeps them over a lost connection. */
 
 import type { Block } from "@attract/schema";
 import { expect, test } from "vitest";
-import { lease } from "../../support/counting-game.ts";
-import { episodesOf } from "../../support/episodes.ts";
-import { FakeSocket } from "../../support/fake-socket.ts";
 import {
+  admit,
   news,
   policy,
-  seat,
   stopWorker,
   trainLease,
   until,
-  useSeatedWorkers,
+  useAdmittedWorkers,
   welcome,
-} from "../../support/seated-worker.ts";
+} from "../../support/admitted-worker.ts";
+import { lease } from "../../support/counting-game.ts";
+import { episodesOf } from "../../support/episodes.ts";
+import { FakeSocket } from "../../support/fake-socket.ts";
 
-useSeatedWorkers();
+useAdmittedWorkers();
 
 test("S2: acknowledges its policy, plays its leases one after the other and sends every segment", async () => {
-  const socket = await seat();
+  const socket = await admit();
   socket.hears(policy(1));
   await until(() => socket.of("policy_ack").length === 1, "policy_ack");
   expect(socket.of("policy_ack")[0]).toMatchObject({ policy_version: 1, error: null });
@@ -54,7 +54,7 @@ test("S2: acknowledges its policy, plays its leases one after the other and send
 });
 
 test("a pushed message is handled within 50 ms in full play", async () => {
-  const socket = await seat("", { instance_ids: Array.from({ length: 64 }, (_, i) => i) });
+  const socket = await admit("", { instance_ids: Array.from({ length: 64 }, (_, i) => i) });
   socket.hears(policy(1));
   socket.hears(trainLease(1, 1, 60_000));
   await until(() => socket.of("block").length > 2, "playing");
@@ -95,7 +95,7 @@ test("a pushed message is handled within 50 ms in full play", async () => {
 });
 
 test("C3: progress and heartbeats name the lease and its steps", async () => {
-  const socket = await seat("for (const end = performance.now() + 0.2; performance.now() < end;);");
+  const socket = await admit("for (const end = performance.now() + 0.2; performance.now() < end;);");
   socket.hears(policy(1));
   socket.hears(trainLease(8, 1, 30));
   await until(() => socket.of("progress").length >= 2, "progress");
@@ -109,7 +109,7 @@ test("C3: progress and heartbeats name the lease and its steps", async () => {
 test("a careful worker says before each game's turn whose it is; others do not", async () => {
   for (const careful of [false, true]) {
     FakeSocket.all = [];
-    const socket = await seat("", { instance_ids: [7, 9] }, careful);
+    const socket = await admit("", { instance_ids: [7, 9] }, careful);
     socket.hears(policy(1));
     socket.hears(trainLease(1, 1, 1));
     await until(() => socket.of("rollout_close").length === 1, "close");
@@ -121,7 +121,7 @@ test("a careful worker says before each game's turn whose it is; others do not",
 });
 
 test("P7: the random warm-up needs no policy", async () => {
-  const socket = await seat();
+  const socket = await admit();
   const random = { ...lease().seats[0], policy_version: 0, script: "random" as const };
   socket.hears(lease({ lease_id: 1, purpose: "warmup", seats: [random] }));
   await until(() => socket.of("rollout_close").length === 1, "close");
@@ -129,7 +129,7 @@ test("P7: the random warm-up needs no policy", async () => {
 });
 
 test("an evaluation is answered by one result and no block", async () => {
-  const socket = await seat();
+  const socket = await admit();
   socket.hears(policy(1));
   const episodes = Array.from({ length: 10 }, (_, index) => ({ index }));
   socket.hears({ ...trainLease(3, 1, 0), purpose: "evaluate", episodes });
@@ -141,7 +141,7 @@ test("an evaluation is answered by one result and no block", async () => {
 });
 
 test("C1: the worker plays at most two segments ahead, comes back with its key and sends them again", async () => {
-  const socket = await seat();
+  const socket = await admit();
   socket.hears(policy(1));
   socket.hears(trainLease(1, 1, 20));
   await until(() => socket.of("block").length >= 2, "blocks");

@@ -1,13 +1,13 @@
 /** The policies a worker holds: when they are made, which stay, which are refused. */
 
 import { expect, test } from "vitest";
+import { admit, news, policy, trainLease, until, useAdmittedWorkers } from "../../support/admitted-worker.ts";
 import { lease } from "../../support/counting-game.ts";
-import { news, policy, seat, trainLease, until, useSeatedWorkers } from "../../support/seated-worker.ts";
 
-useSeatedWorkers();
+useAdmittedWorkers();
 
 test("a new version is made while the old one plays, and old sessions are released", async () => {
-  const socket = await seat();
+  const socket = await admit();
   const played: number[] = [];
   for (let version = 1; version <= 6; version++) {
     socket.hears(policy(version));
@@ -28,7 +28,7 @@ test("a new version is made while the old one plays, and old sessions are releas
 });
 
 test("a version that came while two older ones are needed is there for the lease that follows", async () => {
-  const socket = await seat();
+  const socket = await admit();
   socket.hears(policy(1));
   socket.hears(trainLease(1, 1, 40));
   socket.hears(policy(2));
@@ -41,7 +41,7 @@ test("a version that came while two older ones are needed is there for the lease
 });
 
 test("E9: the newest version of every named policy stays, whichever came last", async () => {
-  const socket = await seat();
+  const socket = await admit();
   const names = ["hunter", "prey", "decoy"];
   for (const policy_id of names) socket.hears({ ...policy(1), policy_id });
   await until(() => socket.of("policy_ack").length === 3, "acks");
@@ -57,7 +57,7 @@ test("E9: the newest version of every named policy stays, whichever came last", 
 });
 
 test("a model that is none is refused with what ONNX Runtime says, and the worker goes on", async () => {
-  const socket = await seat();
+  const socket = await admit();
   socket.hears({ ...policy(1), onnx: new Uint8Array([1, 2, 3]) });
   await until(() => socket.of("policy_ack").length === 1, "ack");
   expect(socket.of("policy_ack")[0].error).toMatch(/./);

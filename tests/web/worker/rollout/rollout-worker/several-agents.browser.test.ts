@@ -4,11 +4,18 @@ import { type Block, float32View, int32View, type WelcomeWorker } from "@attract
 import { ObservationBatch } from "@attract/worker/game/observation-batch";
 import { createPolicySession } from "@attract/worker/policy/policy-session";
 import { expect, test } from "vitest";
+import {
+  admit,
+  moduleUrl,
+  policy,
+  until,
+  useAdmittedWorkers,
+  welcome,
+} from "../../support/admitted-worker.ts";
 import { lease } from "../../support/counting-game.ts";
 import { bytesOf, GOLDEN_POLICIES, type GoldenPolicy } from "../../support/golden-policy.ts";
-import { moduleUrl, policy, seat, until, useSeatedWorkers, welcome } from "../../support/seated-worker.ts";
 
-useSeatedWorkers();
+useAdmittedWorkers();
 
 /** Two agents that see three numbers each and take one of three actions; agent 1 ends in step 5, the game in step 8. */
 const PAIR = `
@@ -32,7 +39,7 @@ export default {
 test("S3, S4, E9: a recurrent policy plays two agents; the states that are sent are those of its own steps", async () => {
   const golden = GOLDEN_POLICIES.lstm;
   const description = { ...welcome("").description, ...golden.description, num_agents: 2, id: "Pair-v1" };
-  const socket = await seat("", {
+  const socket = await admit("", {
     description: description as WelcomeWorker["description"],
     game: { name: "pair", sha256: "1".repeat(64), url: moduleUrl(PAIR), has_page: false },
     instance_ids: [3, 4],

@@ -40,7 +40,7 @@ export function moduleUrl(source: string): string {
   return url;
 }
 
-/** The seat a server would give; `atEachTick` is JavaScript that runs first in every tick. */
+/** The welcome that a server would give; `atEachTick` is JavaScript that runs first in every tick. */
 export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {}): WelcomeWorker {
   return {
     type: "welcome_worker",
@@ -101,7 +101,7 @@ let worker: RolloutWorker | null = null;
 export const news: RolloutToSupervisor[] = [];
 
 /** A worker that said hello and was welcomed; its socket. */
-export async function seat(
+export async function admit(
   atEachTick = "",
   fields: Partial<WelcomeWorker> = {},
   careful = false,
@@ -146,7 +146,7 @@ export function stopWorker(): void {
 }
 
 /** Call once in each test module: a fresh world for every test. */
-export function useSeatedWorkers(): void {
+export function useAdmittedWorkers(): void {
   beforeEach(() => {
     news.length = 0;
     FakeSocket.all = [];
