@@ -47,6 +47,23 @@ PAGES = {
       window.render_game_to_text = () => JSON.stringify(game);
       window.advanceTime = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
     </script>""",
+    # A module's state is nobody's, and the page says nothing: it is seen by what is drawn.
+    "drawn": f"""<title>Stones</title><canvas width="400" height="300"></canvas><script type="module">{STATE}
+      const context = document.querySelector("canvas").getContext("2d");
+      function draw() {{
+        context.clearRect(0, 0, 400, 300);
+        if (game.mode === "title") return context.fillText("Press Enter to start", 150, 150);
+        context.fillStyle = "teal";
+        context.fillRect(game.player.x - 60, 290, 120, 10);
+        context.fillStyle = "maroon";
+        context.beginPath();
+        context.arc(game.stone.x, game.stone.y, 6, 0, 2 * Math.PI);
+        context.fill();
+        context.fillText("Stones: " + game.score, 10, 10);
+        if (game.mode === "gameover") context.fillText("Game over", 150, 150);
+      }}
+      (function frame() {{ update(); draw(); requestAnimationFrame(frame); }})();
+    </script>""",
     "environment": """<title>Stones</title><script>
       window.env = {
         actionSpace: { n: 3 }, x: 0, ticks: 0,
@@ -64,10 +81,11 @@ FOUND = {
     "variables": ("w.lookInside().game?.score", 'w.lookInside().game?.mode === "gameover"'),
     "contract": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
     "text": ("state(w)?.score", 'state(w)?.mode === "gameover"'),
+    "drawn": ('drawn(w).number("Stones: #")', 'Boolean(drawn(w).says("Game over"))'),
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
-SOAKED = ("contract", "variables")
+SOAKED = ("contract", "text", "variables")
 """What they go by is found in the unit tests of the probe as well; a minute each."""
 
 
@@ -90,6 +108,12 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
     assert trained.code == 0, trained.stderr
     assert "is played as game.page.ts says" in trained.stderr
+    if kind == "drawn":
+        assert found["starter"]["code"] == "Enter"
+        assert [look.split("#")[0] for look in found["seen"]] == [
+            'drawn(w).things("rect ',
+            'drawn(w).things("shape ',
+        ]
 
 
 def test_a_build_is_trained_by_its_folder_alone(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ const FOUND: Findings = {
   early: ["w.lookInside().state"],
   variables: ["ship", "stones", "score", "state", "unused"],
   advances: false,
+  isAnimated: false,
 };
 
 const PAGE = {
@@ -213,4 +214,32 @@ test("a score that fell ends the game; where the page is begun anew, the fall to
   page?.over(window);
   page?.restart?.(window, null as never);
   expect(page?.over(window)).toBe(false);
+});
+
+test("what is drawn is followed before the page draws, and read by its look", async () => {
+  const look = 'drawn(w).things("rect #ff0000")';
+  const text = adapterText({
+    ...FOUND,
+    variables: [],
+    early: [],
+    reading: {
+      ...FOUND.reading,
+      score: { place: place('drawn(w).number("Score: #")'), why: "it grew 3 times in random play" },
+      seen: [{ place: place(look, "list", ["x", "dy"]), scales: [1, 0.02], fields: ["x", "dy"], count: 2 }],
+    },
+  });
+  const { page } = await defined(text);
+  expect(text).toContain("definePageGame, discrete, drawn }");
+  const asked: string[] = [];
+  const eyes = {
+    things: (name: string) => {
+      asked.push(name);
+      return [{ x: 0.25, dy: 0.01 }];
+    },
+    number: (pattern: string) => (pattern === "Score: #" ? 7 : undefined),
+  };
+  expect(page?.observe?.({ attractDrawn: eyes })).toEqual([0.25, 0.5, 0, 0]);
+  expect(page?.score?.({ attractDrawn: eyes })).toBe(7);
+  expect(asked).toEqual(["rect #ff0000"]);
+  expect(typeof page?.prepare).toBe("function");
 });

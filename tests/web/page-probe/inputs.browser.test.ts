@@ -41,23 +41,39 @@ test("a menu that heeds keys is none: what stands still may move once a countdow
   expect(score).toBe("w.game?.score");
 });
 
-test("a page that keeps all to itself is begun as it says, and seen by its canvas", async () => {
+/** Keeps all to itself; draws a player and a stone by `rectangle`. */
+const SECRET = `
+  let x = 50, y = 0, isPlaying = false;
+  function tick() {
+    context.clearRect(0, 0, 200, 100);
+    if (!isPlaying) {
+      context.fillText("Press N to start", 50, 50);
+      isPlaying = Boolean(held.KeyN);
+      return;
+    }
+    x = Math.max(0, Math.min(190, x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+    y = (y + 2) % 100;
+    rectangle(x, 90, 10, 10);
+    rectangle(100, y, 10, 12);
+  }`;
+
+test("a page that keeps all to itself is begun as it says, and seen by what it draws", async () => {
   const { starter, moves, seen, seesPixels, isWhole, adapter } = await found(`
-    let x = 50, y = 0, isPlaying = false;
-    function tick() {
-      context.clearRect(0, 0, 200, 100);
-      if (!isPlaying) {
-        context.fillText("Press N to start", 50, 50);
-        isPlaying = Boolean(held.KeyN);
-        return;
-      }
-      x = Math.max(0, Math.min(190, x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
-      y = (y + 2) % 100;
-      context.fillRect(x, 90, 10, 10);
-      context.fillRect(100, y, 10, 10);
-    }`);
+    const rectangle = (...box) => context.fillRect(...box);
+    ${SECRET}`);
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
-  expect([seen, seesPixels, isWhole]).toEqual([[], true, false]);
+  const looks = ['drawn(w).things("rect #000000 10x10")', 'drawn(w).things("rect #000000 10x12")'];
+  expect([new Set(seen), seesPixels, isWhole]).toEqual([new Set(looks), false, false]);
+  expect(adapter).toContain("prepare: (w) => void drawn(w)");
+});
+
+test("one that sets each pixel itself is seen by its canvas", async () => {
+  const { starter, seen, seesPixels, adapter } = await found(`
+    const block = new ImageData(new Uint8ClampedArray(400).fill(255), 10, 10);
+    const rectangle = (x, y) => context.putImageData(block, x, y);
+    ${SECRET}`);
+  expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
+  expect([seen, seesPixels]).toEqual([[], true]);
   expect(adapter).toContain("pixels: {}");
 });

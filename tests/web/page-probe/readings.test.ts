@@ -139,3 +139,14 @@ test("what is worth following is what changed, and what is called as if it matte
   const [samples] = played(...dull, ["w.ship.x", (tick) => tick], ["w.score", () => 0]);
   expect(worthFollowing(samples).map(({ text }) => text)).toEqual(["w.score", "w.ship.x"]);
 });
+
+test("a state that is a number is over where most plays end in one that they did not begin in", () => {
+  const states = (tick: number) => (DIES(tick) ? 2 : 1);
+  expect(read([["w.currentState", states]]).end).toMatchObject({ text: "w.currentState === 2" });
+  // One that comes and goes, one that does not end, and one that is no state by its name.
+  const text = (values: Told[1], name = "w.currentState") => read([[name, values]]).end?.text;
+  expect(text((tick) => (tick % 20 > 10 ? 2 : 1))).not.toBe("w.currentState === 2");
+  expect(text(() => 1)).toBeUndefined();
+  expect(text((tick) => tick)).toBeUndefined();
+  expect(text(states, "w.gear")).toBeUndefined();
+});

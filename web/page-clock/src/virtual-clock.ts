@@ -17,6 +17,11 @@ import { watchUnheld } from "./unheld.ts";
 
 type Page = Window & typeof globalThis;
 
+/** What adapters may have left in a page, which sees what is drawn there. */
+interface DrawnWindow {
+  attractDrawn?: { forget(): void };
+}
+
 /** What the owner of a frame says of it, as JSON in the frame's `data-attract-clock`. */
 export interface ClockOptions {
   /** Of chance while the page loads; 32 bits. */
@@ -56,6 +61,7 @@ export class VirtualClock {
   readonly errors: unknown[];
   /** What the page does that no clock holds, a sentence's predicate each. */
   readonly unheld: Set<string>;
+  readonly #window: Page & DrawnWindow;
   readonly #time: VirtualTime;
   readonly #chance: Chance;
   readonly #animations: Animations;
@@ -75,6 +81,7 @@ export class VirtualClock {
    * @param common of the page that it is a frame of. Default: it is the page itself.
    */
   constructor(window: Page, options: ClockOptions, common?: Common) {
+    this.#window = window;
     this.errors = common?.errors ?? [];
     this.unheld = common?.unheld ?? new Set();
     this.#draws = options.draws;
@@ -241,9 +248,10 @@ export class VirtualClock {
     for (const { clock } of this.#frames.all) clock.release();
   }
 
-  /** As if nothing had been played before: storage and cookies are empty, and no score was sent. */
+  /** As if nothing had been played before: storage and cookies are empty, no score was sent, and nothing has moved. */
   clearStorage(): void {
     this.#portals.forget();
+    this.#window.attractDrawn?.forget();
     this.#surroundings.clearStorage();
   }
 }

@@ -1,6 +1,7 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
+import { usesDrawn } from "./drawn-places.ts";
 import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
@@ -28,6 +29,8 @@ export interface Findings extends PageToProbe {
   readonly variables: readonly string[];
   /** Whether the page stands still unless it is told to advance. */
   readonly advances: boolean;
+  /** Whether style sheets move what is played with. */
+  readonly isAnimated: boolean;
 }
 
 /** The text of `<name>.page.ts`. */
@@ -63,7 +66,11 @@ export function adapterText(all: Findings): string {
           "// Only the moment of a press counts: what is pressed is let go halfway through a step.\n  taps: true",
         ]
       : []),
+    ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),
+    ...(usesDrawn(textsIn(reading))
+      ? ["// What the page draws is followed from its beginning on.\n  prepare: (w) => void drawn(w)"]
+      : []),
     ...(variables.length === 0
       ? []
       : [
@@ -146,11 +153,16 @@ export default definePageGame({
 `;
 }
 
-function head({ title, seesPixels, reading: { seen, score, end } }: Findings): string {
-  const texts = [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
+/** All that the adapter reads. */
+function textsIn({ seen, score, end }: Reading): string {
+  return [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
+}
+
+function head({ title, seesPixels, reading }: Findings): string {
+  const texts = textsIn(reading);
   return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
 
-import { ${seesPixels ? "" : "box, "}definePageGame, discrete${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
+import { ${seesPixels ? "" : "box, "}definePageGame, discrete${usesDrawn(texts) ? ", drawn" : ""}${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
 
 `;
 }

@@ -1,9 +1,10 @@
 /** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
 
+import { isDrawnThing } from "./drawn-places.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { groupsOf } from "./roots.ts";
-import { LONG_WAIT, type Starter, start } from "./starters.ts";
+import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type Starter, start } from "./starters.ts";
 import {
   differing,
   type Input,
@@ -58,10 +59,29 @@ export async function findInputs(
   placesAt: (starter: Starter) => Promise<readonly Place[]>,
   isTimeUp: () => boolean,
 ): Promise<Heeded> {
-  let best: Heeded | null = null;
+  let best = null as Heeded | null;
   let unstarted: Samples | null = null;
+  /** What asks for a beginning while nothing is pressed. */
+  let prompts: readonly string[] = [];
+  /** Ways to begin after which it asks still, or counts down. */
+  let waiting: Tests[] = [];
+  let isHeard = false;
+  const tryOut = async (tests: Tests): Promise<void> => {
+    const heeded = await tests.run(isTimeUp);
+    if (best === null || worth(heeded) > worth(best)) best = heeded;
+  };
+  const tryWaiting = async (): Promise<void> => {
+    for (const tests of waiting)
+      if (best === null || (best.moves.length === 0 && !isTimeUp())) await tryOut(tests);
+    waiting = [];
+  };
   for (const starter of starters) {
     if (best !== null && isTimeUp()) break;
+    if (starter.ticks > FIRST_WAIT && prompts.length > 0 && !isHeard) {
+      // Whatever is pressed, it asks: that is no menu.
+      prompts = [];
+      await tryWaiting();
+    }
     // A menu heeds keys as well: what stands still may move once a countdown is over.
     const isFound = best?.isMoving && ownMoves(best.starter, best.moves).length > 0;
     if (starter.ticks === LONG_WAIT && isFound) break;
@@ -69,16 +89,23 @@ export async function findInputs(
     const tests = new Tests(page, starter, places);
     const idle = await tests.idle();
     unstarted ??= idle;
+    if (starter.kind === "none") prompts = tests.prompts;
+    isHeard ||= !tests.prompts.some((text) => prompts.includes(text));
+    if (isWaiting(tests.prompts, prompts)) {
+      waiting.push(tests);
+      continue;
+    }
     // What changes nothing has not begun the game either.
     if (
       starter.kind !== "none" &&
+      prompts.length === 0 &&
       places.length === unstarted.places.length &&
       differing(unstarted, idle).size === 0
     )
       continue;
-    const heeded = await tests.run(isTimeUp);
-    if (best === null || worth(heeded) > worth(best)) best = heeded;
+    await tryOut(tests);
   }
+  await tryWaiting();
   return best as Heeded;
 }
 
@@ -101,6 +128,8 @@ class Tests {
   #idle: Samples | null = null;
   /** Made at random before what is tested. */
   #prelude: readonly Move[] = [];
+  /** What asked for the game to be begun at the end of the last play. */
+  prompts: readonly string[] = [];
   /** What differs although nothing is pressed: it says nothing of keys. */
   #restless = new Set<Place>();
 
@@ -250,7 +279,9 @@ class Tests {
     try {
       start(trial, this.#starter);
       if (this.#prelude.length > 0) trial.play(randomly(this.#prelude, chance(3)), PRELUDE_TICKS, []);
-      return trial.play(script, ticks, this.#places, SAMPLED);
+      const samples = trial.play(script, ticks, this.#places, SAMPLED);
+      this.prompts = promptsIn(trial.window);
+      return samples;
     } finally {
       trial.close();
     }
@@ -260,8 +291,9 @@ class Tests {
 /** Whether several numbers change by themselves, as in a game that is under way. */
 function moving({ places, rows }: Samples): boolean {
   const isMoving = (place: Place, at: number): boolean =>
-    !place.isShown && place.kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at]));
-  return places.filter(isMoving).length > 2;
+    place.kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at]));
+  const found = places.filter(isMoving);
+  return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isDrawnThing);
 }
 
 /** One after another, each pressed and let go. */

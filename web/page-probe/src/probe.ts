@@ -3,11 +3,12 @@
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
 import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
+import { drawnIn, isDrawnThing, widest } from "./drawn-places.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import { type Reading, readingOf, worthFollowing } from "./readings.ts";
+import { type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { findRestart } from "./restarts.ts";
 import {
   answersOf,
@@ -31,7 +32,7 @@ const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
 /** After this long nothing further is tried. */
-const BUDGET_MS = 90_000;
+const BUDGET_MS = 150_000;
 
 export interface ProbeReport {
   title: string;
@@ -71,6 +72,8 @@ class Probe {
   /** Of variables that are nobody's property. */
   #variables: Root[] = [];
   #hasText = false;
+  /** Whether style sheets move what is played with. */
+  #isAnimated = false;
 
   constructor(page: PageToProbe, tell: (phase: string) => void) {
     this.#page = page;
@@ -137,7 +140,8 @@ class Probe {
     });
     // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
     const { score, end, seen } = reading;
-    const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null));
+    const isDrawn = seen.some(({ place }) => isDrawnThing(place));
+    const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
     const findings: Findings = {
       ...this.#page,
@@ -151,6 +155,7 @@ class Probe {
       early: earlyOf(reading, early),
       variables: this.#variables.map(({ name }) => name),
       advances,
+      isAnimated: this.#isAnimated,
     };
     return {
       ...common,
@@ -189,7 +194,7 @@ class Probe {
   }
 
   /** Everything in reach: what the page says it is first, then what it keeps, then what it shows. */
-  #places(window: PageWindow): Place[] {
+  #places(window: PageWindow, written: Iterable<string> = []): Place[] {
     const found = globalsOf(window, this.#pristine);
     const hooks = engineHooks(window, found);
     const globals = found.filter(({ name }) => name !== hooks?.global);
@@ -203,7 +208,13 @@ class Probe {
       ...globals,
       ...this.#variables,
     ];
-    return [...findPlaces(window, roots), ...shownIn(window), ...shownInGroups(window), pictureOf()];
+    return [
+      ...findPlaces(window, roots),
+      ...drawnIn(window, written),
+      ...shownIn(window),
+      ...shownInGroups(window),
+      pictureOf(),
+    ];
   }
 
   /** What is in reach at several times after the start: some of it comes and goes. */
@@ -215,14 +226,14 @@ class Probe {
       start(trial, starter);
       for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
         trial.play(randomly(moves, random), ticks, []);
-        for (const place of this.#places(trial.window)) {
+        for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
           // A list tells of its fields only while there is something in it.
           const isEmpty = before?.kind === "list" && before.fields.length === 0;
           if (before === undefined || isEmpty) known.set(place.text, place);
         }
       }
-      return [...known.values()];
+      return widest([...known.values()]);
     } finally {
       trial.close();
     }
@@ -256,6 +267,7 @@ class Probe {
         1,
         PLAY_MS,
       );
+      this.#isAnimated ||= trial.isAnimated;
       trial.close();
       // The first says what is worth to be followed for long.
       if (i === 0) kept = worthFollowing(samples);
@@ -267,7 +279,8 @@ class Probe {
   /** By the page's own words alone, where it has them; else by everything. */
   #reading(plays: readonly Samples[], changed: ReadonlySet<string>): Reading {
     const { size } = this.#page;
-    const whole = readingOf(plays, changed, size);
+    const all = readingOf(plays, changed, size);
+    const whole = { ...all, seen: this.#seen(plays, changed, all) };
     if (!this.#hasText) return whole;
     const own = readingOf(
       plays.map((play) => among(play, ({ text }) => text.startsWith("state(w)"))),
@@ -280,6 +293,26 @@ class Probe {
       score: own.score ?? whole.score,
       end: own.end ?? whole.end,
     };
+  }
+
+  /** What the page keeps, or what it draws where that is not all that a player sees. */
+  #seen(
+    plays: readonly Samples[],
+    changed: ReadonlySet<string>,
+    { seen, score, end }: Reading,
+  ): readonly Seen[] {
+    const kept = seen.filter(({ place }) => !isDrawnThing(place));
+    const movable = kept.filter(({ place }) => changed.has(place.text));
+    const isAll =
+      movable.length > 0 &&
+      (score !== null || end !== null) &&
+      kept.some(({ place: { kind } }) => kind === "list" || kind === "grid");
+    const things = readingOf(
+      plays.map((play) => among(play, isDrawnThing)),
+      changed,
+      this.#page.size,
+    ).seen;
+    return isAll || things.length === 0 ? kept : [...movable, ...things];
   }
 
   /** What holds once the game has begun: the end does not, and before it did or nothing was there. */

@@ -1,11 +1,15 @@
 /** What the places of a played page are to an agent: what it sees, its score, its end. */
 
+import { isDrawnThing } from "./drawn-places.ts";
 import { type Kind, MOST_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
 import { isSame, type Samples } from "./trial.ts";
 
 const MOST_SEEN = 24;
 const MOST_FOLLOWED = 600;
 const MOST_LISTS = 4;
+const MOST_STATES = 6;
+/** Where nothing but what is drawn is seen. */
+const MOST_LOOKS = 8;
 const MOST_GRIDS = 2;
 const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
@@ -209,10 +213,23 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       },
     ];
   }
+  if (kind === "number" && STATE_NAMES.test(name)) {
+    const last = stateAtEnd(series);
+    if (last !== null)
+      return [
+        {
+          place,
+          text: `${text} === ${last}`,
+          why: told(1),
+          rank: 10 + brevity,
+          isOver: (value) => value === last,
+        },
+      ];
+  }
   if (
     kind === "number" &&
     (LIVES_NAMES.test(name) || (place.isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name)) &&
-    series.some((one) => Number(one[0]) > 0)
+    series.some((one) => Number(one.find((value) => value !== undefined)) > 0)
   ) {
     const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
     const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
@@ -228,6 +245,19 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
     ];
   }
   return [];
+}
+
+/** The number of the state that most plays ended in, where that is not the one they began in; null where they did not. */
+function stateAtEnd(series: readonly Series[]): number | null {
+  const states = new Set(series.flat());
+  const last = series[0].at(-1);
+  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MOST_STATES;
+  const ended = series.filter((one) => one.at(-1) === last && one[0] !== last);
+  // It stays so: a state that comes and goes is none in which it is over.
+  const stays = ended.filter(
+    (one) => one.indexOf(last) === one.length - one.filter((v) => v === last).length,
+  );
+  return isState && stays.length * 2 > series.length ? Number(last) : null;
 }
 
 /** A game that begins anew by itself, and says nothing of it: its score falls back to where it began. */
@@ -308,7 +338,7 @@ function seenOf(
       .filter(({ seen }) => kinds.includes(seen.place.kind))
       .slice(0, most)
       .map(({ seen }) => seen);
-  const lists = of(["list"], MOST_LISTS);
+  const lists = of(["list"], places.every(isDrawnThing) ? MOST_LOOKS : MOST_LISTS);
   const grids = of(["grid"], MOST_GRIDS);
   // A list's elements are in the list.
   const isWithin = ({ place }: Seen): boolean =>
@@ -342,7 +372,11 @@ function describe(place: Place, series: readonly Series[], size: readonly [numbe
     const values = rows.flatMap((row) => row.slice(1).filter((_, i) => i % width === at));
     if (fields.length === SEEN_FIELDS || new Set(values).size < 2 || largest(values) > LARGEST) return;
     fields.push(field);
-    scales.push(scaleOf(field.split(".").at(-1) as string, largest(values), size));
+    scales.push(
+      isDrawnThing(place) && !/^d/.test(field)
+        ? 1
+        : scaleOf(field.split(".").at(-1) as string, largest(values), size),
+    );
   });
   return fields.length === 0 ? null : { place, scales, fields, count };
 }

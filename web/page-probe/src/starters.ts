@@ -1,13 +1,15 @@
 /** How a game is begun from its menu: by itself, by a key, by a click. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { drawn } from "../../sdk/src/page/drawn.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
 
 /** Frames that a press lasts, and those until the next. */
 const PRESS = 4;
 /** Once, or until menus are over: some games end soon when nobody plays. */
-const WAITS = [10, 40];
+export const FIRST_WAIT = 10;
+const WAITS = [FIRST_WAIT, 40];
 /** Until an intro or a countdown is over: tried where nothing was heeded before. */
 export const LONG_WAIT = 240;
 export const LAST_PRESS = 24;
@@ -18,6 +20,11 @@ const MOST_BUTTONS = 3;
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MOST_KEYS = 3;
+/** What is written while a game is about to begin. */
+const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
+/** What a menu asks for. */
+export const PROMPT =
+  /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 
 export type Starter = { readonly ticks: number } & (
   | { readonly kind: "none" }
@@ -68,6 +75,19 @@ export function startersOf(
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
+}
+
+/** What is to be seen now that asks for the game to be begun, or to be waited for. */
+export function promptsIn(window: PageWindow): string[] {
+  const shown = String(window.document.body.innerText ?? "").split("\n");
+  return [...new Set([...drawn(window).texts(), ...shown])].filter(
+    (text) => PROMPT.test(text) || COUNTDOWN.test(text),
+  );
+}
+
+/** Whether the game waits for what was there before anything was pressed, or counts down to its beginning. */
+export function isWaiting(prompts: readonly string[], before: readonly string[]): boolean {
+  return prompts.some((text) => before.includes(text) || COUNTDOWN.test(text));
 }
 
 /** Keys that a text asks for: "Press N to start". */

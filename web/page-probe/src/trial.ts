@@ -1,6 +1,7 @@
 /** One fresh page, played by a script: what its places held meanwhile. */
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
+import { drawn } from "../../sdk/src/page/drawn.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
 import type { Place, Value } from "./places.ts";
 
@@ -8,6 +9,7 @@ import type { Place, Value } from "./places.ts";
 const LOAD_TICKS = 30;
 const SEED = 12345;
 const MOST_WRITTEN = 200;
+const LEAST_ANIMATION_MS = 1000;
 
 /** What is pressed in a tick. */
 export interface Input {
@@ -73,7 +75,10 @@ export class Trial {
       keys: [],
       pointers: {},
       labels: [],
-      prepare: (window: PageWindow) => noteWriting(window, written),
+      prepare: (window: PageWindow) => {
+        noteWriting(window, written);
+        drawn(window);
+      },
       ready: () => looks++ >= LOAD_TICKS,
       observe: () => [],
       over: () => false,
@@ -87,6 +92,15 @@ export class Trial {
   /** Errors of the page's own so far, and what no clock holds. */
   get seen(): { errors: unknown[]; unheld: string[] } {
     return { errors: [...this.#frame.clock.errors], unheld: this.#frame.unheld };
+  }
+
+  /** Whether animations of the style sheets are under way that take a while and come to an end: things that move by them. */
+  get isAnimated(): boolean {
+    const all = this.window.document.getAnimations() as CSSAnimation[];
+    return all.some(({ animationName, effect }) => {
+      const end = Number(effect?.getComputedTiming().endTime ?? 0);
+      return animationName !== undefined && end >= LEAST_ANIMATION_MS && Number.isFinite(end);
+    });
   }
 
   /** Plays `ticks` frames, or as many as `milliseconds` allow; `places` are read before the first and after each `every`th. */

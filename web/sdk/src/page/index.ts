@@ -10,6 +10,7 @@ export {
   multiDiscrete,
 } from "../spaces.ts";
 export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } from "./attach.ts";
+export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
 export { definePageGame, type PageGameOptions } from "./page-game.ts";

@@ -1,0 +1,153 @@
+/** What a page draws, as places: things by their look, and numbers and words that are written. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
+import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
+import { MOST_ELEMENTS, type Place } from "./places.ts";
+import { PROMPT } from "./starters.ts";
+
+const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
+/** A thing that comes in more sizes, or in more parts of its image, is told by less. */
+const MOST_SIZES = 8;
+const MOST_PARTS = 6;
+/** What is larger is what things stand before; a share of the canvas. */
+const LARGEST = 0.25;
+const MOST_LOOKS = 60;
+const MOST_TEXTS = 40;
+const MOST_SELECTORS = 20;
+const LONGEST_TEXT = 60;
+const OVER_TEXTS =
+  /game\s*over|you\s*(lose|lost|die|died|win|won|are\s*dead)|(play|try)\s*again|restart|retry|time'?s?\s*up|the\s*end|busted|crashed|defeat|victory/i;
+const CALL = "drawn(w).";
+
+export function isDrawnThing({ text, kind }: Place): boolean {
+  return kind === "list" && text.startsWith(CALL);
+}
+
+/** Whether an adapter that has this text needs `drawn`. */
+export function usesDrawn(text: string): boolean {
+  return text.includes(CALL);
+}
+
+/**
+ * What is drawn now, and what was written at any time.
+ *
+ * @param written texts so far, once each.
+ */
+export function drawnIn(window: PageWindow, written: Iterable<string> = []): Place[] {
+  const eyes = drawn(window);
+  const now = textsOf(eyes.texts());
+  const known = new Set(now.map(({ text }) => text));
+  const earlier = [...written].flatMap((text) => textsOf([text]));
+  return [
+    ...thingsOf(window, [...narrowest(eyes.looks()), ...elementsOf(window)]),
+    ...now,
+    ...earlier.filter(({ text }) => !known.has(text)),
+  ];
+}
+
+/** Without the sizes of what has come in so many of them, at one time or another, that it goes by its name. */
+export function widest(places: readonly Place[]): Place[] {
+  const names = places.filter(isDrawnThing).map(({ name }) => name);
+  return places.filter((one) => !isDrawnThing(one) || !names.some((name) => one.name.startsWith(`${name} `)));
+}
+
+function thingsOf(window: PageWindow, looks: readonly string[]): Place[] {
+  return looks
+    .filter((look) =>
+      drawn(window)
+        .things(look)
+        .every(({ width, height }) => width * height <= LARGEST),
+    )
+    .slice(0, MOST_LOOKS)
+    .map((look) => ({
+      text: `${CALL}things(${JSON.stringify(look)})`,
+      name: look,
+      kind: "list",
+      fields: FIELDS,
+      isShown: true,
+      read: (page) => {
+        const things = drawn(page).things(look);
+        return [
+          things.length,
+          ...things.slice(0, MOST_ELEMENTS).flatMap((thing) => FIELDS.map((field) => thing[field])),
+        ];
+      },
+    }));
+}
+
+/** Selectors of elements that have a place of their own, by which a game may move them. */
+function elementsOf(window: PageWindow): string[] {
+  const found = new Set<string>();
+  for (const element of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+    if (found.size === MOST_SELECTORS) break;
+    const [name] = element.classList;
+    const id = element.getAttribute("id");
+    if (name === undefined && id === null) continue;
+    const { position, transform } = window.getComputedStyle(element);
+    if (!/absolute|fixed/.test(position) && transform === "none") continue;
+    found.add(name === undefined ? `#${window.CSS.escape(id)}` : `.${window.CSS.escape(name)}`);
+  }
+  return [...found];
+}
+
+/** Looks as narrow as things of one kind share them: a sprite that changes its picture is one, and so is a bar that grows. */
+function narrowest(looks: readonly string[]): string[] {
+  const names = new Map<string, Map<string, string[]>>();
+  for (const look of looks) {
+    const [, name, size = "", part = ""] = LOOK.exec(look) as RegExpExecArray;
+    const sizes = names.get(name) ?? new Map<string, string[]>();
+    names.set(name, sizes);
+    sizes.set(size, [...(sizes.get(size) ?? []), part]);
+  }
+  return [...names].flatMap(([name, sizes]) => {
+    if (sizes.size > MOST_SIZES) return [name];
+    return [...sizes].flatMap(([size, parts]) => {
+      const whole = size === "" ? name : `${name} ${size}`;
+      const different = new Set(parts);
+      // Of one thing that is there alone, the parts are its movements.
+      const isSeveral = parts.length > 1 && different.size > 1 && different.size <= MOST_PARTS;
+      return isSeveral ? [...different].map((part) => `${whole} ${part}`) : [whole];
+    });
+  });
+}
+
+const LOOK = /^(.*?)(?: (\d+x\d+))?(?: (@-?\d+,-?\d+))?$/;
+
+function textsOf(texts: readonly string[]): Place[] {
+  const counts = new Map<string, number>();
+  return texts.slice(0, MOST_TEXTS).flatMap((text): Place[] => {
+    if (text.length > LONGEST_TEXT) return [];
+    const pattern = patternOf(text);
+    const numbers = numbersIn(text);
+    const first = counts.get(pattern) ?? 0;
+    counts.set(pattern, first + numbers.length);
+    if (numbers.length === 0) return OVER_TEXTS.test(text) || PROMPT.test(text) ? [wordsOf(text.trim())] : [];
+    return numbers.map((_, i) => numberOf(pattern, first + i, i));
+  });
+}
+
+function numberOf(pattern: string, which: number, at: number): Place {
+  const words = pattern.split("#");
+  const before = words[at].replace(/[^\p{L}]+/gu, " ").trim();
+  const after = (words[at + 1] ?? "").replace(/[^\p{L}]+/gu, " ").trim();
+  return {
+    text: `${CALL}number(${JSON.stringify(pattern)}${which === 0 ? "" : `, ${which}`})`,
+    name: before || after || "written",
+    kind: "number",
+    fields: [],
+    isShown: true,
+    read: (page) => drawn(page).number(pattern, which),
+  };
+}
+
+function wordsOf(text: string): Place {
+  return {
+    text: `${CALL}says(${JSON.stringify(text)})`,
+    name: text,
+    kind: "truth",
+    fields: [],
+    isShown: true,
+    read: (page) => drawn(page).says(text),
+  };
+}

@@ -1,0 +1,116 @@
+/** What a page draws, as things and texts: an agent's eyes where a game keeps its state to itself. */
+
+import type { PageWindow } from "../page-adapter.ts";
+import { ElementThings } from "./drawn/elements.ts";
+import { numbersIn, patternOf } from "./drawn/looks.ts";
+import type { Mark, Marks } from "./drawn/marks.ts";
+import { type DrawnThing, moved, sharesOf } from "./drawn/movement.ts";
+import { DrawRecorder } from "./drawn/recorder.ts";
+
+export type { DrawnThing };
+
+/** What is to be seen on the page's 2D canvases, and of its elements. */
+export interface Drawn {
+  /**
+   * Things of a look, in the order in which they were drawn.
+   *
+   * @param look "bird.png", "rect #ff0000" or "shape #ff0000", as narrow as is wanted: "sheet.png 16x16", "sheet.png 16x16 @32,0";
+   *   or a selector of elements, which begins with "." or "#", in the document's order.
+   */
+  things(look: string): DrawnThing[];
+  /**
+   * A number that is written there.
+   *
+   * @param pattern the text with "#" in the place of each number: "Score: #".
+   * @param which of its numbers, from 0, of several such texts one after the other. Default: the first.
+   * @returns what was written last, while nothing is; undefined before it was written for the first time.
+   */
+  number(pattern: string, which?: number): number | undefined;
+  /** Whether this is written there now, alone or in a longer text. */
+  says(text: string): boolean;
+  /** Looks of the things that are there, as narrow as they can be told. */
+  looks(): string[];
+  /** Texts that are there. */
+  texts(): string[];
+  /** Another episode begins: what was there before says nothing of how things move, and no number was written. */
+  forget(): void;
+}
+
+/**
+ * What the page in `window` draws, from the first call on: make one in `prepare`, before the page has drawn.
+ *
+ * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed.
+ */
+export function drawn(window: PageWindow): Drawn {
+  if (window.attractDrawn === undefined)
+    Object.defineProperty(window, "attractDrawn", { value: new Eyes(window), configurable: true });
+  return window.attractDrawn;
+}
+
+class Eyes implements Drawn {
+  readonly #recorder: DrawRecorder;
+  readonly #elements: ElementThings;
+  readonly #written = new Map<string, number>();
+
+  constructor(window: PageWindow) {
+    this.#recorder = new DrawRecorder(window);
+    this.#elements = new ElementThings(window, this.#recorder);
+  }
+
+  things(look: string): DrawnThing[] {
+    if (/^[.#]/.test(look)) return this.#elements.things(look);
+    return this.#recorder.shown().flatMap(({ canvas, marks }) => {
+      const isMeant = (mark: Mark): boolean => mark.text === null && isOf(mark, look);
+      const earlier = marks.before.filter(isMeant);
+      return marks.now.filter(isMeant).map((mark) => thingOf(mark, earlier, canvas));
+    });
+  }
+
+  number(pattern: string, which = 0): number | undefined {
+    const numbers = this.texts()
+      .filter((text) => patternOf(text) === pattern)
+      .flatMap(numbersIn);
+    const key = `${pattern} ${which}`;
+    if (which < numbers.length) this.#written.set(key, numbers[which]);
+    return this.#written.get(key);
+  }
+
+  says(text: string): boolean {
+    return this.texts().some((one) => one.includes(text));
+  }
+
+  forget(): void {
+    this.#written.clear();
+    this.#elements.forget();
+    this.#recorder.forget();
+  }
+
+  looks(): string[] {
+    return this.#shownMarks()
+      .filter(({ text }) => text === null)
+      .map(({ look, size, part }) => [look, size, part].filter((word) => word !== "").join(" "));
+  }
+
+  texts(): string[] {
+    return this.#shownMarks().flatMap(({ text }) => (text === null ? [] : [text]));
+  }
+
+  #shownMarks(): readonly Mark[] {
+    return this.#recorder.shown().flatMap(({ marks }: { marks: Marks }) => marks.now);
+  }
+}
+
+function isOf({ look, size, part }: Mark, wanted: string): boolean {
+  if (!wanted.startsWith(look)) return false;
+  const narrower = wanted.slice(look.length);
+  return narrower === "" || narrower === ` ${size}` || narrower === ` ${size} ${part}`;
+}
+
+function thingOf(mark: Mark, earlier: readonly Mark[], canvas: HTMLCanvasElement): DrawnThing {
+  const { width, height } = canvas;
+  return moved(
+    sharesOf(mark, width, height),
+    earlier.map((one) => sharesOf(one, width, height)),
+    1,
+  );
+}

@@ -1,0 +1,44 @@
+/** How a thing looks, in words that are the same whenever the page is loaded again. */
+
+const LONGEST_NAME = 60;
+
+/** Of an image its file, of another canvas that it is one. */
+export function lookOfImage(image: unknown): string {
+  const { currentSrc, src } = image as { currentSrc?: unknown; src?: unknown };
+  const address = String(currentSrc || src || "");
+  if (address !== "") {
+    if (/^(data|blob):/.test(address)) return "image";
+    const name = address.split(/[?#]/)[0].split("/").at(-1) ?? "";
+    return readable(name).slice(0, LONGEST_NAME) || "image";
+  }
+  return typeof (image as { getContext?: unknown }).getContext === "function" ? "canvas" : "bitmap";
+}
+
+/** Of what it is painted with: a colour as the canvas spells it, or that it is none. */
+export function lookOfPaint(kind: "rect" | "shape", paint: unknown): string {
+  return `${kind} ${typeof paint === "string" ? paint : "pattern"}`;
+}
+
+export function sizeOf(width: number, height: number): string {
+  return `${Math.round(Math.abs(width))}x${Math.round(Math.abs(height))}`;
+}
+
+/** A text with "#" in the place of each number. */
+export function patternOf(text: string): string {
+  return text.replace(NUMBER, "#").trim();
+}
+
+/** The numbers in a text, in their order. */
+export function numbersIn(text: string): number[] {
+  return [...text.matchAll(NUMBER)].map(([number]) => Number(number.replaceAll(",", "")));
+}
+
+const NUMBER = /\d+(?:,\d{3})*(?:\.\d+)?/g;
+
+function readable(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}

@@ -1,0 +1,93 @@
+/** What stands on one canvas: the marks that were drawn there and nothing has covered since. */
+
+/** One thing or text that was drawn; places in pixels of its canvas. */
+export interface Mark {
+  /** How it was drawn: "bird.png", "rect #ff0000", "shape #00ff00", "text". */
+  readonly look: string;
+  /** Of an image the part that was drawn, as "@x,y"; else empty. */
+  readonly part: string;
+  /** As it was asked for, before any rotation: "34x24". */
+  readonly size: string;
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+  /** What is written; null of things. */
+  readonly text: string | null;
+}
+
+/** Older ones go: of a page that never clears, and of one that draws single pixels. */
+const MOST_MARKS = 400;
+/** In pixels: smoothing and strokes reach so far. */
+const TOLERANCE = 1;
+const WHOLE = 0.95;
+
+export class Marks {
+  /** What is there now, in the order in which it was drawn. */
+  now: Mark[] = [];
+  /** What was there a drawn frame ago. */
+  before: readonly Mark[] = [];
+  #atTurn: readonly Mark[] = [];
+  #isChanged = false;
+  readonly #canvas: { readonly width: number; readonly height: number };
+
+  constructor(canvas: { readonly width: number; readonly height: number }) {
+    this.#canvas = canvas;
+  }
+
+  add(mark: Mark): void {
+    const { width, height } = this.#canvas;
+    if (mark.right < 0 || mark.bottom < 0 || mark.left > width || mark.top > height) return;
+    this.#change();
+    this.now.push(mark);
+    if (this.now.length > MOST_MARKS) this.now.shift();
+  }
+
+  /** What lies within the box is not to be seen any more. */
+  cover(left: number, top: number, right: number, bottom: number): void {
+    if (this.now.length === 0) return;
+    this.#change();
+    this.now = this.now.filter(
+      (mark) =>
+        mark.left < left - TOLERANCE ||
+        mark.top < top - TOLERANCE ||
+        mark.right > right + TOLERANCE ||
+        mark.bottom > bottom + TOLERANCE,
+    );
+  }
+
+  clear(): void {
+    if (this.now.length > 0) this.#change();
+    this.now = [];
+  }
+
+  isWhole(left: number, top: number, right: number, bottom: number): boolean {
+    return this.shareOf(left, top, right, bottom) >= WHOLE;
+  }
+
+  /** Of the canvas, in [0, 1]. */
+  shareOf(left: number, top: number, right: number, bottom: number): number {
+    const { width, height } = this.#canvas;
+    const across = Math.min(right, width) - Math.max(left, 0);
+    const down = Math.min(bottom, height) - Math.max(top, 0);
+    return Math.max(0, across) * Math.max(0, down) * (1 / Math.max(1, width * height));
+  }
+
+  /** A frame is over. */
+  turn(): void {
+    if (this.#isChanged) this.#atTurn = this.now.slice();
+    this.#isChanged = false;
+  }
+
+  /** What was there before says nothing any more. */
+  forget(): void {
+    this.before = [];
+    this.#atTurn = [];
+  }
+
+  #change(): void {
+    if (this.#isChanged) return;
+    this.#isChanged = true;
+    this.before = this.#atTurn;
+  }
+}
