@@ -49,6 +49,11 @@ class RayNodes:
         self._wait_for_nodes(len([one for one in self._heads if one.poll() is None]))
         return psutil.Process(process.pid)
 
+    def lose(self, node: psutil.Process) -> None:
+        """Kill a node as if with its power: its raylet and all its workers at once."""
+        _kill(node.pid)
+        next(one for one in self._heads if one.pid == node.pid).wait()
+
     def nodes(self) -> list[dict[str, Any]]:
         """What the cluster says of its nodes that live."""
         program = f"""
@@ -72,17 +77,16 @@ print(json.dumps([node for node in ray.nodes() if node["Alive"]]))
         deadline = time.monotonic() + START_SECONDS
         while len(self.nodes()) < count:
             assert time.monotonic() < deadline, f"{count} nodes are not there within {START_SECONDS} s"
-            time.sleep(0.5)
+            time.sleep(1)
 
     def end(self) -> None:
         """Kill what is left of it."""
         for process in self._heads:
-            kill_node(process.pid)
+            _kill(process.pid)
             process.wait()
 
 
-def kill_node(pid: int) -> None:
-    """A node as lost as with its power: its raylet and all its workers at once."""
+def _kill(pid: int) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         for one in [*root.children(recursive=True), root]:

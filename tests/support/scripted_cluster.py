@@ -46,6 +46,8 @@ class ScriptedProcess:
         self.signals.append(number)
 
     async def stop(self) -> None:
+        # As an actor that Ray has not placed yet, which answers nothing.
+        await self.placed.wait()
         self.is_stopped = True
 
     def _check(self) -> None:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
+from attract.cluster.child import END_SECONDS
 from attract.cluster.keeper import Line, Said
 from attract.cluster.plan import ClusterPlan, Place
 from attract.cluster.remote import AwayError, Cluster, ClusterError, RemoteProcess
@@ -20,6 +21,7 @@ AGAIN_SECONDS: Final = 5.0
 """Before a host that ended is started again."""
 TOGETHER_SECONDS: Final = 20.0
 """How long the others have to end by themselves once cell 0 has."""
+STOP_SECONDS: Final = END_SECONDS + 10
 MOST_RESTARTS: Final = 3
 """Of one cell whose process was killed while its node stayed: whatever kills it will do so again."""
 MOST_REFUSALS: Final = 5
@@ -48,7 +50,7 @@ class Supervisor:
         self._places: dict[int, Place] = {}
         self._moved = asyncio.Condition()
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._processes: list[RemoteProcess] = []
+        self._begun: set[RemoteProcess] = set()
         self._lead: RemoteProcess | None = None
         self._ending: int | None = None
 
@@ -74,7 +76,9 @@ class Supervisor:
             for task in (*cells, *hosts):
                 task.cancel()
             await asyncio.gather(*cells, *hosts, return_exceptions=True)
-            await asyncio.gather(*(process.stop() for process in self._processes), return_exceptions=True)
+            # What was never placed answers nothing, and what is lost by now may not either.
+            stops = [asyncio.wait_for(process.stop(), STOP_SECONDS) for process in self._begun]
+            await asyncio.gather(*stops, return_exceptions=True)
 
     async def end(self, code: int) -> None:
         """Ask cell 0 for an orderly end, of all; where it does not run, that is the end, with this code."""
@@ -101,7 +105,6 @@ class Supervisor:
     async def _mind_cell(self, rank: int) -> None:
         name = f"cell {rank}"
         process = self._cluster.pack(self._plan.bundles())
-        self._processes.append(process)
         place: Place | None = None
         is_begun, restarts = False, 0
         while True:
@@ -116,6 +119,7 @@ class Supervisor:
                 self._moved.notify_all()
             master = place if rank == 0 else await self._place_of(0)
             order = self._plan.cell(rank, place, master, again=is_begun)
+            self._begun.add(process)
             if not await _is_done(process.start(order)):
                 continue
             is_begun = True
@@ -155,7 +159,6 @@ class Supervisor:
         name = f"host {number}"
         cell = number % self._plan.cells
         process = self._cluster.spread(self._plan.workers)
-        self._processes.append(process)
         where: str | None = None
         refusals = 0
         while True:
@@ -164,6 +167,7 @@ class Supervisor:
                 where = place.address
                 self._say(f"{name} is on {where}, for cell {cell}")
             target = await self._place_of(cell)
+            self._begun.add(process)
             if not await _is_done(process.start(self._plan.host(target))):
                 continue
             code = await self._follow(process, self._teller(name), cell, target)

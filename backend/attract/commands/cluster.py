@@ -159,7 +159,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
 def told(cluster: RayCluster) -> str:
     """Which cluster it is."""
     nodes = cluster.node_cpus()
-    size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, {sum(nodes)} CPUs"
+    size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, CPUs: {sum(nodes)}"
     if cluster.is_local:
         return f"no Ray cluster was found or asked for: one was started on this machine, {size}"
     return f"Ray at {cluster.address}: {size}"
