@@ -9,7 +9,7 @@ TORCH := 2.13.0
 PROCESSES ?= 2
 RUN := $(BIN)/python -m attract
 
-.PHONY: setup demo serve build test soak check docs format mutants planted gpu-check clean
+.PHONY: setup demo serve build test soak check docs format mutants planted ray gpu-check clean
 .DEFAULT_GOAL := demo
 
 setup: $(STAMPS)/python $(STAMPS)/node build
@@ -26,7 +26,7 @@ build: $(STAMPS)/node
 
 test: setup
 	npx vitest run
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not soak and not alone"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not soak and not alone and not ray"
 	$(BIN)/python -m pytest -rR -m alone
 
 # The long proofs of docs/reliability.md, which `make test` leaves out: hundreds of kills, millions of frames.
@@ -59,6 +59,11 @@ mutants: setup
 
 planted: setup
 	$(BIN)/python tests/support/planted_failures.py
+
+# Ray is an extra of 590 MB: nothing else needs it. It starts several processes for each node: by itself, one file at a time.
+ray: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[ray]'
+	$(BIN)/python -m pytest -rs -m ray
 
 gpu-check: setup
 	KINETO_LOG_LEVEL=99 $(BIN)/python tests/support/gpu_check.py

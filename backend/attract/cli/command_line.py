@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from attract import __version__
+from attract.cli.cluster import cluster
 from attract.cli.flags import mistake
 from attract.cli.games import check, new, probe
 from attract.cli.measuring import bench, results
@@ -22,6 +23,7 @@ from attract.settings.variables import PREFIX, unread_variables
 
 COMMANDS = {
     "train": train,
+    "cluster": cluster,
     "tune": tune,
     "imitate": imitate,
     "check": check,

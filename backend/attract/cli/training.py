@@ -155,6 +155,7 @@ def tune(
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
+    ray: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     workers: Alias = None,
     instances: Alias = None,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
@@ -176,7 +177,8 @@ def tune(
     minutes
         End the search in time for the last trial and the confirmation to be done by then, about.
     parallel
-        Trials at once; by default as many as have a core for each worker and one for the learner.
+        Trials at once; by default as many as have a core for each worker and one for the learner, with --ray
+        of the whole cluster.
     seeds
         Fresh seeds on which the best trials and the defaults are compared, 3 to 8.
     search
@@ -190,6 +192,9 @@ def tune(
         YAML file with settings; variables and flags win over it.
     json_output
         Print one JSON object at the end, and nothing else, on stdout.
+    ray
+        Run the trials on the nodes of the Ray cluster that this machine is a node of, or that $RAY_ADDRESS
+        names.
     workers
         The same as --collection.num-workers.
     instances
@@ -221,6 +226,10 @@ def tune(
         force=force,
         json_output=json_output,
     )
+    if ray:
+        from attract.commands.cluster import tune_on_ray
+
+        return tune_on_ray(order, server)
     return run_async(tune_game(order, server))
 
 

@@ -7,7 +7,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -26,8 +26,9 @@ from attract.runs.directory import write_atomically
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
 from attract.settings.presets import layer_settings
-from attract.settings.run import ServerSettings
+from attract.settings.run import RunSettings, ServerSettings
 from attract.tuning.process_runner import ProcessRunner
+from attract.tuning.runner import TrialRunner
 from attract.tuning.space import read_search
 
 TRIAL_STEPS: Final = 100_000
@@ -56,24 +57,47 @@ class TuneOptions:
     json_output: bool = False
 
 
-async def tune_game(order: TuneOptions, server: ServerSettings) -> int:
+@dataclass(frozen=True)
+class Trials:
+    """What runs the trials, and how many there are at once."""
+
+    runner: TrialRunner
+    parallel: int
+
+
+TrialsOf = Callable[[TuneOptions, RunSettings, Path], Trials]
+"""By the order, the defaults' settings and the study's folder."""
+
+
+def trials_here(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
+    """As processes of this machine."""
+    return Trials(ProcessRunner(folder), parallel_of(order, settings))
+
+
+async def tune_game(order: TuneOptions, server: ServerSettings, trials_of: TrialsOf = trials_here) -> int:
     """Search, confirm, and write the winner's file if there is one; the exit code.
 
     The first signal ends the trials in order, the second at once; the same command goes on.
 
+    Args:
+        order: what was asked for.
+        server: where runs and games are.
+        trials_of: gives what runs the trials.
+
     Raises: ConfigurationError: when what was asked for cannot be.
     """
     check_optuna()
-    require_chromium()
+    if trials_of is trials_here:
+        require_chromium()
     name = order.study or _stem(order.game)
     folder = study_folder(server.runs_dir, name)
     target = file_of(order)
     with locked_study(folder):
         _check_target(target, folder, force=order.force)
-        return await _tune(order, name, folder, target)
+        return await _tune(order, name, folder, target, trials_of)
 
 
-async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None) -> int:
+async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None, trials_of: TrialsOf) -> int:
     # Optuna is an extra: what needs it is imported once it is known to be there.
     from attract.tuning.search import Search
     from attract.tuning.tuner import Budget, StudyOrder, Tuner, same_study
@@ -82,7 +106,8 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
     given = layer_settings({"total_steps": steps}, order.given)
     searched = {} if order.search is None else read_search(order.search)
     study = StudyOrder(order.game, order.beneath, given, searched)
-    budget = Budget(order.trials, order.minutes, parallel_of(order, study.settings), order.seeds)
+    trials = trials_of(order, study.settings, folder)
+    budget = Budget(order.trials, order.minutes, trials.parallel, order.seeds)
     search = Search(folder)
     kept = search.fact("order")
     if kept is None:
@@ -101,7 +126,7 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
             write_view(folder, view)
             display.changed(view)
 
-        tuner = Tuner(name, study, budget, search, ProcessRunner(folder), on_change)
+        tuner = Tuner(name, study, budget, search, trials.runner, on_change)
         task = asyncio.ensure_future(tuner.run())
 
         def on_interrupt() -> None:

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,8 +33,12 @@ class ProcessRunner:
     Owner: the tune command. A trial whose tuner was killed ends by itself: nobody reads its lines.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """`folder`: where the trials' runs and logs are kept, a run that ended in order only until then."""
+    def __init__(self, folder: Path, command: Sequence[str] = (sys.executable, "-m", "attract")) -> None:
+        """`folder`: where the trials' runs and logs are kept, a run that ended in order only until then.
+
+        `command`: what takes the words of a command line.
+        """
+        self._command = command
         self._runs_dir = folder / "runs"
         self._logs = folder / "logs"
 
@@ -98,7 +102,7 @@ class ProcessRunner:
         """A process that is gone when the block is left."""
         with self._log_of(order).open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "attract", *words, "--runs-dir", str(self._runs_dir)),
+                *(*self._command, *words, "--runs-dir", str(self._runs_dir)),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
@@ -117,7 +121,12 @@ class ProcessRunner:
         return TrialError(order.run_id, said[-SAID_CHARACTERS:], refused=code == USAGE)
 
     def _log_of(self, order: TrialOrder) -> Path:
-        return self._logs / f"{order.run_id}.log"
+        return log_of(self._logs.parent, order)
+
+
+def log_of(folder: Path, order: TrialOrder) -> Path:
+    """Where in a study's folder the file is of what a trial wrote."""
+    return folder / "logs" / f"{order.run_id}.log"
 
 
 async def _end(process: Process) -> None:

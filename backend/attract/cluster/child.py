@@ -1,0 +1,68 @@
+"""`python -m attract.cluster.child [WORD ...]`: the `attract` command, freed of what Ray's workers hand down.
+
+Without words the first line on stdin is a `ChildOrder` as JSON, so that nothing of it shows in a list of
+processes; then stdin stays open for as long as somebody minds this process, and it ends when nobody does.
+"""
+
+import contextlib
+import io
+import json
+import os
+import runpy
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+END_SECONDS: Final = 30.0
+"""How long an orderly end may take once nobody is there any more."""
+
+
+def main() -> None:
+    """Become the command of the arguments, or of the first line of stdin."""
+    if sys.argv[1:]:
+        become(sys.argv[1:])
+        return
+    # Unbuffered, and apart from `sys.stdin`, whose lock a thread would hold at the interpreter's end.
+    lifeline = os.dup(0)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    order = read_order(lifeline)
+    threading.Thread(target=end_with, args=(lifeline,), daemon=True).start()
+    with contextlib.suppress(OSError):
+        os.chdir(order["folder"])
+    sys.stdin = io.StringIO(order["stdin"])
+    become(order["words"])
+
+
+def become(words: Sequence[str]) -> None:
+    """Run the command as from a shell: Ray's workers block SIGINT, and leave what they start one thread."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.pop("OMP_NUM_THREADS", None)
+    sys.argv = ["attract", *words]
+    runpy.run_module("attract", run_name="__main__", alter_sys=True)
+
+
+def read_order(lifeline: int) -> dict[str, Any]:
+    """The line that the pipe begins with; nothing behind it is read."""
+    line = bytearray()
+    while (byte := os.read(lifeline, 1)) not in (b"", b"\n"):
+        line += byte
+    return json.loads(line)
+
+
+def end_with(lifeline: int) -> None:
+    """Wait until the pipe's other end is closed; then end in order, or else with all children."""
+    while os.read(lifeline, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(END_SECONDS)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

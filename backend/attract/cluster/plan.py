@@ -1,0 +1,184 @@
+"""What `attract cluster` starts: commands, environments and the resources that each asks Ray for."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from attract.settings.base import PREFIX, variable
+from attract.settings.cells import VARIABLES
+from attract.settings.run import ServerSettings
+
+TRAINER_CPUS: Final = 1
+"""Of a cell for its learner and gateway, beside one for each worker of its own, as `attract tune` counts."""
+UNTIL_GONE_SECONDS: Final = 600
+"""How long a host waits for its cell, which may be on its way to another node."""
+TOKENS: Final = tuple(
+    variable(name) for name in ("admin_token", "admin_token_file", "worker_token", "worker_token_file")
+)
+"""Variables that hold secrets, or name files of the machine where the command is."""
+OF_THE_START: Final = ("--force", "--resume", "--resume-auto", "--resume=auto")
+"""How a run is begun: what is started again goes on with it."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell is: its node's address, the port of its gateway, and that for the learners' meeting."""
+
+    address: str
+    port: int
+    master_port: int
+
+
+@dataclass(frozen=True)
+class ChildOrder:
+    """One `attract` command for a process elsewhere, as plain data."""
+
+    words: tuple[str, ...]
+    """Without `attract` itself."""
+    environment: Mapping[str, str]
+    """Above the node's own, in which nothing of ours is kept but what is about its browser."""
+    folder: str
+    """Where it runs, if the node has such a folder."""
+    stdin: str = ""
+    """What it reads: the join link, which no list of processes shall show."""
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """Which cells and hosts there are, and what each is told."""
+
+    game: str
+    """A bundled name, or an absolute path that is the same on all nodes."""
+    words: tuple[str, ...]
+    """Flags for `attract train`, as they were given."""
+    run_id: str
+    runs_dir: str
+    """Absolute."""
+    folder: str
+    """Where the command was given."""
+    environment: Mapping[str, str]
+    """Of the command: our variables are passed on."""
+    cells: int
+    hosts: int
+    workers: int
+    """Of each host; of each cell where there are no hosts."""
+    has_browsers: bool
+    """Cells have browsers of their own: never beside hosts."""
+    gpus: int
+    """Of each cell."""
+    token: str
+    """By which hosts join all cells."""
+    admin_token: str | None = None
+    port: int | None = None
+    """Of cell 0, if one was asked for: it is never replaced."""
+    lan: bool = False
+    """Hosts may be on other machines than their cell."""
+
+    @property
+    def first_port(self) -> int:
+        """Of cell 0, where it is free or was asked for."""
+        return self.port or int(ServerSettings.model_fields["port"].get_default())
+
+    def hosts_of(self, rank: int) -> list[int]:
+        """The hosts that play for a cell: they are dealt out in turn."""
+        return [host for host in range(self.hosts) if host % self.cells == rank]
+
+    def bundles(self) -> list[dict[str, float]]:
+        """What a cell reserves, all on one node: for its trainer, and for each worker of its own browser."""
+        trainer: dict[str, float] = {"CPU": TRAINER_CPUS}
+        if self.gpus:
+            trainer["GPU"] = self.gpus
+        own = self.workers if self.has_browsers else 0
+        return [trainer, *({"CPU": 1.0} for _ in range(own))]
+
+    def demand(self) -> int:
+        """CPUs of all cells and hosts."""
+        cells = self.cells * int(sum(bundle["CPU"] for bundle in self.bundles()))
+        return cells + self.hosts * self.workers
+
+    def cell(self, rank: int, place: Place, master: Place, *, again: bool) -> ChildOrder:
+        """The unchanged `attract train` of a cell.
+
+        Args:
+            rank: which, from 0.
+            place: where it is.
+            master: where cell 0 is.
+            again: it was started before, and goes on with its run where that has a policy.
+        """
+        words = without(self.words, ("--run-id", "--runs-dir", "--port"), 1)
+        words = without(words, ("--workers", "--collection.num-workers"), 1)
+        if again:
+            words = [*without(without(words, OF_THE_START, 0), ("--initialize-from",), 1), "--resume-auto"]
+        workers = self.workers * (len(self.hosts_of(rank)) or 1)
+        words += ["--run-id", self.run_id, "--runs-dir", self.runs_dir, "--port", str(place.port)]
+        words += ["--workers", str(workers)]
+        wanted = ("--no-headless", *(("--lan",) if self.lan else ())) if self.hosts else ()
+        words += [word for word in wanted if word not in words]
+        group: dict[str, str] = {}
+        if self.cells > 1:
+            told = (str(rank), str(self.cells), master.address, str(master.master_port))
+            group = dict(zip(VARIABLES, told, strict=True))
+        return ChildOrder(("train", self.game, *words), {**self._variables(), **group}, self.folder)
+
+    def host(self, place: Place) -> ChildOrder:
+        """The unchanged `attract join` of a host, for the cell at `place`; it reads its link from stdin."""
+        words = ("join", "-", "--workers", str(self.workers), "--until-gone", str(UNTIL_GONE_SECONDS))
+        return ChildOrder(words, {}, self.folder, f"{self.link(place)}\n")
+
+    def link(self, place: Place) -> str:
+        """The join link of the cell at `place`, token included."""
+        address = f"[{place.address}]" if ":" in place.address else place.address
+        return f"http://{address}:{place.port}/join.html#token={self.token}"
+
+    def _variables(self) -> dict[str, str]:
+        """Our variables, with the tokens as texts: they travel in Ray's messages, in no command line."""
+        ours = {
+            name: text
+            for name, text in self.environment.items()
+            if name.startswith(PREFIX) and name not in TOKENS and not is_of_the_node(name)
+        }
+        ours[variable("worker_token")] = self.token
+        # All its machines are of whoever has the cluster.
+        ours.setdefault(variable("worker_tier"), "local")
+        if self.admin_token is not None:
+            ours[variable("admin_token")] = self.admin_token
+        for name in (variable("port"), variable("runs_dir")):
+            ours.pop(name, None)
+        return ours
+
+
+def is_of_the_node(name: str) -> bool:
+    """Whether a variable of ours says something of the machine, such as where its browser is."""
+    return name.startswith(f"{PREFIX}CHROMIUM")
+
+
+def child_environment(node: Mapping[str, str], order: ChildOrder) -> dict[str, str]:
+    """The whole environment of a process.
+
+    Args:
+        node: of the actor that starts it. What Ray set for the actor's own sake is left out, and so are
+            settings of ours that happen to be set where Ray was started.
+        order: of the process.
+    """
+    kept = {
+        name: text
+        for name, text in node.items()
+        if name not in VARIABLES
+        and not name.startswith("RAY_")
+        and (is_of_the_node(name) or not name.startswith(PREFIX))
+    }
+    return {**kept, **order.environment}
+
+
+def without(words: Iterable[str], flags: Sequence[str], num_values: int) -> list[str]:
+    """Words of a command line without these flags and the values that follow each, also as `--flag=value`."""
+    kept: list[str] = []
+    skipped = 0
+    for word in words:
+        if skipped:
+            skipped -= 1
+        elif word in flags:
+            skipped = num_values
+        elif not (num_values and word.partition("=")[0] in flags and "=" in word):
+            kept.append(word)
+    return kept

@@ -1,0 +1,55 @@
+"""What a supervisor needs of processes elsewhere; Ray's actors keep this protocol."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from attract.cluster.keeper import Said
+from attract.cluster.plan import ChildOrder, Place
+from attract.errors import AttractError
+
+
+class AwayError(AttractError):
+    """A process's keeper does not answer now; it is placed anew, or answers again by itself."""
+
+
+class ClusterError(AttractError):
+    """The cluster cannot run what it was asked for."""
+
+
+class RemoteProcess(Protocol):
+    """One process at a time on some node, which may change when the node is lost.
+
+    Each method raises `AwayError` while there is none, and `ClusterError` when there will never be.
+    """
+
+    async def place(self, preferred: Sequence[int]) -> Place:
+        """Where it is, with two ports that are free there; waits for as long as it takes to be placed."""
+        ...
+
+    async def start(self, order: ChildOrder) -> None:
+        """Run a command, in the place of the one that ran."""
+        ...
+
+    async def read(self) -> Said:
+        """What was written since the last call; waits a few seconds for something."""
+        ...
+
+    async def signal(self, number: int) -> None:
+        """Send the process a signal, if it still runs."""
+        ...
+
+    async def stop(self) -> None:
+        """End the process in order, and at once where it takes too long."""
+        ...
+
+
+class Cluster(Protocol):
+    """Where processes are placed."""
+
+    def pack(self, bundles: Sequence[Mapping[str, float]]) -> RemoteProcess:
+        """A process in the first of these bundles of resources, which are all of one node."""
+        ...
+
+    def spread(self, num_cpus: int) -> RemoteProcess:
+        """A process on the node that has the fewest others, by Ray's measure."""
+        ...

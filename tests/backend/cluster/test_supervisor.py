@@ -1,0 +1,189 @@
+"""What a supervisor does when processes end, are killed, are lost or move."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from attract.cluster import supervisor as module
+from attract.cluster.keeper import Line
+from attract.cluster.plan import ClusterPlan
+from attract.cluster.remote import ClusterError
+from attract.cluster.supervisor import MOST_REFUSALS, MOST_RESTARTS, Supervisor
+from scripted_cluster import ScriptedCluster
+
+PLAN = ClusterPlan(
+    game="cartpole",
+    words=(),
+    run_id="r",
+    runs_dir="/runs",
+    folder="/",
+    environment={},
+    cells=2,
+    hosts=2,
+    workers=1,
+    has_browsers=False,
+    gpus=0,
+    token="the-token-of-the-fleet",
+)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWAY_SECONDS", "AGAIN_SECONDS"):
+        monkeypatch.setattr(module, name, 0.01)
+    monkeypatch.setattr(module, "TOGETHER_SECONDS", 0.1)
+    monkeypatch.setattr(module, "PENDING_SECONDS", 0.02)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what other tasks of this loop do."""
+    for _ in range(100_000):
+        if holds():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came to be")
+
+
+class Running:
+    """A supervisor at work, with what it wrote and said."""
+
+    def __init__(self, plan: ClusterPlan = PLAN, *, has_room: bool = True) -> None:
+        self._plan = plan
+        self.cluster = ScriptedCluster(has_room=has_room)
+        self.written: list[Line] = []
+        self.said: list[str] = []
+        self.supervisor = Supervisor(plan, self.cluster, write=self.written.append, say=self.said.append)
+        self.task = asyncio.ensure_future(self.supervisor.run())
+
+    async def code(self) -> int:
+        return await asyncio.wait_for(self.task, 10)
+
+    async def all_asked_for(self) -> None:
+        await until(lambda: len(self.cluster.bundles) == self._plan.cells + self._plan.hosts)
+
+    async def all_started(self) -> None:
+        await self.all_asked_for()
+        for process in (*self.cluster.cells, *self.cluster.hosts):
+            await process.started()
+
+
+async def test_cell_0_is_heard_and_its_exit_code_is_that_of_all():
+    running = Running()
+    await running.all_started()
+    cells, hosts = running.cluster.cells, running.cluster.hosts
+    cells[0].says("update 1")
+    cells[1].says("of the other")
+    hosts[1].says("joined")
+    await until(lambda: len(running.said) == 6)
+    cells[0].ends(3)
+    assert await running.code() == 3
+    assert running.written == [("stdout", "update 1")]
+    assert {"cell 1: of the other", "host 1: joined", "host 1 is on 10.0.1.1, for cell 1"} <= set(
+        running.said
+    )
+    assert all(process.is_stopped for process in (*cells, *hosts))
+    assert [one.orders[0].stdin.partition("/join")[0] for one in hosts] == [
+        "http://10.0.0.0:8000",
+        "http://10.0.0.1:7001",
+    ]
+    assert cells[1].orders[0].environment["MASTER_ADDR"] == "10.0.0.0"
+
+
+async def test_a_cell_that_is_killed_goes_on_at_its_address_and_not_for_ever():
+    running = Running(replace(PLAN, cells=1, hosts=0))
+    await running.all_asked_for()
+    (cell,) = running.cluster.cells
+    assert "--resume-auto" not in (await cell.started()).words
+    for _ in range(MOST_RESTARTS):
+        cell.ends(-9)
+        assert "--resume-auto" in (await cell.started()).words
+    assert cell.preferred == [(8000,), *[(8000, 7001)] * MOST_RESTARTS]
+    assert "cell 0 was killed by SIGKILL; it goes on" in running.said
+    cell.ends(-9)
+    with pytest.raises(ClusterError, match="cell 0 was killed by SIGKILL, 4 times"):
+        await running.code()
+
+
+async def test_where_cell_0_moves_the_others_and_its_hosts_follow_it():
+    running = Running()
+    await running.all_started()
+    cells, hosts = running.cluster.cells, running.cluster.hosts
+    cells[0].is_lost("10.0.0.9")
+    assert "--resume-auto" in (await cells[0].started()).words
+    assert (await cells[1].started()).environment["MASTER_ADDR"] == "10.0.0.9"
+    assert (await hosts[0].started()).stdin.startswith("http://10.0.0.9:8000/")
+    # The host of cell 1 stays: that one is where it was.
+    assert len(hosts[1].orders) == 1 and len(cells[1].orders) == 2
+    assert "cell 0 is on 10.0.0.9" in running.said
+    cells[0].ends(0)
+    assert await running.code() == 0
+
+
+async def test_a_host_that_is_lost_joins_anew_from_where_it_is_placed():
+    running = Running()
+    await running.all_started()
+    host = running.cluster.hosts[0]
+    host.is_lost("10.0.1.9")
+    assert (await host.started()).stdin == host.orders[0].stdin
+    assert "host 0 is on 10.0.1.9, for cell 0" in running.said
+    running.cluster.cells[0].ends(0)
+    assert await running.code() == 0
+
+
+async def test_who_does_not_answer_for_a_moment_is_left_alone():
+    running = Running()
+    await running.all_started()
+    cell = running.cluster.cells[0]
+    cell.is_away = True
+    cell.says("still here")
+    await asyncio.sleep(0.05)
+    cell.is_away = False
+    cell.says("and now")
+    cell.ends(0)
+    assert await running.code() == 0
+    assert len(cell.orders) == 1 and ("stdout", "and now") in running.written
+
+
+async def test_a_host_that_is_never_let_in_ends_all():
+    running = Running()
+    await running.all_started()
+    for _ in range(MOST_REFUSALS):
+        running.cluster.hosts[1].ends(2)
+        await running.cluster.hosts[1].started()
+    running.cluster.hosts[1].ends(2)
+    with pytest.raises(ClusterError, match="host 1 ended with exit code 2, 6 times"):
+        await running.code()
+    assert all(cell.is_stopped for cell in running.cluster.cells)
+
+
+async def test_a_cell_that_fails_by_itself_ends_all_and_is_named():
+    running = Running()
+    await running.all_started()
+    running.cluster.cells[1].ends(1)
+    with pytest.raises(ClusterError, match="cell 1 ended with exit code 1"):
+        await running.code()
+
+
+async def test_an_end_that_is_asked_for_is_cell_0_s_to_make():
+    running = Running()
+    await running.all_started()
+    await running.supervisor.end(130)
+    assert running.cluster.cells[0].signals == [signal.SIGINT]
+    # Another cell may notice first.
+    running.cluster.cells[1].ends(1)
+    running.cluster.cells[0].ends(130)
+    assert await running.code() == 130
+
+
+async def test_what_waits_for_a_node_says_so_and_ends_when_it_is_asked_to():
+    running = Running(replace(PLAN, cells=1, hosts=0), has_room=False)
+    await running.all_asked_for()
+    await until(lambda: bool(running.said))
+    assert running.said == [
+        "cell 0 waits for a node with what it needs: `ray status` shows what is asked for"
+    ]
+    await running.supervisor.end(143)
+    assert await running.code() == 143
