@@ -103,9 +103,8 @@ def broken_links(path: Path, text: str) -> list[str]:
         if re.match(r"https?:|mailto:", link) or name.startswith("reference/"):
             continue
         target = path.parent / name if name else path
-        if not target.exists() or (
-            anchor and target.suffix == ".md" and anchor not in anchors(target.read_text())
-        ):
+        names = anchors(target.read_text()) if target.suffix == ".md" and target.is_file() else {anchor}
+        if not target.exists() or (anchor and anchor not in names):
             broken.append(link)
     return broken
 
