@@ -323,7 +323,7 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
 
 @pytest.mark.parametrize("how", ["reset", "closed"])
 async def test_a_connection_that_ends_in_the_middle_of_a_frame_ends_alone(how: str):
-    """Wherever in the frame's header, mask or data: what came of it is dropped, and whoever else is there stays."""
+    """Wherever in the frame's header, mask or data: what came is dropped, and whoever else is there stays."""
     frame = websockets.frames.Frame(websockets.frames.Opcode.BINARY, STATUS_FRAME).serialize(mask=True)
     async with served() as world, world.greeted() as (socket, _):
         for cut in (1, 2, 4, 6, 7, len(frame) // 2, len(frame) - 1):
