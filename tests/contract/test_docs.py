@@ -78,3 +78,44 @@ def test_a_newcomer_finds_the_files_that_are_to_be_touched(row: str) -> None:
     assert re.search(r"`(tests|docs)/|`make ", seen), f"nothing to see: {seen}"
     for place in places:
         assert (root / place).exists() or (root / "backend" / "attract" / place).exists(), place
+
+
+LINKING = [
+    *(DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("decisions/*.md")),
+    DOCS.parent / "shared_schema" / "PROTOCOL.md",
+]
+
+
+def anchors(page: str) -> set[str]:
+    """What the headings of a page are called in an address, as GitHub and the site call them."""
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w]+", "-", heading.lower()).strip("-") for heading in headings}
+
+
+def broken_links(path: Path, text: str) -> list[str]:
+    """The links of a page, but those to other hosts, that lead to no file or to no heading."""
+    broken: list[str] = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+        name, _, anchor = link.partition("#")
+        # Pages of the reference are made when the site is built, which fails where one of them is missing.
+        if re.match(r"https?:|mailto:", link) or name.startswith("reference/"):
+            continue
+        target = path.parent / name if name else path
+        names = anchors(target.read_text()) if target.suffix == ".md" and target.is_file() else {anchor}
+        if not target.exists() or (anchor and anchor not in names):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.stem) for path in LINKING])
+def test_every_link_leads_somewhere(path: Path) -> None:
+    assert broken_links(path, path.read_text()) == []
+
+
+def test_a_link_that_leads_nowhere_is_found() -> None:
+    links = (
+        "[a](shipping.md) [b](shipping.md#how-strong-it-plays) [c](gone.md) [d](shipping.md#gone) [e](#gone)"
+    )
+    assert broken_links(DOCS / "games.md", links) == ["gone.md", "shipping.md#gone", "#gone"]

@@ -13,9 +13,10 @@ from served_page import served_folder
 
 expect.set_options(timeout=30_000)
 
+ROOT = Path(__file__).resolve().parents[2]
 STRICT = "default-src 'none'; script-src 'self'; connect-src 'self'"
 LARGEST_BYTES = 512 * 1024
-PICTURES = Path(__file__).resolve().parents[2] / "test-results" / "exported-page"
+PICTURES = ROOT / "test-results" / "exported-page"
 
 
 def export_page(runs: Path, *words: str) -> Path:
@@ -83,6 +84,42 @@ async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_po
             await page.keyboard.press("ArrowLeft")
             mean = re.compile(r"^You and the agent: -?\d+\.\d : -?\d+\.\d : -?\d+\.\d")
             await expect(score_of(page, "You and the agent")).to_have_text(mean, timeout=120_000)
+
+
+async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path):
+    # The other paddle is the agent's; nobody touches a key, and the first one stands still.
+    site = export_page(tmp_path, str(ROOT / "web" / "suite" / "duel.ts"), "--total-steps", "100000")
+    with served_folder(site, STRICT) as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await page.get_by_role("button", name="Play with the agent").click()
+            await expect(page.locator("#status")).to_have_text("You play by keyboard.")
+            scores = score_of(page, "You and the agent")
+            await expect(scores).to_have_text(re.compile(r"-?\d\.\d : -?\d\.\d"), timeout=120_000)
+            mine, its = re.findall(r"-?\d\.\d", await scores.inner_text())[:2]
+            assert float(mine) < 0 < float(its)
+
+
+async def test_a_network_larger_than_a_file_may_be_is_split_and_plays(tmp_path: Path):
+    site = export_page(tmp_path, "harvest", "--total-steps", "2000")
+    assert {"policy.onnx.1", "policy.onnx.2"} <= {path.name for path in site.iterdir()}
+    assert not (site / "policy.onnx").exists()
+    await watched(site)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("game", ["snake", "lander", "pendulum", "memory", "keydoor"])
+async def test_the_agent_of_each_bundled_game_plays_its_page(game: str, tmp_path: Path):
+    await watched(export_page(tmp_path, game, "--total-steps", "4000"))
+
+
+async def watched(site: Path) -> None:
+    """The agent plays an episode to its end in the page, and nothing is reported."""
+    with served_folder(site, STRICT) as address:
+        async with chromium() as browser, open_page(browser, address) as (page, _):
+            await expect(page.locator("#status")).to_have_text("The agent plays.")
+            await expect(score_of(page, "The agent")).to_have_text(re.compile(r"-?\d+\.\d"), timeout=120_000)
+            await page.get_by_role("button", name="Play yourself").click()
+            await expect(page.locator("#status")).to_have_text("You play by keyboard.")
 
 
 @pytest.mark.parametrize("missing", ["game.js", "policy.json"])

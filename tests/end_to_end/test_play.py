@@ -234,23 +234,34 @@ SCRIPT = """
 import game from "./cartpole.js";
 import { loadAgent } from "./policy/agent.js";
 
-const agent = await loadAgent("policy/");
 const out = { observation: new Float32Array(4) };
 let seed = 7;
 const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
-const lengths = [];
-for (let episode = 0; episode < 20; episode++) {
-  const cart = game.create();
-  cart.start({ random, out });
-  agent.reset();
-  let [ticks, isOver] = [0, false];
-  for (; ticks < 500 && !isOver; ticks++) {
-    const action = agent.tick(() => out.observation);
-    isOver = cart.update(game.tickSeconds, action, out).terminated;
+
+async function lengthsOf(folder, options) {
+  const agent = await loadAgent(folder, { ...options, random });
+  const lengths = [];
+  for (let episode = 0; episode < 20; episode++) {
+    const cart = game.create();
+    cart.start({ random, out });
+    agent.reset();
+    let [ticks, isOver] = [0, false];
+    for (; ticks < 500 && !isOver; ticks++) {
+      const action = agent.tick(() => out.observation);
+      isOver = cart.update(game.tickSeconds, action, out).terminated;
+    }
+    lengths.push(ticks);
   }
-  lengths.push(ticks);
+  return lengths;
 }
-document.title = JSON.stringify(lengths);
+
+const played = {
+  trained: await lengthsOf("policy/", {}),
+  young: await lengthsOf("policy-young/", {}),
+  careless: await lengthsOf("policy/", { mistakeRate: 0.7 }),
+  slow: await lengthsOf("policy/", { reactionSteps: 8 }),
+};
+document.title = JSON.stringify(played);
 """
 POLICY = "default-src 'none'; script-src 'self'; connect-src 'self'"
 
@@ -279,6 +290,9 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
     assert {path.name for path in (site / "policy").iterdir()} == {"agent.js", "policy.json", "policy.onnx"}
     assert 'await loadAgent("./policy/")' in told.stdout
     shutil.copyfile(AGENT.parents[1] / "games" / "cartpole.js", site / "cartpole.js")
+    # The same player plays both.
+    young = run_attract("export", "p", "--out", str(site / "policy-young"), "--version", "0", runs_dir=runs)
+    assert young.code == 0, young.stderr
     (site / "index.html").write_text(PAGE)
     (site / "page.js").write_text(SCRIPT)
     problems: list[str] = []
@@ -289,11 +303,13 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
             page.on("console", lambda message: problems.append(message.text))
             await page.goto(address)
             # Not `wait_for_function`, which evaluates what this page forbids to be evaluated.
-            await expect(page).to_have_title(re.compile(r"^\["), timeout=60_000)
-            lengths = json.loads(await page.title())
+            await expect(page).to_have_title(re.compile(r"^\{"), timeout=60_000)
+            means = {who: np.mean(lengths) for who, lengths in json.loads(await page.title()).items()}
     # A browser asks for an icon on its own, which this page does not allow.
     assert [problem for problem in problems if "favicon" not in problem] == []
-    assert sum(lengths) / len(lengths) >= 450
+    assert means["trained"] >= 450
+    # Each of the three is a weaker opponent (docs/shipping.md): 50, 62, 10 where they were measured.
+    assert max(means["young"], means["careless"], means["slow"]) < 250, means
 
 
 def test_it_is_small() -> None:

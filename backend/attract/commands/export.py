@@ -11,7 +11,7 @@ from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
 from attract.errors import ConfigurationError
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
-from attract.runs.exports import export_models
+from attract.runs.exports import export_models, split_models
 from attract.server.in_process import running_gateway
 from attract.settings.run import RunSettings, ServerSettings
 
@@ -95,6 +95,8 @@ async def export_run(
         written_version = await gateway.service.export(run_id, out_dir, version=version)
         written = export_models(out, gateway.service.models.policy_ids(run_id))
         view = gateway.service.view(run_id)
+    if with_page:
+        written = split_models(out, written)
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     left_out: dict[str, int] = {}

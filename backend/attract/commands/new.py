@@ -1,7 +1,7 @@
 """`attract new`: a folder with a game, a page that plays it, and what both import."""
 
-import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Literal
@@ -38,7 +38,7 @@ def create_project(folder: Path, template: Template) -> list[Path]:
         raise ConfigurationError(
             f"{folder.name!r} cannot be the name of a package: small letters, digits and -",
             setting="attract new",
-            fix="attract new my-game",
+            fix=f"attract new {_package_name(folder.name)}",
         )
     if not (WEB / "templates" / template).is_dir():
         raise ConfigurationError(
@@ -61,9 +61,16 @@ def create_project(folder: Path, template: Template) -> list[Path]:
     return files
 
 
+def _package_name(name: str) -> str:
+    """The nearest that a package may be called; `NAME` where nothing is left."""
+    # Of a path as Windows writes it, its end.
+    last = name.rstrip("\\").rpartition("\\")[2].lower()
+    return re.sub(r"[^a-z0-9._]+", "-", last).strip("-._")[:100] or NAME
+
+
 def next_steps(folder: Path, template: Template) -> str:
     """What to type first in a new project."""
-    name = json.dumps(str(folder)) if " " in str(folder) else str(folder)
+    name = shlex.quote(str(folder))
     if template == "page":
         return (
             f"cd {name}\n"

@@ -17,7 +17,7 @@ from attract.browser.chromium import launch_switches, require_chromium
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
-from attract.games.library import PACKAGE_DIR
+from attract.games.library import PACKAGE_DIR, refuse_project
 from attract.games.page_files import PageAddress, PageFiles
 from attract.games.page_places import ADAPTER, PagePlace, page_place
 from attract.processes.exit_codes import DONE
@@ -92,6 +92,8 @@ async def adapter_of(given: str, server: ServerSettings) -> Path:
             setting="game",
             fix=f"write `page: {json.dumps(place.page)}` there, or move it away: another is written then",
         )
+    # A page that a game of the folder is played in, as `attract new` writes one, is no game of its own.
+    refuse_project(Path(given), given)
     _say(console, f"nothing says yet how an agent plays {given}: looking into it")
     found = await found_in(place, server, SIZE)
     for line in found_lines(found):

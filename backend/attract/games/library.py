@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,19 @@ PAGE_MODULE = "game.page.js"
 """The adapter of a bundled one, in the folder of its page."""
 PAGE_ADDRESS = re.compile(rb'\bpage:\s*"(' + ADDRESS.pattern.encode() + rb')"')
 """A page that a server on this machine gives, as an adapter names it."""
-SKIPPED_FOLDERS = frozenset({"node_modules", "dist", "build", "out", "runs", "test", "tests", "__pycache__"})
+SKIPPED_FOLDERS = frozenset(
+    {"node_modules", "vendor", "dist", "build", "out", "runs", "test", "tests", "__pycache__"}
+)
+EXPORTED = "policy.json"
+"""A folder with it is an export: the game in it is a copy."""
 # Of a project with one game the file says nothing, the folder does.
 COMMON_STEMS = frozenset({"game", "index", "main"})
 SOURCE_FOLDERS = frozenset({"src", "source", "lib", "app"})
 MAX_DEPTH = 3
 MAX_FILES = 2_000
 MAX_MODULES = 50
+MAX_NAMED = 5
+"""Games of a folder that a refusal names."""
 BUNDLE_SECONDS = 30.0
 EXTERNAL_ADVICE = re.compile(
     r'^ +(?:You can mark the path "([^"]+)" as external|'
@@ -221,6 +228,7 @@ class GameLibrary:
 
     def _module_path(self, game: str) -> Path:
         names = self.bundled_names()
+        refuse_project(self._project_dir / game, game)
         if PAGE.search(game) is not None or (self._project_dir / game / "index.html").is_file():
             raise ConfigurationError(
                 f"{game} is a page, and nothing says what an agent sees and presses in it",
@@ -244,8 +252,17 @@ class GameLibrary:
                 fix="move it there, or serve another directory with --project-dir",
             )
         if not path.is_file():
-            raise ConfigurationError(f"there is no file {path}", setting="game")
+            raise ConfigurationError(f"there is no file {path}", setting="game", fix=self._other_file(game))
         return path
+
+    def _other_file(self, game: str) -> str | None:
+        """What is there in the place of a module that is not."""
+        # As Windows writes it, where it lies below WSL.
+        with_slashes = game.replace("\\", "/")
+        if (self._project_dir / with_slashes).is_file():
+            return f"write {with_slashes}"
+        found = list(islice(self._project_modules(), MAX_NAMED))
+        return f"games there: {', '.join(found)}" if found else None
 
     def _project_modules(self) -> Iterator[str]:
         """Modules under the project directory that define a game, by what they say, not by their names."""
@@ -253,8 +270,7 @@ class GameLibrary:
         for seen, path in enumerate(_walk(self._project_dir, MAX_DEPTH)):
             if seen >= MAX_FILES or found >= MAX_MODULES:
                 return
-            text = path.read_bytes()[:200_000]
-            if b"export default" in text and DEFINES.search(text):
+            if _is_game(path):
                 found += 1
                 yield path.relative_to(self._project_dir).as_posix()
 
@@ -374,6 +390,28 @@ def find_page_sdk(web_dir: Path) -> Path:
     return sdk.parent / "page.js" if sdk.suffix == ".js" else sdk.parent / "page" / "index.ts"
 
 
+def refuse_project(folder: Path, given: str) -> None:
+    """Raises: ConfigurationError: `folder` holds games, itself or in its sources: one of them is meant.
+
+    Args:
+        folder: may be none at all.
+        given: what somebody typed to name it.
+    """
+    if not folder.is_dir():
+        return
+    found = [path for path in _walk(folder, 1) if _is_game(path)]
+    if found:
+        names = ", ".join(str(Path(given) / path.relative_to(folder)) for path in found[:MAX_NAMED])
+        raise ConfigurationError(
+            f"{given} is a folder, and no game", setting="game", fix=f"name the game in it: {names}"
+        )
+
+
+def _is_game(path: Path) -> bool:
+    text = path.read_bytes()[:200_000]
+    return b"export default" in text and DEFINES.search(text) is not None
+
+
 def _walk(folder: Path, depth: int) -> Iterator[Path]:
     try:
         entries = sorted(folder.iterdir())
@@ -384,7 +422,12 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             continue
         if path.is_file() and path.name.endswith(SUFFIXES) and not path.name.endswith(".d.ts"):
             yield path
-        elif path.is_dir() and depth > 0 and path.name not in SKIPPED_FOLDERS:
+        elif (
+            path.is_dir()
+            and depth > 0
+            and path.name not in SKIPPED_FOLDERS
+            and not (path / EXPORTED).exists()
+        ):
             yield from _walk(path, depth - 1)
 
 

@@ -43,10 +43,23 @@ def test_a_game_in_its_page_brings_its_own_and_no_player(tmp_path: Path) -> None
     assert page_place(str(folder), tmp_path / "runs").adapters() == [folder / "game.page.ts"]
 
 
-@pytest.mark.parametrize("name", ["My Game", "game!", "-game", "Spiel"])
-def test_a_name_that_no_package_may_have_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be the name of a package"):
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("My Game", "my-game"),
+        ("game!", "game"),
+        ("-game", "game"),
+        ("Spiel", "spiel"),
+        ("C:\\games\\Pong 2", "pong-2"),
+        ("遊戯", "my-game"),
+    ],
+)
+def test_a_name_that_no_package_may_have_is_refused_with_the_nearest(
+    tmp_path: Path, name: str, nearest: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be the name of a package") as refused:
         create_project(tmp_path / name, "pure")
+    assert refused.value.fix == f"attract new {nearest}"
     assert not (tmp_path / name).exists()
 
 
@@ -75,7 +88,7 @@ def test_without_a_build_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_path_with_a_space_is_quoted() -> None:
-    assert next_steps(Path("a b/game"), "pure").startswith('cd "a b/game"\n')
+    assert next_steps(Path("a b/game"), "pure").startswith("cd 'a b/game'\n")
 
 
 @pytest.mark.parametrize("template", get_args(new.Template))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from attract.commands.new import create_project
 from attract.commands.probe import adapter_of, found_lines, missing, write_adapter
 from attract.errors import ConfigurationError
 from attract.games.page_places import page_place
@@ -90,3 +91,11 @@ async def test_an_adapter_of_another_page_is_named_and_left_as_it_is(tmp_path: P
         await adapter_of(str(tmp_path / "dist"), ServerSettings(runs_dir=tmp_path / "runs"))
     assert refused.value.fix is not None and 'page: "dist/index.html"' in refused.value.fix
     assert "dist" not in adapter.read_text()
+
+
+async def test_a_page_that_plays_a_game_of_its_folder_is_not_looked_into(tmp_path: Path) -> None:
+    create_project(tmp_path / "my-game", "pure")
+    with pytest.raises(ConfigurationError, match="no game") as refused:
+        await adapter_of(str(tmp_path / "my-game"), ServerSettings(runs_dir=tmp_path / "runs"))
+    assert refused.value.fix is not None and refused.value.fix.endswith("my-game/src/game.ts")
+    assert not (tmp_path / "my-game" / "game.page.ts").exists()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from attract.commands.new import create_project
 from attract.errors import ConfigurationError, GameError
 from attract.games.library import GameLibrary
 from attract.schema.game_messages import MethodSource
@@ -149,6 +150,34 @@ async def test_a_module_that_cannot_be_bundled_says_where_and_why(project: Path,
 async def test_an_unknown_name_suggests_the_nearest(project: Path, web: Path):
     with pytest.raises(ConfigurationError, match="did you mean 'pong'"):
         await GameLibrary(project, web).resolve("pogn")
+
+
+@pytest.mark.parametrize("given", ["games\\boom.ts", "boom.ts"])
+async def test_a_file_that_is_not_there_names_what_is(given: str, project: Path, web: Path):
+    with pytest.raises(ConfigurationError, match="there is no file") as refused:
+        await GameLibrary(project, web).resolve(given)
+    assert refused.value.fix is not None and refused.value.fix.endswith(" games/boom.ts")
+
+
+async def test_of_a_new_project_its_game_alone_is_listed(project: Path, web: Path):
+    create_project(project / "my-game", "pure")
+    # As `attract export --page` leaves it, under whatever name.
+    show = project / "my-game" / "show"
+    show.mkdir()
+    (show / "policy.json").write_text("{}")
+    (show / "game.js").write_text(GAME)
+    names = {entry.name for entry in await GameLibrary(project, web).entries()}
+    assert names == {"pong", "games/boom.ts", "my-game/src/game.ts"}
+
+
+async def test_a_folder_of_a_project_says_which_module_is_its_game(project: Path, web: Path):
+    create_project(project / "my-game", "pure")
+    create_project(project / "my-page", "page")
+    library = GameLibrary(project, web)
+    for folder, game in (("my-game", "my-game/src/game.ts"), ("my-page", "my-page/game.page.ts")):
+        with pytest.raises(ConfigurationError, match=f"{folder} is a folder, and no game") as refused:
+            await library.resolve(folder)
+        assert refused.value.fix == f"name the game in it: {game}"
 
 
 async def test_a_page_without_an_adapter_says_what_is_missing(project: Path, web: Path):

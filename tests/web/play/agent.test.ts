@@ -200,3 +200,23 @@ test("it loads policy.json and the model beside it, of a folder or by name", asy
   }
   await expect(loadAgent("http://a.test/missing")).rejects.toThrow("missing/policy.json answered 404");
 });
+
+test("a model that is split is put together in the order of its parts", async () => {
+  const { document, model } = exportOf("gru");
+  const bytes = new Uint8Array(model);
+  const files: Record<string, BodyInit> = {
+    "policy.json": JSON.stringify({ ...document, parts: { "policy.onnx": 3 } }),
+    "policy.onnx.1": bytes.slice(0, 100),
+    "policy.onnx.2": bytes.slice(100, 300),
+    "policy.onnx.3": bytes.slice(300),
+  };
+  vi.stubGlobal("fetch", async (url: URL) => {
+    const body = files[url.pathname.slice(1)];
+    return new Response(body, { status: body === undefined ? 404 : 200 });
+  });
+  const [whole, agent] = [new Agent({ document, model }), await loadAgent("http://a.test/")];
+  const seen = observationOf("gru", 0);
+  expect(agent.act(seen)).toEqual(whole.act(seen));
+  delete files["policy.onnx.2"];
+  await expect(loadAgent("http://a.test/")).rejects.toThrow("policy.onnx.2 answered 404");
+});

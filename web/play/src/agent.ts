@@ -54,9 +54,11 @@ export async function loadAgent(
     given.pathname = `${given.pathname.replace(/\/$/, "")}/policy.json`;
   }
   const document: PolicyDocument = await (await fetched(given)).json();
-  const model = await (
-    await fetched(new URL(choosePolicy(document, options.policy).file, given))
-  ).arrayBuffer();
+  const { file } = choosePolicy(document, options.policy);
+  const count = document.parts?.[file];
+  const names = count === undefined ? [file] : Array.from({ length: count }, (_, i) => `${file}.${i + 1}`);
+  const parts = names.map(async (name) => (await fetched(new URL(name, given))).blob());
+  const model = await new Blob(await Promise.all(parts)).arrayBuffer();
   return new Agent({ document, model }, options);
 }
 

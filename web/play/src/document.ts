@@ -36,6 +36,8 @@ export interface PolicyDocument {
   /** Which policy plays each agent; with `policies` alone. */
   seats?: string[];
   policies?: Record<string, Model & { file: string }>;
+  /** Of a model that is split: into how many files, `NAME.1`, `NAME.2` and so on, by its name. */
+  parts?: Record<string, number>;
 }
 
 /** One policy of a document: its file, and what its model takes. */
