@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar, cast
 
@@ -186,7 +187,8 @@ class RayCluster:
         )
 
         group: Any = placement_group([dict(bundle) for bundle in bundles], strategy="STRICT_PACK")
-        self._remove.append(lambda: remove_placement_group(group))
+        remove: Callable[[Any], None] = remove_placement_group
+        self._remove.append(partial(remove, group))
         strategy: Any = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=0)
         first = bundles[0]
         return self._process(
