@@ -45,15 +45,15 @@ export class Marks {
 
   /** What lies within the box is not to be seen any more. */
   cover(left: number, top: number, right: number, bottom: number): void {
-    if (this.now.length === 0) return;
+    const isCovered = (mark: Mark): boolean =>
+      mark.left >= left - TOLERANCE &&
+      mark.top >= top - TOLERANCE &&
+      mark.right <= right + TOLERANCE &&
+      mark.bottom <= bottom + TOLERANCE;
+    // Of a map's tiles each covers nothing, mostly.
+    if (!this.now.some(isCovered)) return;
     this.#change();
-    this.now = this.now.filter(
-      (mark) =>
-        mark.left < left - TOLERANCE ||
-        mark.top < top - TOLERANCE ||
-        mark.right > right + TOLERANCE ||
-        mark.bottom > bottom + TOLERANCE,
-    );
+    this.now = this.now.filter((mark) => !isCovered(mark));
   }
 
   clear(): void {
