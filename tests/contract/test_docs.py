@@ -32,7 +32,7 @@ def run_example(code: str, folder: Path) -> str:
     # PettingZoo warns of its own games.
     strict = ("-W", "error", "-W", "ignore:The old environment creation API:DeprecationWarning")
     result = subprocess.run(
-        [sys.executable, *strict, "example.py"], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, *strict, "example.py"], cwd=folder, capture_output=True, text=True, timeout=240
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
