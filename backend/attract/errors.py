@@ -13,6 +13,8 @@
     ├── DemonstrationError          what somebody played could not be written
     ├── AccessError                 who may come in could not be written down
     ├── TrialError                  a trial of a study, a run of its own, failed
+    ├── AwayError                   a process on another node does not answer now
+    ├── ClusterError                a cluster cannot run what it was asked for
     ├── InferenceError              the process of central inference failed
     └── LearnerError                an update or the learner's process failed
         ├── NonFiniteUpdateError    rule P8: the update was undone and its batch dropped
@@ -113,6 +115,14 @@ class CheckpointError(AttractError):
         self.path = path
         self.problem = problem
         super().__init__(f"checkpoint {path}: {problem}")
+
+
+class AwayError(AttractError):
+    """A process's keeper does not answer now; it is placed anew, or answers again by itself."""
+
+
+class ClusterError(AttractError):
+    """The cluster cannot run what it was asked for."""
 
 
 class InferenceError(AttractError):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from attract.cluster.keeper import Said
 from attract.cluster.plan import ChildOrder, Place
-from attract.cluster.remote import AwayError
+from attract.errors import AwayError
 
 
 class ScriptedProcess:

@@ -15,9 +15,8 @@ from typing import IO, Any, Final, TypeVar, cast
 
 from attract.cluster.keeper import LOOPBACK, ProcessKeeper, Said
 from attract.cluster.plan import ChildOrder, Place
-from attract.cluster.remote import AwayError, ClusterError
 from attract.cluster.trial_keeper import TrialKeeper
-from attract.errors import ConfigurationError
+from attract.errors import AwayError, ClusterError, ConfigurationError
 
 PROBE_SECONDS: Final = 5.0
 START_ATTEMPTS: Final = 3

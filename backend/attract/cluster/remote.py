@@ -5,15 +5,6 @@ from typing import Protocol
 
 from attract.cluster.keeper import Said
 from attract.cluster.plan import ChildOrder, Place
-from attract.errors import AttractError
-
-
-class AwayError(AttractError):
-    """A process's keeper does not answer now; it is placed anew, or answers again by itself."""
-
-
-class ClusterError(AttractError):
-    """The cluster cannot run what it was asked for."""
 
 
 class RemoteProcess(Protocol):

@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 from attract.cluster.child import END_SECONDS
 from attract.cluster.keeper import Line, Said
 from attract.cluster.plan import ClusterPlan, Place
-from attract.cluster.remote import AwayError, Cluster, ClusterError, RemoteProcess
+from attract.cluster.remote import Cluster, RemoteProcess
+from attract.errors import AwayError, ClusterError
 from attract.processes.exit_codes import DONE, FAILED, GOAL_MISSED
 
 AWAY_SECONDS: Final = 0.5

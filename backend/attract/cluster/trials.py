@@ -7,9 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from attract.cluster.remote import AwayError, ClusterError
 from attract.cluster.trial_keeper import TrialReport
-from attract.errors import TrialError
+from attract.errors import AwayError, ClusterError, TrialError
 from attract.tuning.process_runner import log_of
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
 
@@ -65,8 +64,8 @@ async def _watched(trial: RemoteTrial, order: TrialOrder, goes_on: Callable[[Pro
         while not running.done():
             news: list[Progress] = await trial.call("progress")
             is_placed = True
-            for one in news:
-                if not is_ended and not goes_on(one):
+            for step in news:
+                if not is_ended and not goes_on(step):
                     is_ended = True
                     await trial.call("end")
         return await running

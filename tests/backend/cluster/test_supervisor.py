@@ -10,8 +10,8 @@ import pytest
 from attract.cluster import supervisor as module
 from attract.cluster.keeper import Line
 from attract.cluster.plan import ClusterPlan
-from attract.cluster.remote import ClusterError
 from attract.cluster.supervisor import MOST_REFUSALS, MOST_RESTARTS, Supervisor
+from attract.errors import ClusterError
 from scripted_cluster import ScriptedCluster
 
 PLAN = ClusterPlan(

@@ -10,10 +10,9 @@ from typing import Any
 import psutil
 import pytest
 
-from attract.cluster.remote import AwayError, ClusterError
 from attract.cluster.trial_keeper import TrialKeeper
 from attract.cluster.trials import MOST_LOSSES, ClusterRunner, parallel_on
-from attract.errors import TrialError
+from attract.errors import AwayError, ClusterError, TrialError
 from attract.settings.run import RunSettings
 from attract.tuning.runner import Progress, TrialOrder
 
