@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from attract.cluster.plan import TRAINER_CPUS
 from attract.cluster.trial_keeper import TrialReport
 from attract.errors import AwayError, ClusterError, TrialError
 from attract.tuning.process_runner import log_of
@@ -87,7 +88,7 @@ def cpus_of(order: TrialOrder) -> int:
 
 def cpus_for(workers: int) -> int:
     """CPUs of a training with so many workers of its own."""
-    return workers + 1
+    return workers + TRAINER_CPUS
 
 
 def parallel_on(node_cpus: Sequence[int], workers: int) -> int:

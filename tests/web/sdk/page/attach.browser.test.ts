@@ -96,6 +96,24 @@ test("after a while without anybody the agent goes through the menu, plays, and 
   expect(new Set(look().pressed)).toEqual(new Set(["Enter", "Space"]));
 });
 
+test("what an agent saw drawn in the game before is forgotten when another begins", async () => {
+  const forgotten: string[] = [];
+  const { attached, look } = await open(
+    { idleSeconds: 100 },
+    {
+      prepare: () => undefined,
+      ready: (w) => {
+        w.attractDrawn ??= { forget: () => forgotten.push(w.look().state) };
+        return true;
+      },
+    },
+  );
+  attached.play();
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
+  // Of the first game there is nothing to forget, or nobody to do it yet.
+  expect(forgotten.at(-1)).toBe("over");
+});
+
 test("it leaves off with nothing held, and for good when it is detached", async () => {
   const { told, look, attached, seen } = await open();
   await expect.poll(() => seen.length).toBeGreaterThan(3);

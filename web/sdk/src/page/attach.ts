@@ -191,6 +191,8 @@ class Attached implements AttachedAgent, PageHands {
     this.ticks = 0;
     this.#input.release();
     this.#agent.reset();
+    // As the trainer's clock has it forgotten.
+    this.#window.attractDrawn?.forget();
     this.#adapter.restart?.(this.#window, this);
   }
 
