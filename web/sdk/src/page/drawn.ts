@@ -4,7 +4,7 @@ import type { PageWindow } from "../page-adapter.ts";
 import { ElementThings } from "./drawn/elements.ts";
 import { numbersIn, patternOf } from "./drawn/looks.ts";
 import type { Mark, Marks } from "./drawn/marks.ts";
-import { type DrawnThing, moved, sharesOf } from "./drawn/movement.ts";
+import { type DrawnThing, moved, type Shares, sharesOf } from "./drawn/movement.ts";
 import { DrawRecorder } from "./drawn/recorder.ts";
 
 export type { DrawnThing };
@@ -61,8 +61,11 @@ class Eyes implements Drawn {
     if (/^[.#]/.test(look)) return this.#elements.things(look);
     return this.#recorder.shown().flatMap(({ canvas, marks }) => {
       const isMeant = (mark: Mark): boolean => mark.text === null && isOf(mark, look);
-      const earlier = marks.before.filter(isMeant);
-      return marks.now.filter(isMeant).map((mark) => thingOf(mark, earlier, canvas));
+      const { width, height } = canvas;
+      const place = (mark: Mark): Shares => sharesOf(mark, width, height);
+      const now = marks.now.filter(isMeant);
+      const earlier = now.length === 0 ? [] : marks.before.filter(isMeant).map(place);
+      return now.map((mark) => moved(place(mark), earlier, 1));
     });
   }
 
@@ -104,13 +107,4 @@ function isOf({ look, size, part }: Mark, wanted: string): boolean {
   if (!wanted.startsWith(look)) return false;
   const narrower = wanted.slice(look.length);
   return narrower === "" || narrower === ` ${size}` || narrower === ` ${size} ${part}`;
-}
-
-function thingOf(mark: Mark, earlier: readonly Mark[], canvas: HTMLCanvasElement): DrawnThing {
-  const { width, height } = canvas;
-  return moved(
-    sharesOf(mark, width, height),
-    earlier.map((one) => sharesOf(one, width, height)),
-    1,
-  );
 }

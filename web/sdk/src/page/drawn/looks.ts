@@ -14,9 +14,35 @@ export function lookOfImage(image: unknown): string {
   return typeof (image as { getContext?: unknown }).getContext === "function" ? "canvas" : "bitmap";
 }
 
-/** Of what it is painted with: a colour as the canvas spells it, or that it is none. */
-export function lookOfPaint(kind: "rect" | "shape", paint: unknown): string {
-  return `${kind} ${typeof paint === "string" ? paint : "pattern"}`;
+/** What a colour says of what is painted with it. */
+export interface Paint {
+  /** Looks of a rectangle and of a path. */
+  readonly rect: string;
+  readonly shape: string;
+  readonly isClear: boolean;
+  readonly isOpaque: boolean;
+}
+
+const MOST_PAINTS = 1000;
+const paints = new Map<unknown, Paint>();
+
+/** Of a colour as the canvas spells it; gradients and patterns are one paint. */
+export function paintOf(paint: unknown): Paint {
+  const colour = typeof paint === "string" ? paint : "pattern";
+  let known = paints.get(colour);
+  if (known === undefined) {
+    known = {
+      rect: `rect ${colour}`,
+      shape: `shape ${colour}`,
+      isClear: /^rgba\(.*, 0\)$/.test(colour),
+      // A canvas spells what can be seen through so.
+      isOpaque: !colour.startsWith("rgba"),
+    };
+    // Of colours that change with every frame none comes again.
+    if (paints.size === MOST_PAINTS) paints.clear();
+    paints.set(colour, known);
+  }
+  return known;
 }
 
 export function sizeOf(width: number, height: number): string {

@@ -29,15 +29,23 @@ export class Marks {
   before: readonly Mark[] = [];
   #atTurn: readonly Mark[] = [];
   #isChanged = false;
-  readonly #canvas: { readonly width: number; readonly height: number };
+  /** Of the canvas, in its pixels: to ask the canvas itself takes longer than all else. */
+  #width = 0;
+  #height = 0;
 
   constructor(canvas: { readonly width: number; readonly height: number }) {
-    this.#canvas = canvas;
+    this.resize(canvas);
+  }
+
+  /** The canvas has this size now, and is empty. */
+  resize({ width, height }: { readonly width: number; readonly height: number }): void {
+    this.#width = width;
+    this.#height = height;
+    this.clear();
   }
 
   add(mark: Mark): void {
-    const { width, height } = this.#canvas;
-    if (mark.right < 0 || mark.bottom < 0 || mark.left > width || mark.top > height) return;
+    if (mark.right < 0 || mark.bottom < 0 || mark.left > this.#width || mark.top > this.#height) return;
     this.#change();
     this.now.push(mark);
     if (this.now.length > MOST_MARKS) this.now.shift();
@@ -67,10 +75,9 @@ export class Marks {
 
   /** Of the canvas, in [0, 1]. */
   shareOf(left: number, top: number, right: number, bottom: number): number {
-    const { width, height } = this.#canvas;
-    const across = Math.min(right, width) - Math.max(left, 0);
-    const down = Math.min(bottom, height) - Math.max(top, 0);
-    return Math.max(0, across) * Math.max(0, down) * (1 / Math.max(1, width * height));
+    const across = Math.min(right, this.#width) - Math.max(left, 0);
+    const down = Math.min(bottom, this.#height) - Math.max(top, 0);
+    return (Math.max(0, across) * Math.max(0, down)) / Math.max(1, this.#width * this.#height);
   }
 
   /** A frame is over. */

@@ -1,7 +1,7 @@
 /** Follows what a page draws on its 2D canvases: every call is heard, and done as before. */
 
 import type { PageWindow } from "../../page-adapter.ts";
-import { lookOfImage, lookOfPaint, sizeOf } from "./looks.ts";
+import { lookOfImage, paintOf, sizeOf } from "./looks.ts";
 import { Marks } from "./marks.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: contexts of a window that is not ours, on the screen and off it
@@ -27,6 +27,8 @@ export class DrawRecorder {
   readonly #window: PageWindow;
   readonly #marks = new WeakMap<object, Marks>();
   readonly #paths = new WeakMap<object, Path>();
+  /** The same by the contexts that draw there. */
+  readonly #marksByContext = new WeakMap<object, Marks>();
 
   /** Follows `window` from now on. */
   constructor(window: PageWindow) {
@@ -72,6 +74,15 @@ export class DrawRecorder {
     return marks;
   }
 
+  #at(context: Context): Marks {
+    let marks = this.#marksByContext.get(context);
+    if (marks === undefined) {
+      marks = this.#of(context.canvas);
+      this.#marksByContext.set(context, marks);
+    }
+    return marks;
+  }
+
   #path(context: Context): Path {
     let path = this.#paths.get(context);
     if (path === undefined) {
@@ -94,9 +105,9 @@ export class DrawRecorder {
 
     hear("clearRect", (context, args) => {
       const [x, y, width, height] = numbers(args);
-      this.#of(context.canvas).cover(...boxOf(context, x, y, x + width, y + height));
+      this.#at(context).cover(...boxOf(context, x, y, x + width, y + height));
     });
-    hear("reset", ({ canvas }) => this.#of(canvas).clear());
+    hear("reset", (context) => this.#at(context).clear());
     hear("fillRect", (context, args) => this.#rect(context, numbers(args), context.fillStyle, true));
     hear("strokeRect", (context, args) => this.#rect(context, numbers(args), context.strokeStyle, false));
     hear("drawImage", (context, args) => this.#image(context, args));
@@ -143,26 +154,28 @@ export class DrawRecorder {
       Object.defineProperty(prototype, name, {
         ...property,
         set(this: object, value: unknown) {
-          marks.get(this)?.clear();
           set.call(this, value);
+          marks.get(this)?.resize(this as HTMLCanvasElement);
         },
       });
     }
   }
 
   #rect(context: Context, [x, y, width, height]: number[], paint: unknown, isFilled: boolean): void {
-    if (context.globalAlpha === 0 || isClear(paint)) return;
+    const alpha = context.globalAlpha;
+    const { isClear, isOpaque, rect } = paintOf(paint);
+    if (alpha === 0 || isClear) return;
     const box = boxOf(context, x, y, x + width, y + height);
-    const marks = this.#of(context.canvas);
+    const marks = this.#at(context);
     if (isFilled) {
       // A veil over everything as well: what trails behind is no thing of its own.
       if (marks.isWhole(...box)) {
         marks.clear();
         return;
       }
-      if (isOpaque(context, paint)) marks.cover(...box);
+      if (isOpaque && alpha === 1) marks.cover(...box);
     } else if (sameBox(marks.now.at(-1), box)) return;
-    this.#add(marks, lookOfPaint("rect", paint), "", sizeOf(width, height), box);
+    this.#add(marks, rect, "", sizeOf(width, height), box);
   }
 
   #image(context: Context, args: unknown[]): void {
@@ -180,7 +193,7 @@ export class DrawRecorder {
     // Not there yet: nothing is drawn.
     if (!(width && height)) return;
     const box = boxOf(context, x, y, x + width, y + height);
-    const marks = this.#of(context.canvas);
+    const marks = this.#at(context);
     const inner = this.#marks.get(image);
     const share = marks.shareOf(...box);
     if (inner !== undefined && inner !== marks && share >= PICTURE) {
@@ -206,7 +219,7 @@ export class DrawRecorder {
   #text(context: Context, text: string, x: number, y: number): void {
     if (context.globalAlpha === 0 || text.trim() === "") return;
     const [left, top] = pointOf(context, x, y);
-    const marks = this.#of(context.canvas);
+    const marks = this.#at(context);
     const last = marks.now.at(-1);
     // Its outline, or its shadow beside it.
     if (last?.text === text && Math.abs(last.left - left) < 4 && Math.abs(last.top - top) < 4) return;
@@ -214,12 +227,13 @@ export class DrawRecorder {
   }
 
   #paint(context: Context, [path]: unknown[], paint: unknown): void {
-    if (context.globalAlpha === 0 || isClear(paint)) return;
-    const marks = this.#of(context.canvas);
+    const { isClear, shape } = paintOf(paint);
+    if (isClear || context.globalAlpha === 0) return;
+    const marks = this.#at(context);
     if (typeof path === "object" && path !== null) {
       // How large it is nobody says: it stands where the page has moved to.
       const [x, y] = pointOf(context, 0, 0);
-      this.#add(marks, lookOfPaint("shape", paint), "", "", [x, y, x, y]);
+      this.#add(marks, shape, "", "", [x, y, x, y]);
       return;
     }
     const own = this.#path(context);
@@ -227,7 +241,7 @@ export class DrawRecorder {
     own.isPainted = true;
     const [left, top, right, bottom] = own.box;
     if (marks.isWhole(left, top, right, bottom)) return;
-    this.#add(marks, lookOfPaint("shape", paint), "", sizeOf(right - left, bottom - top), own.box);
+    this.#add(marks, shape, "", sizeOf(right - left, bottom - top), own.box);
   }
 
   #reach(context: Context, x1: number, y1: number, x2 = x1, y2 = y1): void {
@@ -268,15 +282,6 @@ function boxOf(context: Context, x1: number, y1: number, x2: number, y2: number)
   const xs = [a * x1 + c * y1, a * x2 + c * y1, a * x1 + c * y2, a * x2 + c * y2];
   const ys = [b * x1 + d * y1, b * x2 + d * y1, b * x1 + d * y2, b * x2 + d * y2];
   return [Math.min(...xs) + e, Math.min(...ys) + f, Math.max(...xs) + e, Math.max(...ys) + f];
-}
-
-/** A canvas spells what can be seen through as `rgba(...)`. */
-function isOpaque({ globalAlpha }: Context, paint: unknown): boolean {
-  return globalAlpha === 1 && !String(paint).startsWith("rgba");
-}
-
-function isClear(paint: unknown): boolean {
-  return typeof paint === "string" && /^rgba\(.*, 0\)$/.test(paint);
 }
 
 function sameBox(
