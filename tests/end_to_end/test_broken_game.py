@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 GAME = """
@@ -62,6 +64,7 @@ def test_a_throw_on_the_1000th_tick_is_reported_readably_and_exits_1(tmp_path: P
     assert "rollout-" not in output, "frames of our own bundles say nothing"
 
 
+@pytest.mark.long
 def test_a_nan_is_reported_with_what_would_be_right(tmp_path: Path) -> None:
     code, output = _train(tmp_path, "if (this.ticks >= 1000) return { observation: [NaN], reward: 1 };")
     assert code == 1, output
@@ -71,6 +74,7 @@ def test_a_nan_is_reported_with_what_would_be_right(tmp_path: Path) -> None:
     assert "observation [NaN]" in output
 
 
+@pytest.mark.long
 def test_a_hang_is_reported_as_one_without_a_stack(tmp_path: Path) -> None:
     code, output = _train(tmp_path, "while (this.ticks >= 1000) {}")
     assert code == 1, output

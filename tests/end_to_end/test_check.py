@@ -396,6 +396,7 @@ def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
     assert run_attract("check", "nowhere.ts", runs_dir=tmp_path / "runs").code == 2
 
 
+@pytest.mark.long
 def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: Path) -> None:
     game = tmp_path / "g.ts"
     noisy = f'{MOVE}    console.log("basket", this.basket);\n    console.warn("odd \\x1b[31m");\n'

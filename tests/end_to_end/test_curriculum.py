@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from attract.runs.metrics import MetricsStore
 from attract_command import AttractCommand, Outcome
 
@@ -26,6 +28,7 @@ STEPS = 24_576
 """Six updates of 2 workers x 32 instances x 64 steps, 250 to 500 episodes each; a snake eats once in 100."""
 
 
+@pytest.mark.long
 def test_C6_D2_boards_grow_lesson_by_lesson_and_a_resumed_run_goes_on_in_its_lesson(tmp_path: Path) -> None:
     config = tmp_path / "curriculum.yaml"
     config.write_text(CURRICULUM)

@@ -194,6 +194,7 @@ async def test_play_by_keyboard_and_by_touch(address: str, pictures: Path) -> No
             await photograph(page, pictures / "play-phone-light.png", full_page=False)
 
 
+@pytest.mark.long
 async def test_another_device_joins_by_the_link_over_the_network(address: str, pictures: Path) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         await page.get_by_role("button", name=re.compile("^CartPole")).click()
@@ -235,6 +236,7 @@ async def test_another_device_joins_by_the_link_over_the_network(address: str, p
         ).to_have_count(0)
 
 
+@pytest.mark.long
 async def test_a_game_that_breaks_is_reported_readably(address: str, pictures: Path) -> None:
     async with chromium() as browser, open_page(browser, address, scheme="dark") as (page, complaints):
         complaints.expected.append("the glass broke")
@@ -265,6 +267,7 @@ async def test_behind_a_proxy_that_strips_a_prefix(address: str) -> None:
         await proxy.stop()
 
 
+@pytest.mark.long
 async def test_pictures_of_the_start_page(address: str, pictures: Path) -> None:
     async with chromium() as browser:
         for device in ("desktop", "phone"):

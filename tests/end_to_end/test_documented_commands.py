@@ -13,8 +13,8 @@ from documented_commands import Page, run_documented, run_script, shortened, typ
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
-AT_ONCE = ("games.md", "shipping.md", "tutorial.md")
-"""Pages whose commands `make test` runs; those of all others run in `make soak`."""
+AT_ONCE = ("games.md", "tutorial.md")
+"""Pages whose commands `make test` runs; those of all others run in `make long`."""
 BEFORE: dict[tuple[str, str], str] = {
     ("README.md", "train cartpole --resume --run-id latest"): "train cartpole --headless",
     ("commands.md", "eval latest"): "train snake --headless",
@@ -42,7 +42,7 @@ def texts_of(page: Page) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[] if name in AT_ONCE else [pytest.mark.soak, pytest.mark.timeout(1800)])
+        pytest.param(name, marks=[] if name in AT_ONCE else [pytest.mark.long, pytest.mark.timeout(1800)])
         for name in PAGES
         if Page.read(PAGES[name]).commands
     ],

@@ -73,6 +73,7 @@ async def test_an_agent_plays_until_one_takes_over(cartpole: Path):
             await page.screenshot(path=PICTURES / "cartpole.png")
 
 
+@pytest.mark.long
 async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_policy(tmp_path: Path):
     words = ("foragers", "--total-steps", "4000", "--collection.seats", "scout,scout,heavy")
     site = export_page(tmp_path, *words)
@@ -86,6 +87,7 @@ async def test_one_plays_with_the_agents_of_a_game_of_several_each_by_its_own_po
             await expect(score_of(page, "You and the agent")).to_have_text(mean, timeout=120_000)
 
 
+@pytest.mark.long
 async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path):
     # The other paddle is the agent's; nobody touches a key, and the first one stands still.
     site = export_page(tmp_path, str(ROOT / "web" / "suite" / "duel.ts"), "--total-steps", "100000")
@@ -99,6 +101,7 @@ async def test_one_plays_against_the_agent_of_a_game_of_two_sides(tmp_path: Path
             assert float(mine) < 0 < float(its)
 
 
+@pytest.mark.long
 async def test_a_network_larger_than_a_file_may_be_is_split_and_plays(tmp_path: Path):
     site = export_page(tmp_path, "harvest", "--total-steps", "2000")
     assert {"policy.onnx.1", "policy.onnx.2"} <= {path.name for path in site.iterdir()}

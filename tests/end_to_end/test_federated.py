@@ -5,6 +5,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from attract.runs.metrics import MetricsStore
 from attract_command import AttractCommand
 from free_port import free_port
@@ -14,6 +16,7 @@ STEPS = "60000"
 """Less than the guide's: several rounds of 200 episodes, which last some 20 steps each at first."""
 
 
+@pytest.mark.long
 def test_the_guides_two_trainers_become_the_same_every_200_episodes(tmp_path: Path) -> None:
     rendezvous = f"127.0.0.1:{free_port()}"
     trainers = [

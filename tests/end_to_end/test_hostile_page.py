@@ -47,13 +47,13 @@ NAMED = {
 }
 
 
-# Nothing is said of these: one page does them all, and each alone is left to soak.
+# Nothing is said of these: one page does them all, and each alone is left to `make long`.
 MISCHIEF["quietly"] = " ".join(f"{{ {code} }}" for kind, code in MISCHIEF.items() if kind not in NAMED)
-SOAKED = {"reload", "boxes", "hoard", "others", "parent"}
+LONG = {"throw", "leave", "reload", "boxes", "hoard", "others", "parent"}
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.soak] if kind in SOAKED else []) for kind in MISCHIEF]
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] if kind in LONG else []) for kind in MISCHIEF]
 )
 def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE.replace("MISCHIEF", MISCHIEF[kind]))

@@ -13,6 +13,7 @@ CHANCE = 25
 """Steps that random play keeps the pole up, on average."""
 
 
+@pytest.mark.long
 def test_a_few_episodes_of_cartpole_are_played_on_and_trained_beside(tmp_path: Path) -> None:
     runs_dir = tmp_path / "runs"
     found = record("cartpole", cartpole_player, episodes=3)

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from attract_command import AttractCommand, run_attract
 
@@ -46,6 +47,7 @@ def test_ctrl_c_saves_exports_exits_130_and_the_run_can_be_resumed(tmp_path: Pat
     assert newest["counters"]["agent_steps"] == again.json["agent_steps"]
 
 
+@pytest.mark.long
 def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) -> None:
     command = AttractCommand(*ARGUMENTS, runs_dir=tmp_path)
     _wait_for_updates(tmp_path, 1)

@@ -25,6 +25,7 @@ def trained(runs_dir: Path) -> Outcome:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_lamp_lies_two_and_a_half_segments_and_a_rollouts_end_before_the_answer(
     trained: Outcome, runs_dir: Path
 ) -> None:
@@ -35,6 +36,7 @@ def test_the_lamp_lies_two_and_a_half_segments_and_a_rollouts_end_before_the_ans
     assert (ppo["rollout_steps"] or ppo["horizon"]) < delay
 
 
+@pytest.mark.long
 def test_S3_an_lstm_answers_right_95_times_in_a_hundred(trained: Outcome, runs_dir: Path) -> None:
     assert trained.code == 0, trained.stderr
     result = run_attract("eval", "latest", "--episodes", str(EPISODES), "--json", runs_dir=runs_dir)

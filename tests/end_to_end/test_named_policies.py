@@ -95,6 +95,7 @@ def test_an_evaluation_plays_with_all_seats(trained: Outcome, runs_dir: Path) ->
     assert outcome.json["episodes"] == 4 and outcome.json["length_mean"] > 0
 
 
+@pytest.mark.long
 def test_D2_a_resumed_run_goes_on_with_all_policies_and_with_no_others(
     runs_dir: Path,
 ) -> None:

@@ -120,6 +120,7 @@ async def test_the_page_says_that_there_is_no_agent_yet(tmp_path: Path) -> None:
             assert await page.inner_text("#who") == "Let the agent play"
 
 
+@pytest.mark.long
 async def test_a_game_in_its_page_is_trained_as_it_lies_there_and_the_agent_plays_in_the_build(
     tmp_path: Path,
 ) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from attract_command import run_attract
 
 PAGE = """<!doctype html><title>Two bats</title><canvas width="200" height="100"></canvas><script>
@@ -67,6 +69,7 @@ RANDOM_HITS = 1.0
 """Of two who play at random each returns less than one ball before one of them misses."""
 
 
+@pytest.mark.long
 def test_two_agents_in_one_page_learn_from_each_other_and_are_exported_as_a_policy(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / "game.page.ts").write_text(ADAPTER)

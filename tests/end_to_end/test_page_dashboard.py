@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from playwright.async_api import FrameLocator, Page, expect
 
 from dashboard_page import (
@@ -133,6 +134,7 @@ async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path)
             await expect(page.get_by_test_id("play")).to_have_attribute("data-phase", "ready")
 
 
+@pytest.mark.long
 async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     size = (400, 440)
@@ -181,6 +183,7 @@ async def test_a_page_of_elements_alone_is_seen_as_it_is_and_played(tmp_path: Pa
             await photograph(page, PICTURES / "page-game-played.png", full_page=False)
 
 
+@pytest.mark.long
 async def test_a_person_takes_over_from_the_policy_by_key_and_pointer_and_hands_back(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:
@@ -262,6 +265,7 @@ async def test_the_pointer_plays_where_a_page_has_places_for_it(tmp_path: Path) 
             await page.mouse.up()
 
 
+@pytest.mark.long
 async def test_a_newcomer_watches_the_trained_agent_on_a_card(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:

@@ -150,6 +150,7 @@ def test_a_page_that_is_no_game_is_named(page: str, text: str, tmp_path: Path) -
     assert text in told.stdout + told.stderr
 
 
+@pytest.mark.long
 def test_a_game_whose_folder_has_moved_is_played_and_exported_from_where_it_is_now(tmp_path: Path) -> None:
     folder, runs_dir, site = tmp_path / "then", tmp_path / "runs", tmp_path / "site"
     (folder / "dist").mkdir(parents=True)
@@ -177,6 +178,7 @@ def test_a_game_whose_folder_has_moved_is_played_and_exported_from_where_it_is_n
     assert (site / "attract" / "main.js").is_file() and (site / "index.html").is_file()
 
 
+@pytest.mark.long
 def test_a_game_in_a_frame_within_its_page_is_the_same_twice_and_learned(tmp_path: Path) -> None:
     (tmp_path / "play").mkdir()
     (tmp_path / "index.html").write_text(PORTAL)

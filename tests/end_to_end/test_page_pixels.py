@@ -63,12 +63,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_an_agent_learns_from_the_canvas_alone(folder: Path) -> None:
     evaluated = run_attract("eval", "p", "--episodes", "4", "--json", runs_dir=folder / "runs", folder=folder)
     assert evaluated.code == 0, evaluated.stderr
     assert evaluated.json["return_mean"] > MOSTLY_RIGHT
 
 
+@pytest.mark.long
 async def test_the_exported_page_is_played_by_what_its_canvas_shows(folder: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     words = ("export", "p", "--page", "--out", str(site))

@@ -38,6 +38,7 @@ def test_what_is_wrong_is_said_once_on_the_terminal_and_stands_in_the_final_obje
     assert unpaid.stderr.count("what may have kept it from learning, said above: reward-constant") == 1
 
 
+@pytest.mark.long
 def test_of_a_game_that_learns_nothing_is_said(runs_dir: Path) -> None:
     outcome = train("sound-catch", runs_dir)
     assert outcome.json["findings"] == []

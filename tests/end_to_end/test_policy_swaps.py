@@ -65,6 +65,7 @@ async def bytes_a_swap(
     return _slope(browser), _slope(server)
 
 
+@pytest.mark.long
 async def test_swapped_out_policies_are_given_back(tmp_path: Path) -> None:
     browser, server = await bytes_a_swap(tmp_path, swaps=400, settled=100, workers=2, instances=16)
     # A session that is not released takes half a megabyte in each worker; a model some 20 kB in the server.

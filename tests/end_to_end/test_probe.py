@@ -85,12 +85,12 @@ FOUND = {
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
-SOAKED = ("contract", "text", "variables")
-"""What they go by is found in the unit tests of the probe as well; a minute each."""
+LONG = ("contract", "drawn", "text", "variables")
+"""What they go by is found in the unit tests of the probe as well; a minute and more each."""
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[pytest.mark.soak] if kind in SOAKED else []) for kind in PAGES]
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] if kind in LONG else []) for kind in PAGES]
 )
 def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGES[kind])
@@ -143,6 +143,7 @@ def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     assert (tmp_path / "game.page.ts").is_file()
 
 
+@pytest.mark.long
 def test_a_server_of_this_machine_is_trained_by_its_address(tmp_path: Path) -> None:
     """As a bundler's development server: files by path, and nothing of them in the adapter's folder."""
     site, project = tmp_path / "site", tmp_path / "project"

@@ -54,6 +54,7 @@ async def test_C8_central_inference_gives_equal_weights_too(tmp_path: Path) -> N
     assert first == second
 
 
+@pytest.mark.long
 async def test_C8_C6_lessons_change_at_the_same_version_and_leave_the_weights_equal(tmp_path: Path) -> None:
     lessons = tmp_path / "lessons.yaml"
     lessons.write_text(LESSONS)

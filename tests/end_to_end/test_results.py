@@ -8,6 +8,7 @@ import pytest
 from attract_command import run_attract
 
 
+@pytest.mark.long
 def test_a_task_is_trained_with_its_baseline_once(tmp_path: Path) -> None:
     out = tmp_path / "docs" / "results.md"
     command = ("results", "--only", "pendulum", "--seed", "1", "--scale", "0.01", "--out", str(out))
@@ -32,6 +33,7 @@ def test_a_task_is_trained_with_its_baseline_once(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists(), "the second call runs nothing"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("game", "scale", "key", "least", "most"),
     [

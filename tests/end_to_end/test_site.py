@@ -26,6 +26,7 @@ async def run_make_docs() -> str:
     return said.decode()
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 async def test_it_is_built_and_a_trained_agent_plays_on_its_first_page() -> None:
     await run_make_docs()

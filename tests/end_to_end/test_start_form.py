@@ -192,6 +192,7 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
         await expect(page.locator(f'.field[data-path="{path}"]')).to_have_attribute("data-changed", "you")
 
 
+@pytest.mark.long
 async def test_a_game_of_ones_own_is_first_and_shown_with_the_runs_parameters(address: str) -> None:
     async with chromium() as browser, open_page(browser, address) as (page, _):
         card = page.locator(".game-card").first

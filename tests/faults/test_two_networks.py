@@ -40,6 +40,7 @@ def test_scale_08_without_a_router_the_join_link_names_the_networks_own_address(
         assert lan_address() == ADDRESSES["trainer"]
 
 
+@pytest.mark.long
 async def test_scale_10_a_fleet_behind_a_far_line_outlives_a_dead_one(tmp_path: Path) -> None:
     with SlowNetworks(round_trip_seconds=0.1) as networks, Night(networks, tmp_path) as night:
         fleet, heard = night.join()

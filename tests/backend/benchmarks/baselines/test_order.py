@@ -60,6 +60,7 @@ def test_a_baseline_trains_and_its_time_is_accounted_for(baseline) -> None:  # t
     assert report.steady_rate(1) > 0
 
 
+@pytest.mark.long
 def test_stable_baselines3_stops_once_it_has_what_was_asked_for() -> None:
     settings = {**CARTPOLE_BASELINE.settings, "n_epochs": 4}
     order = BaselineRequest(8, settings, iterations=300, linear=CARTPOLE_BASELINE.linear, until_return=40.0)

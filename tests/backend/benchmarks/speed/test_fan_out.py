@@ -1,9 +1,12 @@
 """Publication to more and more sockets, a few of them."""
 
+import pytest
+
 from attract.benchmarks.harness.measure import BenchOptions
 from attract.benchmarks.speed.fan_out import FAN_OUT, NAMES
 
 
+@pytest.mark.long
 def test_every_socket_gets_a_version_that_was_encoded_once():
     figures = FAN_OUT.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == NAMES

@@ -1,9 +1,12 @@
 """Frames a second of games that live in a page, in a real Chromium, in their shortest form."""
 
+import pytest
+
 from attract.benchmarks.harness.measure import BenchOptions
 from attract.benchmarks.speed.page_games import GAMES, PAGE_GAMES, names_of
 
 
+@pytest.mark.long
 def test_a_page_goes_faster_from_within_than_step_by_step_from_outside() -> None:
     measure = PAGE_GAMES[GAMES.index("meteors")]
     assert not measure.by_default

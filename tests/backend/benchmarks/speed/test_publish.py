@@ -1,9 +1,12 @@
 """Real publications to real workers in a real browser, a few of them."""
 
+import pytest
+
 from attract.benchmarks.harness.measure import BenchOptions
 from attract.benchmarks.speed.publish import NAMES, PUBLISH
 
 
+@pytest.mark.long
 def test_the_way_of_a_version_to_the_last_worker_is_measured():
     figures = PUBLISH.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == NAMES

@@ -12,6 +12,7 @@ from attract.benchmarks.speed import wire as wire_bench
 from attract.benchmarks.speed.wire import NAMES, PIXEL_NAMES, WIRE
 
 
+@pytest.mark.long
 def test_what_a_block_costs_is_measured_beside_its_bare_parts():
     figures = WIRE.run(BenchOptions(rounds=1, quick=True))
     assert tuple(figures) == NAMES + PIXEL_NAMES

@@ -93,7 +93,9 @@ def stepwise(seen: torch.Tensor) -> torch.Tensor:
     return (nearer.round(decimals=1) > 0.2).long()
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.soak)]
+)
 def test_what_goes_by_steps_is_played_better_in_places_that_were_not_seen(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ):
