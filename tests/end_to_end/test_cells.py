@@ -21,6 +21,7 @@ def weights(runs_dir: Path, run_id: str) -> dict[int, str]:
     return {int(path.parent.name): json.loads(path.read_text())["weights_sha256"] for path in documents}
 
 
+@pytest.mark.long
 def test_torchrun_trains_in_two_cells_as_one_run(tmp_path: Path) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     place = ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]

@@ -26,6 +26,7 @@ def outcome(runs_dir: Path) -> Outcome:
     return command.wait()
 
 
+@pytest.mark.long
 def test_C9_training_reaches_the_return_that_inference_in_the_worker_reaches(outcome: Outcome) -> None:
     assert outcome.code == 0, outcome.stderr
     assert outcome.json["goal_reached"] is True

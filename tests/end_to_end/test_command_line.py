@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import psutil
+import pytest
 
 from attract_command import AttractCommand, run_attract
 
 TRAIN = ("train", "cartpole", "--workers", "1")
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_ends_the_run_in_order(tmp_path: Path) -> None:
     command = AttractCommand(*TRAIN, "--run-id", "piped", runs_dir=tmp_path)
     stdout, stderr = command.process.stdout, command.process.stderr

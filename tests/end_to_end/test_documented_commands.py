@@ -13,7 +13,7 @@ from documented_commands import Page, run_documented, run_script, shortened, typ
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
-AT_ONCE = ("games.md", "tutorial.md")
+AT_ONCE = ("games.md",)
 """Pages whose commands `make test` runs; those of all others run in `make long`."""
 BEFORE: dict[tuple[str, str], str] = {
     ("README.md", "train cartpole --resume --run-id latest"): "train cartpole --headless",

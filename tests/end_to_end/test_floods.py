@@ -191,6 +191,7 @@ async def _versions(fleet: SocketFleet, number: int) -> None:
         await fleet.changed.wait_for(lambda: max(fleet.policies, default=-1) >= wanted)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 async def test_a_flood_of_sockets_costs_no_5xx_and_little_memory(tmp_path: Path) -> None:
     await flooded(tmp_path, idle=100, active=50, slow=10, deaf=5, windows=1, seconds=1.0)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from playwright.async_api import expect
 
 from attract.browser.chromium import require_chromium
@@ -133,6 +134,7 @@ async def test_hostile_01_nor_in_the_dashboards_tab_where_the_admins_cookie_is(t
     assert heard == []
 
 
+@pytest.mark.long
 def test_hostile_01_a_game_that_eats_memory_is_ended_and_named(tmp_path: Path) -> None:
     game = tmp_path / "hoarder.js"
     game.write_text(HOARDER)

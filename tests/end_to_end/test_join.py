@@ -5,6 +5,8 @@ import secrets
 import time
 from pathlib import Path
 
+import pytest
+
 from attract.learner.checkpoints.checkpoint import versions_in
 from attract_command import AttractCommand, Heard
 from free_port import free_port
@@ -34,6 +36,7 @@ def _wait_for_updates(runs_dir: Path, count: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_scale_01_a_fleet_outlives_its_killed_trainer_and_goes_home_by_its_good_bye(tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"

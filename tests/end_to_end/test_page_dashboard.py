@@ -114,6 +114,7 @@ async def colours_at(page: Page, screen: str, places: list[Place]) -> list[tuple
     return [tuple(colour) for colour in await page.evaluate(COLOURS, [png, places])]
 
 
+@pytest.mark.long
 async def test_a_canvas_is_trained_in_the_tab_watched_and_played(tmp_path: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with serve(tmp_path / "runs") as address:

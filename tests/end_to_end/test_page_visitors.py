@@ -113,7 +113,7 @@ async def training(game: str, address: str, folder: Path) -> AsyncGenerator[Gate
             await own.stop()
 
 
-@pytest.mark.parametrize("address", [HERE, NETWORK])
+@pytest.mark.parametrize("address", [pytest.param(HERE, marks=pytest.mark.long), NETWORK])
 async def test_a_second_browser_adds_pages_whose_play_is_trained(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
         ]
 
 
+@pytest.mark.long
 def test_a_build_is_trained_by_its_folder_alone(tmp_path: Path) -> None:
     """As bundlers write it: files named from the root of a host."""
     dist = tmp_path / "dist"

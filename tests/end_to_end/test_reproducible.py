@@ -35,6 +35,7 @@ curriculum:
 """Any snake eats once in 100 games; an update brings 100 to 150 of them."""
 
 
+@pytest.mark.long
 async def test_C8_equal_seeds_give_equal_weights_after_every_update(tmp_path: Path) -> None:
     first = await _weights(tmp_path, "first", seed=7, delay_seed=1)
     second = await _weights(tmp_path, "second", seed=7, delay_seed=2)

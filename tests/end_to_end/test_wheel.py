@@ -120,6 +120,7 @@ def test_it_trains_a_typescript_game_from_another_directory(installed: Path, tmp
     assert outcome.json["run_id"].startswith("walk-")
 
 
+@pytest.mark.long
 async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
     installed: Path, tmp_path: Path
 ) -> None:

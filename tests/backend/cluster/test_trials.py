@@ -46,6 +46,7 @@ class Nodes:
         yield Here(self._folder / str(len(self.asked)))
 
 
+@pytest.mark.long
 async def test_a_trial_is_pruned_after_an_update_and_its_log_comes_home(tmp_path: Path):
     nodes = Nodes(tmp_path)
     seen: list[Progress] = []

@@ -52,7 +52,7 @@ def test_P7_a_warm_up_that_lapsed_whole_is_ordered_anew_at_once(seed: int) -> No
 
 
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in (1, 2, 3))])
 def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, part: int) -> None:
     for seed in range(part * 15, part * 15 + 15):
         simulation = run_faulty(seed, schedule)

@@ -51,6 +51,7 @@ async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Pa
     assert [one for one in (tmp_path / "runs").iterdir() if (one / "config.yaml").exists()] == []
 
 
+@pytest.mark.long
 async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_path: Path):
     begun = asyncio.Event()
     # Of other tests of this process, which stay.

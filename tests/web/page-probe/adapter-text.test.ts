@@ -105,7 +105,7 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   const window: Record<string, unknown> = {};
   const held: unknown[] = [];
   const hands = {
-    ticks: 39,
+    ticks: 16,
     hold: (keys: readonly string[]) => held.push(keys),
     point: () => 0,
     lift: () => 0,
@@ -114,7 +114,8 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(page?.playing?.(window)).toBe(false);
   page?.menu?.(window, { ...hands, ticks: 40 });
   expect(page?.playing?.(window)).toBe(true);
-  expect(held).toEqual([[], ["Space"]]);
+  // What was not pressed when it was tried is not pressed in training either.
+  expect(held).toEqual([["Space"], []]);
 });
 
 test("where nothing was found the adapter stands all the same, and says what to name", async () => {
@@ -242,4 +243,34 @@ test("what is drawn is followed before the page draws, and read by its look", as
   expect(page?.score?.({ attractDrawn: eyes })).toBe(7);
   expect(asked).toEqual(["rect #ff0000"]);
   expect(typeof page?.prepare).toBe("function");
+});
+
+test("what marks a board, and what is said at the end, come with what reads them", async () => {
+  const marked = place('marked(w, ".grid > *", ".frog")', "grid");
+  const said = place('says(w, ["You win!"])', "truth");
+  const starter = { kind: "element", selector: "#start", text: "Start/Pause", ticks: 10 } as const;
+  const found: Findings = {
+    ...FOUND,
+    heeded: { ...FOUND.heeded, starter },
+    playing: null,
+    reading: {
+      ...FOUND.reading,
+      score: { place: { ...said, kind: "number" }, why: "a game that is won is worth 1" },
+      end: { place: said, text: said.text, why: "it came", isOver: Boolean },
+      seen: [{ place: marked, scales: [1], fields: ["3", "1"], count: 3 }],
+    },
+  };
+  const text = adapterText(found);
+  // One press: another would pause it.
+  expect(text).toContain("page.ticks < 8 && page.ticks % 8 < 4");
+  const { page } = await defined(text);
+  const cells = [false, true, false].map((isFrog) => ({
+    matches: (mark: string) => isFrog && mark === ".frog",
+  }));
+  const body = { innerText: "YOU WIN!" };
+  const window = { document: { body, querySelectorAll: () => cells } };
+  expect(page?.observe?.(window)).toEqual([0, 1, 0]);
+  expect([page?.score?.(window), page?.over(window)]).toEqual([1, true]);
+  body.innerText = "You lose!";
+  expect([page?.score?.(window), page?.over(window)]).toEqual([0, false]);
 });

@@ -77,3 +77,40 @@ test("one that sets each pixel itself is seen by its canvas", async () => {
   expect([seen, seesPixels]).toEqual([[], true]);
   expect(adapter).toContain("pixels: {}");
 });
+
+test("a board of elements in a closure: one click of what begins and pauses, its marks, and the words of its end", async () => {
+  const { starter, moves, seen, score, end, adapter } = await found(`
+    document.querySelector("canvas").remove();
+    document.body.insertAdjacentHTML("beforeend", "<style>.board { width: 80px; display: flex; flex-wrap: wrap } .board * { width: 20px; height: 20px }</style>"
+      + "<button class='go'>Start/Pause</button><p class='said'></p><div class='board'>" + "<div></div>".repeat(16) + "</div>");
+    let at = 13, timer = 0, car = 4;
+    const cells = [...document.querySelectorAll(".board div")], said = document.querySelector(".said");
+    const go = (to) => { cells[at].classList.remove("frog"); at = to; cells[at].classList.add("frog"); };
+    const move = ({ code }) => {
+      if (code === "ArrowUp" && at >= 4) go(at - 4);
+      if (code === "ArrowLeft" && at % 4 > 0) go(at - 1);
+      if (code === "ArrowRight" && at % 4 < 3) go(at + 1);
+    };
+    const stop = () => { clearInterval(timer); timer = 0; removeEventListener("keydown", move); };
+    const step = () => {
+      cells[car].classList.remove("car");
+      car = car === 7 ? 4 : car + 1;
+      cells[car].classList.add("car");
+      if (car === at) { said.textContent = "You lose!"; stop(); }
+      if (at < 4) { said.textContent = "You win!"; stop(); }
+    };
+    document.querySelector(".go").addEventListener("click", () => {
+      if (timer) return stop();
+      timer = setInterval(step, 1000);
+      addEventListener("keydown", move);
+    });
+    function tick() {}`);
+  expect(starter).toMatchObject({ kind: "element", selector: ".go", ticks: 10 });
+  expect([...moves].sort()).toEqual(["left", "right", "up"]);
+  expect(seen).toEqual(
+    expect.arrayContaining(['marked(w, ".board > *", ".frog")', 'marked(w, ".board > *", ".car")']),
+  );
+  expect(score).toBe('says(w, ["You win!"])');
+  expect(end).toBe('says(w, ["You lose!","You win!"])');
+  expect(adapter).toContain("page.ticks < 8 && page.ticks % 8 < 4");
+});

@@ -150,3 +150,26 @@ test("a state that is a number is over where most plays end in one that they did
   expect(text((tick) => tick)).toBeUndefined();
   expect(text(states, "w.gear")).toBeUndefined();
 });
+
+test("words that the scripts have ready are an end, said or not; what is said at once is none", () => {
+  const quoted = { isQuoted: true, isShown: true };
+  const said = (values: (tick: number) => boolean) => read([["says(w)", values, "truth", quoted]]);
+  expect(said(DIES).end).toMatchObject({ text: "says(w)", why: "it came in random play" });
+  expect(said(DIES).seen).toEqual([]);
+  expect(said(() => false).end?.why).toBe("the page has these words ready; they did not come in random play");
+  expect(said(() => true).end).toBe(null);
+  const { end } = read([
+    ["w.game.isOver", DIES, "truth"],
+    ["says(w)", DIES, "truth", quoted],
+  ]);
+  expect(end?.text).toBe("Boolean(w.game.isOver)");
+});
+
+test("all marks of a board are seen, before a grid of the page's own", () => {
+  const grid = (text: string): Told => [text, (tick) => [2, 1, tick % 2, 1], "grid", { isShown: true }];
+  const marks = ["a", "b", "c", "d"].map((mark) => grid(`marked(w, ".grid > *", ".${mark}")`));
+  marks.forEach((one, i) => {
+    one[1] = (tick) => [2, 1, Number(tick % (i + 2) === 0), 1];
+  });
+  expect(read(marks).seen.map(({ place }) => place.text)).toEqual(marks.map(([text]) => text));
+});

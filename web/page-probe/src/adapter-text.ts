@@ -1,11 +1,13 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
+import { MARKED } from "./boards.ts";
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
+import { SAYS } from "./end-words.ts";
 import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
-import { LAST_PRESS, LONG_WAIT, type Starter } from "./starters.ts";
+import { LONG_WAIT, lastPress, type Starter } from "./starters.ts";
 import type { PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
@@ -209,6 +211,8 @@ function cells(grid: any, columns: number, rows: number, scale: number): number[
         ]
       : []),
     ...(texts.includes("numberIn(") ? [NUMBER_IN] : []),
+    ...(texts.includes("marked(") ? [MARKED] : []),
+    ...(texts.includes("says(w,") ? [SAYS] : []),
     ...(texts.includes("fell(")
       ? [
           `/** Whether the number is less than when this was asked before. */
@@ -294,16 +298,18 @@ function restartOf(restart: string, { end }: Reading): string {
 function starterOf(starter: Starter, { playing }: Findings): string[] {
   // What is shown at the end may be shown until the game begins, too.
   if (starter.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
-  // While an intro plays, nothing more is pressed.
+  // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
   const during =
-    starter.ticks === LONG_WAIT ? `page.ticks < ${LAST_PRESS} && page.ticks % 8 < 4` : "page.ticks % 8 < 4";
+    starter.ticks === LONG_WAIT || playing === null
+      ? `page.ticks < ${lastPress(starter)} && page.ticks % 8 < 4`
+      : "page.ticks % 8 < 4";
   const press = {
     key: (): string =>
       `menu: (_w, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,
     click: (): string =>
       `menu: (_w, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
     element: (): string =>
-      `menu(w, page) {\n    const box = w.document.querySelector(${JSON.stringify((starter as { selector: string }).selector)})?.getBoundingClientRect();\n    if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
+      `menu(w, page) {\n    const box = w.document.querySelector(${JSON.stringify((starter as { selector: string }).selector)})?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
   }[starter.kind]();
   if (playing !== null) return [press, `playing: (w) => ${playing}`];
   const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];

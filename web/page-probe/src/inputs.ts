@@ -1,8 +1,8 @@
 /** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
 
-import { isDrawnThing } from "./drawn-places.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
+import { isThing } from "./readings.ts";
 import { groupsOf } from "./roots.ts";
 import { FIRST_WAIT, isWaiting, LONG_WAIT, promptsIn, type Starter, start } from "./starters.ts";
 import {
@@ -29,6 +29,7 @@ const FEW_MOVES = 2;
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
 const HELD = 12;
+const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
 const PRELUDE_TICKS = 40;
@@ -100,7 +101,9 @@ export async function findInputs(
       starter.kind !== "none" &&
       prompts.length === 0 &&
       places.length === unstarted.places.length &&
-      differing(unstarted, idle).size === 0
+      differing(unstarted, idle).size === 0 &&
+      // A button that says so may begin a game whose first step comes a second later.
+      !(starter.kind === "element" && (await tests.movesLater()))
     )
       continue;
     await tryOut(tests);
@@ -128,6 +131,7 @@ class Tests {
   #idle: Samples | null = null;
   /** Made at random before what is tested. */
   #prelude: readonly Move[] = [];
+  #isMovingLater: boolean | null = null;
   /** What asked for the game to be begun at the end of the last play. */
   prompts: readonly string[] = [];
   /** What differs although nothing is pressed: it says nothing of keys. */
@@ -142,6 +146,12 @@ class Tests {
   async idle(): Promise<Samples> {
     this.#idle ??= await this.#play(() => NOTHING);
     return this.#idle;
+  }
+
+  /** Whether it moves by itself, though not within the time of a test: games on a grid go step by step. */
+  async movesLater(): Promise<boolean> {
+    this.#isMovingLater ??= moving(await this.#play(() => NOTHING, LATE_TICKS));
+    return this.#isMovingLater;
   }
 
   async run(isTimeUp: () => boolean): Promise<Heeded> {
@@ -195,6 +205,7 @@ class Tests {
         ] as const)
           await consider(label, { keys: [], pointer: [width * share, height / 2, false] });
     }
+    const isMoving = moving(idle) || (await this.movesLater());
     for (const group of await this.#elementMoves()) {
       if (moves.length > 0 && isTimeUp()) break;
       const clicks = await this.#play(clicking(group), 3 * TEST_TICKS);
@@ -203,13 +214,19 @@ class Tests {
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
       moves.splice(0, moves.length, ...keys, ...group.slice(0, MOST_ELEMENTS));
-      return { starter: this.#starter, moves, changed, isMoving: moving(idle), taps: true };
+      return {
+        starter: this.#starter,
+        moves,
+        changed,
+        isMoving,
+        taps: true,
+      };
     }
     return {
       starter: this.#starter,
       moves,
       changed,
-      isMoving: moving(idle),
+      isMoving,
       taps: await this.#isTapped(moves),
     };
   }
@@ -293,7 +310,7 @@ function moving({ places, rows }: Samples): boolean {
   const isMoving = (place: Place, at: number): boolean =>
     place.kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at]));
   const found = places.filter(isMoving);
-  return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isDrawnThing);
+  return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isThing);
 }
 
 /** One after another, each pressed and let go. */

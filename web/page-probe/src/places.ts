@@ -18,6 +18,8 @@ export interface Place {
   readonly fields: readonly string[];
   /** Whether it is what the page shows, and not what it keeps. */
   readonly isShown: boolean;
+  /** Whether it is known from the page's scripts alone, and may never have come. */
+  readonly isQuoted?: boolean;
   read(window: PageWindow): Value;
 }
 

@@ -2,13 +2,15 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
+import { marksIn } from "./boards.ts";
 import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
-import { drawnIn, isDrawnThing, widest } from "./drawn-places.ts";
+import { drawnIn, widest } from "./drawn-places.ts";
+import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import { type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
+import { type Chosen, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { findRestart } from "./restarts.ts";
 import {
   answersOf,
@@ -72,6 +74,10 @@ class Probe {
   /** Of variables that are nobody's property. */
   #variables: Root[] = [];
   #hasText = false;
+  /** What the page has ready to say at an end, whichever it is; null where that is nothing. */
+  #ended: Place | null = null;
+  /** What it has ready to say to a player who has won. */
+  #won: Place | null = null;
   /** Whether style sheets move what is played with. */
   #isAnimated = false;
 
@@ -99,6 +105,7 @@ class Probe {
       ...answersOf(window, globals).map(({ text }) => text.slice(2)),
       ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
     ];
+    this.#noteEndWords(endWordsOf(textsIn(window), this.#scripts), canvasesOf(window).length > 0);
     const early = this.#places(window);
     const starters = startersOf(window, this.#page.size, first.written);
     const hasCanvas = canvasesOf(window).length > 0;
@@ -140,7 +147,7 @@ class Probe {
     });
     // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
     const { score, end, seen } = reading;
-    const isDrawn = seen.some(({ place }) => isDrawnThing(place));
+    const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
     const findings: Findings = {
@@ -171,6 +178,11 @@ class Probe {
       isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
     };
+  }
+
+  #noteEndWords({ lost, won }: EndWords, hasCanvas: boolean): void {
+    this.#ended = saidPlace([...lost, ...won.filter((word) => !lost.includes(word))], hasCanvas);
+    this.#won = saidPlace(won, hasCanvas);
   }
 
   #environmentReport(
@@ -213,6 +225,8 @@ class Probe {
       ...drawnIn(window, written),
       ...shownIn(window),
       ...shownInGroups(window),
+      ...marksIn(window),
+      ...(this.#ended === null ? [] : [this.#ended]),
       pictureOf(),
     ];
   }
@@ -280,7 +294,9 @@ class Probe {
   #reading(plays: readonly Samples[], changed: ReadonlySet<string>): Reading {
     const { size } = this.#page;
     const all = readingOf(plays, changed, size);
-    const whole = { ...all, seen: this.#seen(plays, changed, all) };
+    // A game that is won or lost and keeps no score is worth something where it is won.
+    const score = all.score ?? this.#victory();
+    const whole = { ...all, score, seen: this.#seen(plays, changed, all) };
     if (!this.#hasText) return whole;
     const own = readingOf(
       plays.map((play) => among(play, ({ text }) => text.startsWith("state(w)"))),
@@ -295,20 +311,27 @@ class Probe {
     };
   }
 
+  #victory(): Chosen | null {
+    if (this.#won === null) return null;
+    const { read } = this.#won;
+    const place: Place = { ...this.#won, kind: "number", read: (window) => Number(read(window)) };
+    return { place, why: "no score was found: a game that is won is worth 1" };
+  }
+
   /** What the page keeps, or what it draws where that is not all that a player sees. */
   #seen(
     plays: readonly Samples[],
     changed: ReadonlySet<string>,
     { seen, score, end }: Reading,
   ): readonly Seen[] {
-    const kept = seen.filter(({ place }) => !isDrawnThing(place));
+    const kept = seen.filter(({ place }) => !isThing(place));
     const movable = kept.filter(({ place }) => changed.has(place.text));
     const isAll =
       movable.length > 0 &&
       (score !== null || end !== null) &&
       kept.some(({ place: { kind } }) => kind === "list" || kind === "grid");
     const things = readingOf(
-      plays.map((play) => among(play, isDrawnThing)),
+      plays.map((play) => among(play, isThing)),
       changed,
       this.#page.size,
     ).seen;
@@ -346,6 +369,12 @@ function earlyOf({ seen, score, end }: Reading, early: readonly Place[]): string
 }
 
 /** Those that can be drawn on, the largest first. */
+/** What the page's elements say, shown or not. */
+function textsIn(window: PageWindow): string[] {
+  const elements = [...window.document.body.querySelectorAll(":not(script, style)")] as HTMLElement[];
+  return elements.filter((one) => one.childElementCount === 0).map((one) => one.textContent ?? "");
+}
+
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
   return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
     .filter(({ width, height }) => width * height > 0)

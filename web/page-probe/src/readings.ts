@@ -1,5 +1,6 @@
 /** What the places of a played page are to an agent: what it sees, its score, its end. */
 
+import { isMark } from "./boards.ts";
 import { isDrawnThing } from "./drawn-places.ts";
 import { type Kind, MOST_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
 import { isSame, type Samples } from "./trial.ts";
@@ -11,6 +12,8 @@ const MOST_STATES = 6;
 /** Where nothing but what is drawn is seen. */
 const MOST_LOOKS = 8;
 const MOST_GRIDS = 2;
+/** Of a board that is made of elements. */
+const MOST_MARKS = 12;
 const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
   [/score/i, 10],
@@ -164,6 +167,13 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
     const ended = become(true);
     const stopped = become(false);
+    if (place.isQuoted) {
+      // What is said from the beginning on is no end.
+      if (series.some((one) => one[0] === true)) return [];
+      const why =
+        ended > 0 ? told(ended) : "the page has these words ready; they did not come in random play";
+      return [{ place, text, why, rank: 4 + (ended > 0 ? 6 : 0) + brevity / 10, isOver: Boolean }];
+    }
     if (OVER_NAMES.test(name) || place.isShown)
       return ended === 0 && place.isShown
         ? []
@@ -274,6 +284,11 @@ function newGameOf(place: Place, series: readonly Series[]): End | null {
   };
 }
 
+/** Whether it is of what is to be seen, element by element or stroke by stroke. */
+export function isThing(place: Place): boolean {
+  return isDrawnThing(place) || isMark(place);
+}
+
 function isElement({ text }: Place): boolean {
   return /\?\.\[\d/.test(text);
 }
@@ -311,6 +326,7 @@ function seenOf(
       NOTED.test(place.text) ||
       RECORDS.test(place.name) ||
       place.kind === "word" ||
+      place.isQuoted ||
       (place.isShown && hasKept)
     )
       return;
@@ -338,8 +354,14 @@ function seenOf(
       .filter(({ seen }) => kinds.includes(seen.place.kind))
       .slice(0, most)
       .map(({ seen }) => seen);
-  const lists = of(["list"], places.every(isDrawnThing) ? MOST_LOOKS : MOST_LISTS);
-  const grids = of(["grid"], MOST_GRIDS);
+  const lists = of(["list"], places.every(isThing) ? MOST_LOOKS : MOST_LISTS);
+  const ofBoards = candidates.filter(({ seen: { place } }) => isMark(place)).map(({ seen }) => seen);
+  const grids = [
+    ...of(["grid"], Number.POSITIVE_INFINITY)
+      .filter(({ place }) => !isMark(place))
+      .slice(0, MOST_GRIDS),
+    ...ofBoards.slice(0, MOST_MARKS),
+  ];
   // A list's elements are in the list.
   const isWithin = ({ place }: Seen): boolean =>
     [...lists, ...grids].some((whole) => place.text.startsWith(`${whole.place.text}?.[`));

@@ -12,7 +12,7 @@ export const FIRST_WAIT = 10;
 const WAITS = [FIRST_WAIT, 40];
 /** Until an intro or a countdown is over: tried where nothing was heeded before. */
 export const LONG_WAIT = 240;
-export const LAST_PRESS = 24;
+const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
 const MOST_BUTTONS = 3;
@@ -35,10 +35,16 @@ export type Starter = { readonly ticks: number } & (
 
 export const BY_ITSELF: Starter = { kind: "none", ticks: 0 };
 
+/** The tick before which presses begin: each of them is whole, since half a click of "Start/Pause" begins and then pauses. */
+export function lastPress({ ticks }: Starter): number {
+  return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
+}
+
 /** Begins the game. */
 export function start(trial: Trial, starter: Starter): void {
+  const last = lastPress(starter);
   const script = (tick: number, window: PageWindow): Input =>
-    tick % (2 * PRESS) < PRESS && tick < LAST_PRESS ? inputOf(starter, window) : NOTHING;
+    tick % (2 * PRESS) < PRESS && tick < last ? inputOf(starter, window) : NOTHING;
   trial.play(script, starter.ticks, []);
 }
 
@@ -48,6 +54,9 @@ function inputOf(starter: Starter, window: PageWindow): Input {
   if (starter.kind === "none") return NOTHING;
   const element = window.document.querySelector(starter.selector) as HTMLElement | null;
   if (!element?.checkVisibility()) return NOTHING;
+  // As the adapter does it: a page that is longer than its window is scrolled to its button.
+  const below = element.getBoundingClientRect().bottom - window.innerHeight;
+  if (below > 0) window.scrollBy({ top: below, behavior: "instant" });
   const { x, y, width, height } = element.getBoundingClientRect();
   return { keys: [], pointer: [x + width / 2, y + height / 2, true] };
 }

@@ -46,6 +46,7 @@ def test_a_request_and_a_report_survive_the_journey(
     assert BaselineRequest.read() == request
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda baseline: baseline.figure)
 def test_a_baseline_trains_and_its_time_is_accounted_for(baseline) -> None:  # type: ignore[no-untyped-def]
     order = BaselineRequest(

@@ -21,6 +21,7 @@ def test_the_real_update_is_held_against_the_bare_loop() -> None:
         assert 0.2 < figure.ratio < 2
 
 
+@pytest.mark.long
 def test_batches_of_all_sizes_are_learned_from() -> None:
     (figure,) = SIZES.run(QUICK).values()
     assert set(figure.detail) == {

@@ -1,0 +1,35 @@
+/** What a game has ready to say at its end: found in its scripts and elements, and seen to be said. */
+
+import { expect, test } from "vitest";
+import { endWordsOf, saidPlace } from "../../../web/page-probe/src/end-words.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+
+const SCRIPT = `
+  if (lives === 0) result.textContent = 'You lose!';
+  else if (left === 0) result.textContent = "YOU WIN";
+  else alert(\`Time's up\`); scene("gameOver"); load("you win.png"); on('restart', () => "game-over");
+`;
+
+test("words to a player are found; names and files are none", () => {
+  expect(endWordsOf(["Score", " Game over "], [SCRIPT])).toEqual({
+    lost: ["Game over", "You lose!", "Time's up"],
+    won: ["YOU WIN"],
+  });
+  expect(endWordsOf([], ["const over = 'gameover'"])).toEqual({ lost: [], won: [] });
+  expect(saidPlace([], false)).toBe(null);
+});
+
+test("they are said while one of them is to be read, in whatever case", () => {
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  const window = frame.contentWindow as PageWindow;
+  const { body } = window.document;
+  body.innerHTML = '<p hidden>You lose!</p><h3 style="text-transform: uppercase">Result: <span></span></h3>';
+  const place = saidPlace(["You lose!", "You Win!"], false);
+  expect(place?.text).toBe('says(w, ["You lose!","You Win!"])');
+  expect(place?.read(window)).toBe(false);
+  body.querySelector("span")!.textContent = "You Win!";
+  expect(place?.read(window)).toBe(true);
+  frame.remove();
+  expect(saidPlace(["Game over"], true)?.text).toBe('(says(w, ["Game over"]) || drawn(w).says("Game over"))');
+});

@@ -1,0 +1,102 @@
+/** Boards that are made of elements: cells that are alike, and the marks by which they differ. */
+
+import type { PageWindow } from "attract/page-adapter";
+import type { Place } from "./places.ts";
+import { selectorOf } from "./roots.ts";
+
+const LEAST_CELLS = 9;
+const MOST_CELLS = 400;
+const MOST_BOARDS = 3;
+const MOST_MARKS = 24;
+const CALL = "marked(w, ";
+
+/** The cells of a board, which a selector finds. */
+interface Board {
+  readonly selector: string;
+  readonly cells: readonly HTMLElement[];
+}
+
+/** Whether it says which cells of a board have a mark. */
+export function isMark({ text }: Place): boolean {
+  return text.startsWith(CALL);
+}
+
+/** Which cells have which mark now: a class, a background or a content of their own. */
+export function marksIn(window: PageWindow): Place[] {
+  return boardsIn(window).flatMap(({ selector, cells }) =>
+    marksOf(cells).map((mark): Place => {
+      // Most frames change nothing: they share what they found.
+      let last: number[] = [];
+      return {
+        text: `${CALL}${JSON.stringify(selector)}, ${JSON.stringify(mark)})`,
+        name: mark,
+        kind: "grid",
+        fields: [],
+        isShown: true,
+        read: (page) => {
+          const found = marked(page, selector, mark);
+          const now = [found.length, 1, ...found];
+          if (now.length !== last.length || now.some((value, i) => value !== last[i])) last = now;
+          return last;
+        },
+      };
+    }),
+  );
+}
+
+function marked(window: PageWindow, selector: string, mark: string): number[] {
+  return [...window.document.querySelectorAll(selector)].map((cell) => Number(cell.matches(mark)));
+}
+
+/** `marked` as adapters that are written here have it. */
+export const MARKED = `/** Which cells of a board of elements have a mark: 1 for each that has, 0 for the others. */
+// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
+function marked(w: any, selector: string, mark: string): number[] {
+  const cells: Element[] = [...w.document.querySelectorAll(selector)];
+  return cells.map((cell) => Number(cell.matches(mark)));
+}
+`;
+
+function boardsIn(window: PageWindow): Board[] {
+  const boards: Board[] = [];
+  for (const parent of [...window.document.body.querySelectorAll("*")] as HTMLElement[]) {
+    const own = selectorOf(window, parent);
+    if (own === null || boards.some(({ cells }) => cells.some((cell) => cell.contains(parent)))) continue;
+    for (const cells of ["> *", "> * > *"]) {
+      const selector = `${own} ${cells}`;
+      const found = [...window.document.querySelectorAll(selector)] as HTMLElement[];
+      if (!isBoard(found)) continue;
+      boards.push({ selector, cells: found });
+      break;
+    }
+  }
+  return boards.sort((a, b) => b.cells.length - a.cells.length).slice(0, MOST_BOARDS);
+}
+
+/** Of one kind and one size, in rows and columns. */
+function isBoard(cells: readonly HTMLElement[]): boolean {
+  if (cells.length < LEAST_CELLS || cells.length > MOST_CELLS) return false;
+  const [{ tagName, offsetWidth, offsetHeight }] = cells;
+  const isAlike = cells.every(
+    (cell) =>
+      cell.tagName === tagName &&
+      Math.abs(cell.offsetWidth - offsetWidth) <= 2 &&
+      Math.abs(cell.offsetHeight - offsetHeight) <= 2,
+  );
+  // Without its style sheet, what is empty takes no room, and is a board still.
+  if (isAlike && (offsetWidth === 0 || offsetHeight === 0)) return true;
+  const columns = new Set(cells.map((cell) => cell.offsetLeft));
+  const rows = new Set(cells.map((cell) => cell.offsetTop));
+  return isAlike && columns.size > 1 && rows.size > 1 && columns.size * rows.size <= 2 * cells.length;
+}
+
+/** As selectors, each of which some cells match and others do not, or may not later. */
+function marksOf(cells: readonly HTMLElement[]): string[] {
+  const marks = new Set<string>();
+  for (const cell of cells) {
+    for (const name of cell.classList) marks.add(`.${CSS.escape(name)}`);
+    if (cell.style.background !== "") marks.add('[style*="background"]');
+    if (cell.childElementCount > 0) marks.add(":has(*)");
+  }
+  return [...marks].slice(0, MOST_MARKS);
+}

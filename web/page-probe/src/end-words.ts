@@ -1,0 +1,61 @@
+/** What a game says when it is over: words that its page shows or that its scripts have ready. */
+
+import type { PageWindow } from "attract/page-adapter";
+import { drawn } from "../../sdk/src/page/drawn.ts";
+import type { Place } from "./places.ts";
+
+/** What is said to a player; a name such as `gameOver` is not. */
+const LOST =
+  /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b/i;
+const WON =
+  /\byou(?:'ve|\s+have)?\s+(?:win|won)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b/i;
+/** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
+const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
+const MOST_WORDS = 6;
+
+export interface EndWords {
+  readonly lost: readonly string[];
+  readonly won: readonly string[];
+}
+
+/** @param texts those that the page showed, and the texts of its scripts. */
+export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]): EndWords {
+  const quoted = scripts.flatMap((script) => [...script.matchAll(QUOTED)].map(([, , text]) => text));
+  const all = [...new Set([...shown, ...quoted].map((text) => text.trim()))].filter(
+    (text) => text.length <= 40 && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
+  );
+  return {
+    lost: all.filter((text) => LOST.test(text)).slice(0, MOST_WORDS),
+    won: all.filter((text) => WON.test(text)).slice(0, MOST_WORDS),
+  };
+}
+
+/** Whether one of the words is there to be seen, as a place; null where there are none. */
+export function saidPlace(words: readonly string[], hasCanvas: boolean): Place | null {
+  if (words.length === 0) return null;
+  const list = JSON.stringify(words);
+  const written = words.map((word) => `drawn(w).says(${JSON.stringify(word)})`).join(" || ");
+  return {
+    text: hasCanvas ? `(says(w, ${list}) || ${written})` : `says(w, ${list})`,
+    name: words.join(", "),
+    kind: "truth",
+    fields: [],
+    isShown: true,
+    isQuoted: true,
+    read: (page) => says(page, words) || (hasCanvas && words.some((word) => drawn(page).says(word))),
+  };
+}
+
+function says(window: PageWindow, words: readonly string[]): boolean {
+  const shown = window.document.body.innerText.toLowerCase();
+  return words.some((word) => shown.includes(word.toLowerCase()));
+}
+
+/** `says` as adapters that are written here have it. */
+export const SAYS = `/** Whether one of these is to be read in the page now. */
+// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
+function says(w: any, words: string[]): boolean {
+  const shown = w.document.body.innerText.toLowerCase();
+  return words.some((word) => shown.includes(word.toLowerCase()));
+}
+`;
