@@ -33,6 +33,7 @@ def test_C9_training_reaches_the_return_that_inference_in_the_worker_reaches(out
     assert outcome.json["episode_return_mean"] >= GOAL
 
 
+@pytest.mark.long
 def test_I2_the_runs_timeline_shows_games_stepping_while_the_policy_decides(
     outcome: Outcome, runs_dir: Path
 ) -> None:

@@ -60,6 +60,7 @@ def test_the_second_ctrl_c_ends_at_once_and_leaves_no_process(tmp_path: Path) ->
     assert alive == []
 
 
+@pytest.mark.long
 def test_D3_an_existing_run_is_never_overwritten_without_force(tmp_path: Path) -> None:
     first = run_attract(*ARGUMENTS, "--total-steps", "5000", runs_dir=tmp_path)
     assert first.code == 0, first.stderr

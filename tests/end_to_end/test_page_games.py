@@ -130,6 +130,7 @@ def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeat
     assert [first.json[name] for name in told] == [second.json[name] for name in told]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_where_it_was(runs_dir: Path) -> None:
     words = ("train", "--resume", "--run-id", "m", "--headless", "--total-steps", "170000", "--json")
     resumed = run_attract(*words, runs_dir=runs_dir)

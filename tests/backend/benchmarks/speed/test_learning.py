@@ -11,6 +11,7 @@ QUICK = BenchOptions(rounds=1, quick=True)
 CPU, CUDA, SIZES = LEARNER
 
 
+@pytest.mark.long
 def test_the_real_update_is_held_against_the_bare_loop() -> None:
     figures = CPU.run(QUICK)
     assert set(figures) == set(CPU.names)
