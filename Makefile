@@ -29,7 +29,7 @@ test: setup
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR --durations 30 -m "not long and not soak and not alone and not ray"
 	$(BIN)/python -m pytest -rR -m alone
 
-# What `make test` leaves out to stay below half an hour: second ways through what it tests already, a minute each.
+# What `make test` leaves out to stay short: second ways through what it tests already, half a minute and more each.
 long: setup
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -rR -m "long and not soak"
 

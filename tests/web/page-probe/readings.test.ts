@@ -173,3 +173,11 @@ test("all marks of a board are seen, before a grid of the page's own", () => {
   });
   expect(read(marks).seen.map(({ place }) => place.text)).toEqual(marks.map(([text]) => text));
 });
+
+test("a game that is seen to begin anew ends there, and not by words that it has ready", () => {
+  const { end } = read([
+    ["w.game.score", (tick) => Math.floor((tick % 30) / 10)],
+    ["says(w)", () => false, "truth", { isQuoted: true, isShown: true }],
+  ]);
+  expect(end?.text).toBe("fell(w, Number(w.game.score ?? 0))");
+});

@@ -4,7 +4,7 @@ import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import type { Place } from "./places.ts";
 
-/** What is said to a player; a name such as `gameOver` is not. */
+/** What is said to a player; a name such as `gameOver` is not: stricter than what goes for texts that are drawn, since code is full of names. */
 const LOST =
   /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b/i;
 const WON =
@@ -42,13 +42,18 @@ export function saidPlace(words: readonly string[], hasCanvas: boolean): Place |
     fields: [],
     isShown: true,
     isQuoted: true,
-    read: (page) => says(page, words) || (hasCanvas && words.some((word) => drawn(page).says(word))),
+    read: (page) => says(page, words) || (hasCanvas && writes(page, words)),
   };
 }
 
 function says(window: PageWindow, words: readonly string[]): boolean {
   const shown = window.document.body.innerText.toLowerCase();
   return words.some((word) => shown.includes(word.toLowerCase()));
+}
+
+function writes(window: PageWindow, words: readonly string[]): boolean {
+  const texts = drawn(window).texts();
+  return words.some((word) => texts.some((text) => text.includes(word)));
 }
 
 /** `says` as adapters that are written here have it. */

@@ -29,6 +29,7 @@ const FEW_MOVES = 2;
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
 const HELD = 12;
+/** Some steps of a game that goes once a second. */
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
@@ -214,21 +215,9 @@ class Tests {
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
       moves.splice(0, moves.length, ...keys, ...group.slice(0, MOST_ELEMENTS));
-      return {
-        starter: this.#starter,
-        moves,
-        changed,
-        isMoving,
-        taps: true,
-      };
+      return { starter: this.#starter, moves, changed, isMoving, taps: true };
     }
-    return {
-      starter: this.#starter,
-      moves,
-      changed,
-      isMoving,
-      taps: await this.#isTapped(moves),
-    };
+    return { starter: this.#starter, moves, changed, isMoving, taps: await this.#isTapped(moves) };
   }
 
   /** Of a page without a canvas: a click on each of elements that are alike, by groups. */

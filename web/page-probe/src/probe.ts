@@ -105,10 +105,11 @@ class Probe {
       ...answersOf(window, globals).map(({ text }) => text.slice(2)),
       ...(environment === null ? [] : [`${environment.text.slice(2)}: reset() and step(action)`]),
     ];
-    this.#noteEndWords(endWordsOf(textsIn(window), this.#scripts), canvasesOf(window).length > 0);
+    const hasCanvas = canvasesOf(window).length > 0;
+    const words = endWordsOf(textsIn(window), this.#scripts);
+    this.#noteEndWords(words, hasCanvas);
     const early = this.#places(window);
     const starters = startersOf(window, this.#page.size, first.written);
-    const hasCanvas = canvasesOf(window).length > 0;
     const { errors, unheld } = first.seen;
     first.close();
     const common = {
@@ -130,6 +131,7 @@ class Probe {
       (starter) => this.#placesAfter(starter),
       () => performance.now() > this.#deadline - BUDGET_MS / 3,
     );
+    this.#noteEndWords(await this.#unsaid(words, heeded.starter), hasCanvas);
     this.#tell("playing at random");
     const places = await this.#placesAfter(heeded.starter, heeded.moves);
     const plays = await this.#plays(heeded, places);
@@ -183,6 +185,18 @@ class Probe {
   #noteEndWords({ lost, won }: EndWords, hasCanvas: boolean): void {
     this.#ended = saidPlace([...lost, ...won.filter((word) => !lost.includes(word))], hasCanvas);
     this.#won = saidPlace(won, hasCanvas);
+  }
+
+  /** Without the words that are to be read while the game is played: a rule of it may say how one loses. */
+  async #unsaid({ lost, won }: EndWords, starter: Starter): Promise<EndWords> {
+    const trial = await Trial.open(this.#page);
+    try {
+      start(trial, starter);
+      const isUnsaid = (word: string): boolean => !saidPlace([word], true)?.read(trial.window);
+      return { lost: lost.filter(isUnsaid), won: won.filter(isUnsaid) };
+    } finally {
+      trial.close();
+    }
   }
 
   #environmentReport(
@@ -315,7 +329,10 @@ class Probe {
     if (this.#won === null) return null;
     const { read } = this.#won;
     const place: Place = { ...this.#won, kind: "number", read: (window) => Number(read(window)) };
-    return { place, why: "no score was found: a game that is won is worth 1" };
+    return {
+      place,
+      why: "no score was found: a game that is won is worth 1; where that is rare, name what leads to it",
+    };
   }
 
   /** What the page keeps, or what it draws where that is not all that a player sees. */
@@ -368,13 +385,13 @@ function earlyOf({ seen, score, end }: Reading, early: readonly Place[]): string
   );
 }
 
-/** Those that can be drawn on, the largest first. */
 /** What the page's elements say, shown or not. */
 function textsIn(window: PageWindow): string[] {
   const elements = [...window.document.body.querySelectorAll(":not(script, style)")] as HTMLElement[];
   return elements.filter((one) => one.childElementCount === 0).map((one) => one.textContent ?? "");
 }
 
+/** Those that can be drawn on, the largest first. */
 function canvasesOf(window: PageWindow): HTMLCanvasElement[] {
   return ([...window.document.querySelectorAll("canvas")] as HTMLCanvasElement[])
     .filter(({ width, height }) => width * height > 0)

@@ -12,6 +12,8 @@ const MOST_STATES = 6;
 /** Where nothing but what is drawn is seen. */
 const MOST_LOOKS = 8;
 const MOST_GRIDS = 2;
+/** The rank of an end that is known from the page's scripts alone: below all others. */
+const GUESS = 3;
 /** Of a board that is made of elements. */
 const MOST_MARKS = 12;
 const SEEN_FIELDS = 5;
@@ -116,8 +118,11 @@ export function readingOf(
   scores.sort((a, b) => b.rank - a.rank);
   ends.sort((a, b) => b.rank - a.rank);
   const [score = null] = scores;
-  const end =
-    ends[0] ?? (score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place))));
+  const anew = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
+  const [likeliest] = ends;
+  // What came is better known than words that might.
+  const isGuess = likeliest === undefined || likeliest.rank <= GUESS;
+  const end = (isGuess ? anew : null) ?? likeliest ?? null;
   return {
     score,
     end,
@@ -172,7 +177,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       if (series.some((one) => one[0] === true)) return [];
       const why =
         ended > 0 ? told(ended) : "the page has these words ready; they did not come in random play";
-      return [{ place, text, why, rank: 4 + (ended > 0 ? 6 : 0) + brevity / 10, isOver: Boolean }];
+      return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
     }
     if (OVER_NAMES.test(name) || place.isShown)
       return ended === 0 && place.isShown
