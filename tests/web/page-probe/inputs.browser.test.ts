@@ -82,7 +82,7 @@ test("a board of elements in a closure: one click of what begins and pauses, its
   const { starter, moves, seen, score, end, adapter } = await found(`
     document.querySelector("canvas").remove();
     document.body.insertAdjacentHTML("beforeend", "<style>.board { width: 80px; display: flex; flex-wrap: wrap } .board * { width: 20px; height: 20px }</style>"
-      + "<button class='go'>Start/Pause</button><p class='said'></p><div class='board'>" + "<div></div>".repeat(16) + "</div>");
+      + "<button class='go'>Start/Pause</button><p>Hit a car and you lose</p><p class='said'></p><div class='board'>" + "<div></div>".repeat(16) + "</div>");
     let at = 13, timer = 0, car = 4;
     const cells = [...document.querySelectorAll(".board div")], said = document.querySelector(".said");
     const go = (to) => { cells[at].classList.remove("frog"); at = to; cells[at].classList.add("frog"); };

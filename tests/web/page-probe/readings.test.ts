@@ -181,3 +181,18 @@ test("a game that is seen to begin anew ends there, and not by words that it has
   ]);
   expect(end?.text).toBe("fell(w, Number(w.game.score ?? 0))");
 });
+
+test("of a large board so many marks are seen as an agent can be given", () => {
+  const cells = Array.from({ length: 784 }, () => 0);
+  const marks = Array.from({ length: 9 }, (_, i): Told => {
+    const text = `marked(w, ".grid > *", ".${"abcdefghi"[i]}")`;
+    return [
+      text,
+      (tick) => [784, 1, Number(tick % (i + 2) === 0), ...cells.slice(1)],
+      "grid",
+      { isShown: true },
+    ];
+  });
+  const { seen } = read(marks);
+  expect(seen.map(({ count }) => count)).toEqual([784, 784, 784, 784, 784]);
+});

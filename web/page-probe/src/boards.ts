@@ -5,9 +5,9 @@ import type { Place } from "./places.ts";
 import { selectorOf } from "./roots.ts";
 
 const LEAST_CELLS = 9;
-const MOST_CELLS = 400;
+const MOST_CELLS = 1_024;
 const MOST_BOARDS = 3;
-const MOST_MARKS = 24;
+const MOST_SELECTORS = 24;
 const CALL = "marked(w, ";
 
 /** The cells of a board, which a selector finds. */
@@ -98,5 +98,5 @@ function marksOf(cells: readonly HTMLElement[]): string[] {
     if (cell.style.background !== "") marks.add('[style*="background"]');
     if (cell.childElementCount > 0) marks.add(":has(*)");
   }
-  return [...marks].slice(0, MOST_MARKS);
+  return [...marks].slice(0, MOST_SELECTORS);
 }

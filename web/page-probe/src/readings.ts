@@ -16,6 +16,8 @@ const MOST_GRIDS = 2;
 const GUESS = 3;
 /** Of a board that is made of elements. */
 const MOST_MARKS = 12;
+/** Cells of all of them together, each of which is a number that the agent is given. */
+const MOST_MARKED = 4_096;
 const SEEN_FIELDS = 5;
 const SCORE_NAMES: readonly [RegExp, number][] = [
   [/score/i, 10],
@@ -365,7 +367,7 @@ function seenOf(
     ...of(["grid"], Number.POSITIVE_INFINITY)
       .filter(({ place }) => !isMark(place))
       .slice(0, MOST_GRIDS),
-    ...ofBoards.slice(0, MOST_MARKS),
+    ...ofBoards.slice(0, MOST_MARKS).filter(({ count }, i) => (i + 1) * count <= MOST_MARKED),
   ];
   // A list's elements are in the list.
   const isWithin = ({ place }: Seen): boolean =>
