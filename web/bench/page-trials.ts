@@ -42,6 +42,7 @@ async function crowd(
     const seedLow = isAlike ? SEED : SEED + i;
     const instance = createInstance(frames.definition, { seedLow });
     await frames.spare();
+    await instance.startAhead(0);
     instance.start(0);
     players.push({ instance, player: new RandomPlayer(frames.definition.action, seedLow) });
   }
@@ -54,6 +55,7 @@ async function step({ instance, player }: Player, frames: PageFrames): Promise<A
   instance.step(drawn);
   if (instance.episodeOver) {
     await frames.spare();
+    await instance.startAhead(instance.episode + 1);
     instance.start(instance.episode + 1);
   }
   return drawn;
@@ -175,6 +177,7 @@ const attractPageTrials = {
         const hash = new Hash();
         if (!instance.episodeOver) instance.cut();
         await frames.spare();
+        await instance.startAhead(episode);
         instance.start(episode);
         for (let i = 0; i < most && !instance.episodeOver; i++) {
           if (!again) actions.push(drawActions(instance, player));
@@ -209,6 +212,7 @@ const attractPageTrials = {
       await frames.spare();
       // Of an evaluation's episodes each is the first of its copy that has this number.
       instance.setStream(seed.low, seed.high, episode);
+      await instance.startAhead(0);
       instance.start(0);
       agent?.reset();
       let sum = 0;
@@ -235,6 +239,7 @@ const attractPageTrials = {
     const instance = createInstance(frames.definition, { seedLow: SEED });
     const agent = agentOf(policy);
     await frames.spare();
+    await instance.startAhead(0);
     instance.start(0);
     for (let i = 0; i < steps && !instance.episodeOver; i++) {
       const mask = instance.masks[0];
@@ -256,6 +261,7 @@ const attractPageTrials = {
     const isOver = instance.episodeOver;
     if (isOver) {
       await frames.spare();
+      await instance.startAhead(instance.episode + 1);
       instance.start(instance.episode + 1);
     }
     return { observation: leavesOf(instance.views[0]), reward, isOver };

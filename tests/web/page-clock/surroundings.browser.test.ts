@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heldPage, turns } from "./held-page.ts";
+import { heldPage, servedPage, turns } from "./held-page.ts";
 
 test("T5: what happens to the window in real time does not reach the page: its size, its focus", async () => {
   const { run, frame } = heldPage({ size: [640, 300] });
@@ -43,4 +43,16 @@ test.each(["localStorage", "sessionStorage"])("%s is an area like a browser's, i
   run(`area.d = 4`);
   clock.clearStorage();
   expect(run(`${name}.length`)).toBe(0);
+});
+
+test("a page that asks to be loaded anew stays, and that it has asked is known until the next episode", async () => {
+  const { run, clock } = await servedPage();
+  run(`kept = 1; history.pushState({}, "", location.href); location.hash = "#level-2"`);
+  await turns();
+  expect(clock.isReloadDue).toBe(false);
+  run("location.reload()");
+  await turns(100);
+  expect([clock.isReloadDue, run("kept")]).toEqual([true, 1]);
+  clock.clearStorage();
+  expect(clock.isReloadDue).toBe(false);
 });

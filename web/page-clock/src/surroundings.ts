@@ -54,6 +54,8 @@ const BY_HAND = /^(click|contextmenu|dblclick|key|mouse|pointer|touch|wheel)/;
 export interface Surroundings {
   /** A person plays: what they do reaches the game. */
   isHuman: boolean;
+  /** The page has asked to be loaded anew, which it is not: it is for whoever plays it to take a fresh one. */
+  isReloadDue: boolean;
   /** As if nothing had ever been kept: storage and cookies are empty. */
   clearStorage(): void;
 }
@@ -61,15 +63,18 @@ export interface Surroundings {
 /**
  * @param size of the window in CSS pixels.
  * @param kept what a page and the frames within it share.
+ * @param isWhole whether this is the page itself, and no frame within it.
  */
 export function installSurroundings(
   window: Page,
   [width, height]: readonly [number, number],
   kept: Kept,
+  isWhole: boolean,
 ): Surroundings {
   const { document, navigator } = window;
   installStorage(window, kept);
-  const state = { isHuman: false, clearStorage: () => kept.clear() };
+  const state = { isHuman: false, isReloadDue: false, clearStorage: () => kept.clear() };
+  if (isWhole) holdReloads(window, state);
   for (const name of REAL_EVENTS) {
     const byHand = BY_HAND.test(name);
     const swallow = (event: Event): void => {
@@ -105,6 +110,28 @@ export function installSurroundings(
     if (name in window.Element.prototype) define(window.Element.prototype, name, async () => undefined);
   if ("exitFullscreen" in document) define(documents, "exitFullscreen", async () => undefined);
   return state;
+}
+
+/** As far as it is needed of the Navigation API, which not every browser has. */
+interface NavigateEventLike extends Event {
+  readonly destination: { readonly url: string; readonly sameDocument: boolean };
+}
+
+/** A game that is over often has its page loaded anew: `location.reload()`, or a link to itself. */
+function holdReloads(window: Page, state: { isReloadDue: boolean }): void {
+  const { navigation } = window as unknown as { navigation?: EventTarget };
+  navigation?.addEventListener("navigate", (event) => {
+    const { url, sameDocument } = (event as NavigateEventLike).destination;
+    if (sameDocument || !event.cancelable || pageOf(url) !== pageOf(window.location.href)) return;
+    event.preventDefault();
+    state.isReloadDue = true;
+  });
+}
+
+/** The page that an address leads to, whatever it is asked. */
+function pageOf(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return origin + pathname.replace(/\/index\.html?$/, "/");
 }
 
 /** Storage and cookies of one page and the frames within it. */

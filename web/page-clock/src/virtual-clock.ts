@@ -122,7 +122,7 @@ export class VirtualClock {
     this.#portals = installPortals(window, (call) => this.#time.add(call, 0, [], false, false));
     this.#loading = installLoading(window, this.#time, this.unheld, this.#portals);
     this.#drawing = installDrawing(window, options);
-    this.#surroundings = installSurroundings(window, options.size, kept);
+    this.#surroundings = installSurroundings(window, options.size, kept, common === undefined);
     installChance(window, this.#chance);
     installSound(window, this.#time);
     watchUnheld(window, this.#time, this.unheld);
@@ -172,6 +172,11 @@ export class VirtualClock {
     this.#draws = isOn;
     this.#drawing.isOn = isOn;
     for (const { clock } of this.#frames.all) clock.draws = isOn;
+  }
+
+  /** Whether the page has asked since the last episode's beginning to be loaded anew. */
+  get isReloadDue(): boolean {
+    return this.#surroundings.isReloadDue;
   }
 
   /** A person plays: what they do reaches the page. */
@@ -250,6 +255,7 @@ export class VirtualClock {
 
   /** As if nothing had been played before: storage and cookies are empty, no score was sent, and nothing has moved. */
   clearStorage(): void {
+    this.#surroundings.isReloadDue = false;
     this.#portals.forget();
     this.#window.attractDrawn?.forget();
     this.#surroundings.clearStorage();

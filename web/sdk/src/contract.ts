@@ -81,8 +81,10 @@ export interface UpdateResult {
 export interface GameAhead {
   /** What the next `start` tells of. */
   start(context: StartContext): Promise<void>;
-  /** What the `update`s of a step of so many ticks tell of. */
-  step(action: Action | ArrayLike<Action>, ticks: number): Promise<void>;
+  /** What the `update`s of a step of so many ticks tell of; null: they need not be waited for. */
+  step(action: Action | ArrayLike<Action>, ticks: number): Promise<void> | null;
+  /** Optional: told at each start of what the next episode will most likely be given, so that it can be made ready. */
+  expect?(random: StartContext["random"]): void;
 }
 
 /** A running copy of a game. Created once, started many times. */

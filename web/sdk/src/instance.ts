@@ -105,6 +105,8 @@ export abstract class InstanceBase implements Instance {
   protected readonly readers: ObservationReader[];
   protected readonly checked: CheckedDefinition;
   readonly #random: SequentialRandom;
+  /** Of the episode after this one. */
+  readonly #nextRandom: SequentialRandom;
   readonly #update: (action: Action | ArrayLike<Action>) => UpdateResult;
   /** The same object for every start. */
   readonly #context: StartContext;
@@ -147,6 +149,7 @@ export abstract class InstanceBase implements Instance {
     // annotation says which actions it takes, and its space that it gets those: hence `never`.
     this.#update = (action) => game.update(tickSeconds, action as never, out);
     this.#random = createSequentialRandom(STREAM.game);
+    this.#nextRandom = createSequentialRandom(STREAM.game);
     const ranges = Object.entries(definition.parameters ?? {});
     this.#parameterDefaults = Object.fromEntries(ranges.map(([name, range]) => [name, range.default]));
     this.#parameterNames = ranges.map(([name]) => name);
@@ -178,6 +181,10 @@ export abstract class InstanceBase implements Instance {
     this.readStart(result as StartFields | undefined);
     for (const reader of this.readers) reader.checkFinite("start");
     this.checkMasks("start");
+    const { ahead } = this.game;
+    if (ahead?.expect === undefined) return;
+    this.#nextRandom.reset(this.#seedLow, this.#seedHigh, episode + 1, this.instanceId);
+    ahead.expect(this.#nextRandom.random);
   }
 
   startAhead(episode: number, parameters?: Readonly<Record<string, number>>): Promise<void> | null {

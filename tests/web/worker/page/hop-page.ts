@@ -9,6 +9,7 @@ const PAGE = `<!doctype html><canvas width="40" height="20"></canvas><script>
 </script><script>
   const context = document.querySelector("canvas").getContext("2d");
   let state = "menu", y = 0, score = 0, ticks = 0, seen = [];
+  const sky = Math.random();
   const held = {};
   addEventListener("keydown", ({ code }) => { held[code] = true; if (code === "Enter" && state !== "playing") begin(); });
   addEventListener("keyup", ({ code }) => { held[code] = false; });
@@ -25,7 +26,7 @@ const PAGE = `<!doctype html><canvas width="40" height="20"></canvas><script>
     requestAnimationFrame(frame);
   }
   requestAnimationFrame(frame);
-  window.look = () => ({ state, y, score, ticks });
+  window.look = () => ({ state, y, score, ticks, sky });
 </script>`;
 
 /** The same game as a loop that waits: for a frame, and for promises after it. */

@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from "vitest";
+import type { GameDefinition } from "../../../../web/sdk/src/contract.ts";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
 import type { Instance } from "../../../../web/sdk/src/instance.ts";
 import { createPlayer } from "../../../../web/sdk/src/page/play.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
-import { awaitingHop, hop } from "./hop-page.ts";
+import { turns } from "../../page-clock/held-page.ts";
+import { awaitingHop, hop, numFrames } from "./hop-page.ts";
 
 const opened: PageFrames[] = [];
 
@@ -22,6 +24,7 @@ async function ready(definition = hop(), options: Partial<PageFramesOptions> = {
 async function begun(definition = hop(), options: Partial<PageFramesOptions> = {}): Promise<Instance> {
   const { definition: framed } = await ready(definition, options);
   const instance = createInstance(framed, { seedLow: 7 });
+  await instance.startAhead(0);
   instance.start(0);
   return instance;
 }
@@ -72,6 +75,93 @@ test("the same seed gives the same play, after another episode, in another page,
     }),
   );
   expect(seen(fresh)).toHaveLength(2);
+});
+
+/** Each episode has a page of its own, which draws chance while it loads. */
+function reloading(extra = ""): GameDefinition {
+  return hop(
+    {
+      restart: undefined,
+      menu: (_w, page) => page.hold(page.ticks % 2 ? ["Enter"] : []),
+      playing: (w) => w.look().state === "playing",
+      observe: (w) => [w.look().y, w.look().sky],
+    },
+    extra,
+  );
+}
+
+test("what a page draws by chance while it loads is the episode's as well: another in each, the same in the same", async () => {
+  const skies = async (
+    options: Partial<PageFramesOptions>,
+    episodes: readonly number[],
+  ): Promise<number[]> => {
+    const { definition } = await ready(reloading(), options);
+    const instance = createInstance(definition, { seedLow: 7 });
+    const found: number[] = [];
+    for (const episode of episodes) {
+      await instance.startAhead(episode);
+      instance.start(episode);
+      found.push(seen(instance)[1]);
+      instance.cut();
+    }
+    return found;
+  };
+  // In order the page of the next is there already, and else it is loaded.
+  const skiesInOrder = await skies({}, [0, 1, 2]);
+  expect(new Set(skiesInOrder).size).toBe(3);
+  expect(await skies({}, [2, 0, 1])).toEqual([2, 0, 1].map((i) => skiesInOrder[i]));
+  expect(await skies({ isFresh: true }, [2, 1, 0])).toEqual([...skiesInOrder].reverse());
+  expect(await skies({ draws: true, isSeen: true }, [0, 1, 2])).toEqual(skiesInOrder);
+});
+
+test("the page of the next episode is loaded while one is played, and dropped with the game", async () => {
+  const { definition } = await ready(reloading());
+  const instance = createInstance(definition, { seedLow: 7 });
+  await instance.startAhead(0);
+  instance.start(0);
+  await expect.poll(numFrames).toBe(2);
+  instance.cut();
+  await instance.startAhead(1);
+  instance.start(1);
+  await expect.poll(numFrames).toBe(2);
+  instance.game.dispose?.();
+  await expect.poll(numFrames).toBe(0);
+  expect(() => instance.start(2)).toThrow("await startAhead() first");
+});
+
+test.each(["location.reload()", "location.href = location.href", "history.go(0)"])(
+  "a page that has itself loaded anew (%s) ends its episode, and the next has another page",
+  async (reloads) => {
+    const { definition } = await ready(
+      hop({ maxSeconds: 10 }, `if (ticks === 7) { score += 5; ${reloads}; }`),
+    );
+    const instance = createInstance(definition, { seedLow: 7 });
+    for (const episode of [0, 1]) {
+      instance.start(episode);
+      while (!instance.episodeOver) instance.step(0);
+      expect([instance.endReason, instance.episodeTicks, instance.episodeReturns[0]]).toEqual([
+        "terminated",
+        6,
+        5,
+      ]);
+      // Whatever it does from now on: nothing is played in it any more.
+      await turns();
+      await opened.at(-1)?.spare();
+    }
+  },
+);
+
+test("a page that has itself loaded anew before its game begins is told from one that is slow", async () => {
+  const { definition } = await ready(
+    hop({
+      restart(w) {
+        w.numStarts = (w.numStarts ?? 0) + 1;
+        if (w.numStarts > 1) w.location.reload();
+      },
+      playing: (w) => w.numStarts === 1,
+    }),
+  );
+  expect(() => createInstance(definition).start(0)).toThrow("had itself loaded anew before the game began");
 });
 
 test("what a page throws is told once nothing of it runs any more; until then it goes on", async () => {

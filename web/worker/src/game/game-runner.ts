@@ -83,19 +83,19 @@ export class GameRunner {
   }
 
   /**
-   * As `start`, of a game that needs turns of the event loop.
+   * As `start`, of a game whose starts are waited for.
    *
    * @param spare resolves once a copy can begin.
    */
-  async startInTurns(i: number, episode: number, spare: () => Promise<void>): Promise<void> {
+  async startAhead(i: number, episode: number, spare: () => Promise<void>): Promise<void> {
     for (let next = episode; ; next++) {
       await spare();
-      if (await this.tryStartInTurns(i, next)) return;
+      if (await this.tryStartAhead(i, next)) return;
     }
   }
 
-  /** As `tryStart`, of a game that needs turns of the event loop. */
-  async tryStartInTurns(i: number, episode: number): Promise<boolean> {
+  /** As `tryStart`, of a game whose starts are waited for. */
+  async tryStartAhead(i: number, episode: number): Promise<boolean> {
     try {
       const game = this.#prepare(i);
       await game.startAhead(episode, this.#parametersOf(i, episode));
@@ -114,11 +114,11 @@ export class GameRunner {
     return game.stepAhead(action);
   }
 
-  /** As `startNext`, of a game that needs turns of the event loop. */
-  async startNextInTurns(i: number, ending: Ending, spare: () => Promise<void>): Promise<void> {
+  /** As `startNext`, of a game whose starts are waited for. */
+  async startNextAhead(i: number, ending: Ending, spare: () => Promise<void>): Promise<void> {
     const { episode } = this.games[i]!;
     if (ending === "failed") this.clear(i);
-    await this.startInTurns(i, episode + 1, spare);
+    await this.startAhead(i, episode + 1, spare);
   }
 
   /** Whether `episode` of copy `i` started; if not, that was reported. @throws as `start`. */

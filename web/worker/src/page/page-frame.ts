@@ -137,6 +137,11 @@ export class PageFrame implements PageHands {
     if (this.clock.errors.length !== this.#seen) this.#heed();
   }
 
+  /** Whether its game is over because the page had itself loaded anew: the next episode takes another. */
+  get isSpent(): boolean {
+    return this.clock.isReloadDue;
+  }
+
   /** What `thrown` is an error of: a page that is being left answers in its own ways. */
   explain(thrown: unknown): unknown {
     return this.#isGone || this.#element.contentDocument !== this.#document ? goneError() : ownError(thrown);
@@ -183,6 +188,11 @@ export class PageFrame implements PageHands {
       adapter.menu?.(window, this);
       if (!adapter.css) clock.collectAnimations();
       this.tick();
+      if (this.isSpent)
+        throw new Error(
+          "the page had itself loaded anew before the game began: leave out of restart and menu what does that; " +
+            "without restart each episode has a fresh page",
+        );
       yield;
     } while (adapter.playing !== undefined && !adapter.playing(window));
     clock.release();
@@ -243,7 +253,7 @@ export class PageFrame implements PageHands {
     else this.begin(0);
     // What cannot be read is told now, and not in the midst of training.
     this.pixels?.begin();
-    for (let tick = 0; tick < FIRST_TICKS && !isOver(adapter.over(window)); tick++) {
+    for (let tick = 0; tick < FIRST_TICKS && !this.isSpent && !isOver(adapter.over(window)); tick++) {
       this.tick();
       if (adapter.turns) await this.giveTurn();
     }

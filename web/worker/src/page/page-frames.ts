@@ -10,6 +10,8 @@ import type { SpareGames } from "./spare-games.ts";
 
 /** Frames that are kept ready: for an episode that needs a fresh page, for a game that broke. */
 const SPARE = 1;
+/** Chance while a page loads is another than that of the episode which is played in it. */
+const LOAD_SEED = 0x6c8e9cf5;
 
 /** Most episodes of an evaluation at once: each has a page of its own. */
 export const EVALUATION_FRAMES = 8;
@@ -44,6 +46,10 @@ export class PageFrames implements SpareGames {
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
+  /** Whether each page is loaded for its episode, by chance of that: what it draws then differs from one to the next. */
+  readonly loadsForEpisodes: boolean;
+  /** Whether the page of a game's next episode is loaded while it plays this one. */
+  readonly looksAhead: boolean;
   readonly #seen = {
     errors: new Set<string>(),
     unheld: new Set<string>(),
@@ -72,6 +78,9 @@ export class PageFrames implements SpareGames {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
+    this.loadsForEpisodes = page.reset === "reload";
+    // Evaluations hand out their episodes in no order that a game could know.
+    this.looksAhead = this.loadsForEpisodes && !isFresh;
     this.#adapter = {
       ...page,
       reset: isFresh ? "reload" : page.reset,
@@ -101,9 +110,23 @@ export class PageFrames implements SpareGames {
   }
 
   spare(): Promise<void> | null {
-    if (this.#ready.length > 0) return null;
-    this.#loading ??= this.#load();
+    if (this.loadsForEpisodes || this.#ready.length > 0) return null;
+    this.#loading ??= this.#loadSpare();
     return this.#loading;
+  }
+
+  /**
+   * A page for one episode. Rejects when it cannot be had.
+   *
+   * @param seed of the episode, 32 bits.
+   */
+  async load(seed: number): Promise<PageFrame> {
+    return await this.#load({ ...this.#clock, seed: (seed ^ LOAD_SEED) >>> 0 });
+  }
+
+  /** Begins to be played in. */
+  show(frame: PageFrame): void {
+    if (this.#isSeen) frame.show(...this.#room);
   }
 
   /** What became of pages so far: their own errors, what no clock holds, whether they read what they draw, and by what. */
@@ -120,10 +143,11 @@ export class PageFrames implements SpareGames {
   /** A frame that is ready. Raises Error when `spare` was not waited for. */
   take(): PageFrame {
     const frame = this.#ready.pop();
-    if (frame === undefined) throw new Error("no page is ready: await spare() first");
+    if (frame === undefined)
+      throw new Error(`no page is ready: await ${this.loadsForEpisodes ? "startAhead()" : "spare()"} first`);
     // While the other plays: whoever needs it next does not wait.
-    if (this.#ready.length < SPARE) this.#loading ??= this.#load();
-    if (this.#isSeen) frame.show(...this.#room);
+    if (this.#ready.length < SPARE) this.#loading ??= this.#loadSpare();
+    this.show(frame);
     return frame;
   }
 
@@ -136,7 +160,7 @@ export class PageFrames implements SpareGames {
 
   /** What is done with a frame whose game is not needed any more. */
   giveBack(frame: PageFrame, isWhole: boolean): void {
-    if (!isWhole || this.#adapter.reset !== "own" || this.#isClosed) {
+    if (!isWhole || frame.isSpent || this.#adapter.reset !== "own" || this.#isClosed) {
       this.#remove(frame);
       return;
     }
@@ -164,15 +188,20 @@ export class PageFrames implements SpareGames {
     this.#seen.webGlRenderer ??= clock.webGlRenderer;
   }
 
-  async #load(): Promise<void> {
+  async #loadSpare(): Promise<void> {
     try {
-      const frame = await PageFrame.load(this.#adapter, this.#address, this.#clock, this.#isSeen);
-      this.#frames.add(frame);
-      if (this.#isClosed) this.#remove(frame);
-      else this.#ready.push(frame);
+      const frame = await this.#load(this.#clock);
+      if (!this.#isClosed) this.#ready.push(frame);
     } finally {
       this.#loading = null;
     }
+  }
+
+  async #load(clock: Partial<ClockOptions>): Promise<PageFrame> {
+    const frame = await PageFrame.load(this.#adapter, this.#address, clock, this.#isSeen);
+    this.#frames.add(frame);
+    if (this.#isClosed) this.#remove(frame);
+    return frame;
   }
 }
 

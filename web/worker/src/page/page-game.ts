@@ -33,6 +33,8 @@ export class PageGame implements Game {
   #played: Ahead[] = [];
   /** Of a start ahead: whether it came about. Null: there was none. */
   #begun: { readonly thrown?: unknown } | null = null;
+  /** The page for the episode that is expected next. */
+  #next: { readonly seed: number; readonly frame: Promise<PageFrame> } | null = null;
   readonly #adapter: PageAdapter;
   readonly #frames: PageFrames;
   /** The same object for every update. */
@@ -54,10 +56,11 @@ export class PageGame implements Game {
     this.#ticksPerStep = ticksPerStep;
     this.#skipsTicks = skipsTicks;
     this.#frames = frames;
-    if (adapter.turns)
+    if (adapter.turns || frames.loadsForEpisodes)
       this.ahead = {
         start: (context) => this.#startAhead(context),
-        step: (action, ticks) => this.#stepAhead(action, ticks),
+        step: (action, ticks) => (adapter.turns ? this.#stepAhead(action, ticks) : null),
+        ...(frames.looksAhead ? { expect: (random) => this.#expect(random) } : {}),
       };
     const observe = (): UpdateResult["observation"] => {
       try {
@@ -103,11 +106,11 @@ export class PageGame implements Game {
     const adapter = this.#adapter;
     const frame = this.#frame as PageFrame;
     const result = this.#result;
-    if (this.ahead !== undefined) return this.#updatePlayed(out.actionMask);
+    if (adapter.turns) return this.#updatePlayed(out.actionMask);
     this.#isWhole = false;
     try {
       this.#tick(action);
-      result.terminated = adapter.over(frame.window);
+      result.terminated = this.#over(frame);
       result.reward = this.#reward(frame.window);
       if (adapter.info !== undefined) result.info = adapter.info(frame.window);
       if (!this.#isOver) this.#allow(out.actionMask);
@@ -120,6 +123,7 @@ export class PageGame implements Game {
 
   dispose(): void {
     this.#leave(this.#isWhole);
+    this.#dropNext();
   }
 
   /** Whether as many ticks have passed as a step has: whoever watches has steps of one tick. */
@@ -142,13 +146,48 @@ export class PageGame implements Game {
   }
 
   #takeFrame(): PageFrame {
-    const isWhole = this.#isWhole;
-    // Until it has begun, nobody knows what is left of it.
-    this.#isWhole = false;
-    if (this.#frame !== null && this.#adapter.reset === "reload") this.#leave(isWhole);
+    this.#clearForStart();
     this.#frame ??= this.#frames.take();
     if (this.#skipsTicks) this.#frame.clock.draws = true;
     return this.#frame;
+  }
+
+  #clearForStart(): void {
+    const isWhole = this.#isWhole;
+    // Until it has begun, nobody knows what is left of it.
+    this.#isWhole = false;
+    if (this.#adapter.reset === "reload" || this.#frame?.isSpent) this.#leave(isWhole);
+  }
+
+  /** The page of the episode of this seed, alone. */
+  async #loadFrame(seed: number): Promise<PageFrame> {
+    this.#clearForStart();
+    if (this.#next?.seed !== seed) this.#dropNext();
+    const next = this.#next?.frame ?? this.#frames.load(seed);
+    this.#next = null;
+    const frame = await next;
+    this.#frame = frame;
+    this.#frames.show(frame);
+    if (this.#skipsTicks) frame.clock.draws = true;
+    return frame;
+  }
+
+  #expect(random: StartContext["random"]): void {
+    this.#dropNext();
+    const seed = random.int(WORD);
+    const frame = this.#frames.load(seed);
+    // Whoever starts it hears why it is not there.
+    frame.catch(() => undefined);
+    this.#next = { seed, frame };
+  }
+
+  #dropNext(): void {
+    const next = this.#next;
+    this.#next = null;
+    next?.frame.then(
+      (frame) => this.#frames.giveBack(frame, false),
+      () => undefined,
+    );
   }
 
   #tick(action: Action | ArrayLike<Action>): void {
@@ -160,8 +199,10 @@ export class PageGame implements Game {
 
   async #startAhead({ random }: StartContext): Promise<void> {
     try {
-      const frame = this.#takeFrame();
-      await frame.beginInTurns(random.int(WORD));
+      const seed = random.int(WORD);
+      const frame = this.#frames.loadsForEpisodes ? await this.#loadFrame(seed) : this.#takeFrame();
+      if (this.#adapter.turns) await frame.beginInTurns(seed);
+      else frame.begin(seed);
       this.#begun = {};
     } catch (error) {
       this.#begun = { thrown: this.#frame?.explain(error) ?? error };
@@ -179,7 +220,7 @@ export class PageGame implements Game {
       for (let tick = 0; tick < ticks && !this.#isOver; tick++) {
         this.#tick(action);
         await frame.giveTurn();
-        const terminated = kept(adapter.over(frame.window));
+        const terminated = this.#over(frame);
         result.terminated = terminated;
         const info = adapter.info?.(frame.window);
         this.#played.push({ reward: kept(this.#reward(frame.window)), terminated, info });
@@ -202,6 +243,11 @@ export class PageGame implements Game {
       throw this.#frame?.explain(error) ?? error;
     }
     return this.#result;
+  }
+
+  /** A page that has itself loaded anew is over for all. */
+  #over(frame: PageFrame): PerAgent<boolean> {
+    return frame.isSpent || kept(this.#adapter.over(frame.window));
   }
 
   get #isOver(): boolean {

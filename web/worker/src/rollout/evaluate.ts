@@ -81,6 +81,7 @@ class Evaluation {
   readonly #spares: SpareGames | null;
   /** As for the rollout loop. */
   readonly #hasTurns: boolean;
+  readonly #startsAhead: boolean;
   /** Places that wait for their next order. */
   readonly #vacant: number[];
   #nextOrder = 0;
@@ -94,6 +95,7 @@ class Evaluation {
     this.#lease = lease;
     this.#spares = spares;
     this.#hasTurns = definition.page?.turns ?? false;
+    this.#startsAhead = this.#hasTurns || definition.page?.reset === "reload";
     this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
     this.#runner = new GameRunner({
@@ -175,8 +177,8 @@ class Evaluation {
     // A fresh object per episode: nothing one of them left behind can reach the next.
     this.#runner.assign(place, index);
     this.#seats.setEpisode(place, seed, index, 0);
-    const hasStarted = this.#hasTurns
-      ? await this.#runner.tryStartInTurns(place, 0)
+    const hasStarted = this.#startsAhead
+      ? await this.#runner.tryStartAhead(place, 0)
       : this.#runner.tryStart(place, 0);
     if (hasStarted) {
       this.#vacant.shift();

@@ -29,6 +29,10 @@ export class RolloutLoop {
   readonly #script: Script | null;
   /** Whether each start and each step of its games is waited for. */
   readonly #hasTurns: boolean;
+  /** Whether each start is: of those, and where a page is loaded for each episode. */
+  readonly #startsAhead: boolean;
+  /** A game whose next episode is to be started before the others go on. */
+  #due: { readonly i: number; readonly ending: Ending } | null = null;
   /** Of the script: its next step. */
   #scripted = 0;
   #lease: Lease | null = null;
@@ -43,6 +47,7 @@ export class RolloutLoop {
     this.#options = options;
     this.#script = options.script ?? null;
     this.#hasTurns = definition.page?.turns ?? false;
+    this.#startsAhead = this.#hasTurns || definition.page?.reset === "reload";
     this.#seats = new Seats(definition, instanceIds.length, stateSize);
     const { batch, numAgents, sampler } = this.#seats;
     this.batch = batch;
@@ -116,7 +121,7 @@ export class RolloutLoop {
     for (let i = 0; i < this.#games.games.length; i++) {
       if (this.#games.games[i] !== null) continue;
       const episode = this.#script?.order.episode ?? 0;
-      if (this.#hasTurns) await this.#games.startInTurns(i, episode, () => this.#spare());
+      if (this.#startsAhead) await this.#games.startAhead(i, episode, () => this.#spare());
       else {
         await this.#spare();
         this.#games.start(i, episode);
@@ -141,7 +146,7 @@ export class RolloutLoop {
       this.#decide(0);
       await this.#spare();
       if (this.#hasTurns) await this.#stepGamesInTurns(0);
-      else this.#stepGames(0, 0);
+      else if (this.#stepGames(0, 0) >= 0) await this.#startDue();
       this.leaseSteps++;
       if (this.#clock.isTurnDue()) await this.#clock.yield();
     }
@@ -162,8 +167,11 @@ export class RolloutLoop {
       if (this.#hasTurns) await this.#stepGamesInTurns(t);
       else
         for (let next = this.#stepGames(t, 0); next >= 0; next = this.#stepGames(t, next)) {
-          await this.#clock.yield();
-          await this.#spare();
+          if (this.#due !== null) await this.#startDue();
+          else {
+            await this.#clock.yield();
+            await this.#spare();
+          }
         }
       this.#step++;
       this.leaseSteps++;
@@ -201,8 +209,9 @@ export class RolloutLoop {
   }
 
   /**
-   * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield,
-   * and once a spare copy is there if the games need one: a promise for each step would be most of what the loop allocates.
+   * Steps the games from instance `from` on. Returns -1 when all have been, else the instance to go on with after a yield, and
+   * once a spare copy is there if the games need one, or once the game that is due has been started: a promise for each step
+   * would be most of what the loop allocates.
    */
   #stepGames(t: number, from: number): number {
     const spares = this.#options.spares ?? null;
@@ -214,6 +223,10 @@ export class RolloutLoop {
       for (; i < end && (spares === null || spares.spare() === null); i++) {
         const ending = this.#stepGame(t, i);
         if (ending === null) continue;
+        if (this.#startsAhead) {
+          this.#due = { i, ending };
+          return i + 1;
+        }
         this.#games.startNext(i, ending);
         this.#bind(i);
       }
@@ -224,6 +237,14 @@ export class RolloutLoop {
     return -1;
   }
 
+  async #startDue(): Promise<void> {
+    if (this.#due === null) return;
+    const { i, ending } = this.#due;
+    this.#due = null;
+    await this.#games.startNextAhead(i, ending, () => this.#spare());
+    this.#bind(i);
+  }
+
   /** As `#stepGames`, of games that need turns of the event loop: one after the other. */
   async #stepGamesInTurns(t: number): Promise<void> {
     this.#clock.beginGames();
@@ -232,7 +253,7 @@ export class RolloutLoop {
       await this.#games.stepAhead(i, action);
       const ending = this.#stepGame(t, i);
       if (ending === null) continue;
-      await this.#games.startNextInTurns(i, ending, () => this.#spare());
+      await this.#games.startNextAhead(i, ending, () => this.#spare());
       this.#bind(i);
     }
     if (this.#clock.isTurnDueAfterGames()) await this.#clock.yield();
