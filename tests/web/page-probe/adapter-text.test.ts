@@ -273,4 +273,6 @@ test("what marks a board, and what is said at the end, come with what reads them
   expect([page?.score?.(window), page?.over(window)]).toEqual([1, true]);
   body.innerText = "You lose!";
   expect([page?.score?.(window), page?.over(window)]).toEqual([0, false]);
+  // As a dialog says it.
+  expect(page?.over({ ...window, attractAlerts: ["Well done, you win!"] })).toBe(true);
 });

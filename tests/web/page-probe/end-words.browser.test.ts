@@ -1,6 +1,7 @@
 /** What a game has ready to say at its end: found in its scripts and elements, and seen to be said. */
 
 import { expect, test } from "vitest";
+import { answerDialogs } from "../../../web/page-clock/src/dialogs.ts";
 import { endWordsOf, saidPlace } from "../../../web/page-probe/src/end-words.ts";
 import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
@@ -29,6 +30,11 @@ test("they are said while one of them is to be read, in whatever case", () => {
   expect(place?.text).toBe('says(w, ["You lose!","You Win!"])');
   expect(place?.read(window)).toBe(false);
   body.querySelector("span")!.textContent = "You Win!";
+  expect(place?.read(window)).toBe(true);
+  body.querySelector("span")!.textContent = "";
+  answerDialogs(window as Window & typeof globalThis);
+  expect(place?.read(window)).toBe(false);
+  window.alert("Oh no: you lose!");
   expect(place?.read(window)).toBe(true);
   frame.remove();
   expect(saidPlace(["Game over"], true)?.text).toBe('(says(w, ["Game over"]) || drawn(w).says("Game over"))');

@@ -114,3 +114,18 @@ test("a board of elements in a closure: one click of what begins and pauses, its
   expect(end).toBe('says(w, ["You lose!","You win!"])');
   expect(adapter).toContain("page.ticks < 8 && page.ticks % 8 < 4");
 });
+
+test("a page that has itself loaded anew says its end by that, and no function of the browser's begins a game anew", async () => {
+  const { end, restart, isWhole, adapter } = await found(`
+    const game = window.game = { x: 50, stone: 0, points: 0, context, form: document.createElement("form") };
+    function tick() {
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      game.stone += 2;
+      if (game.stone < 100) return;
+      game.stone = 0;
+      game.points++;
+      if (Math.abs(game.x - 50) > 30) location.reload();
+    }`);
+  expect([end, restart, isWhole]).toEqual(["the page loads itself anew", null, true]);
+  expect(adapter).toContain("ends an episode in any case");
+});

@@ -45,6 +45,20 @@ test("without a name, what grows now and then is the score; what stands in a lis
   expect(read([["w.game.zork", (tick) => Math.sin(tick)]]).score).toBe(null);
 });
 
+test("where nothing counts, what grows with each success is the score: a snake's body, and no list of what comes anyway", () => {
+  const body = (tick: number): number[] => [Math.floor(tick / 25), ...new Array(8).fill(0)];
+  const read1 = (text: string, kind: Kind = "list"): string | undefined =>
+    read([[text, body, kind]]).score?.place.text;
+  expect(read1("w.snakeBody")).toBe("w.snakeBody.length");
+  expect(read1("w.game?.tail", "grid")).toBe("w.game?.tail?.length");
+  expect(read1("w.stars")).toBe(undefined);
+  const counted = read([
+    ["w.snakeBody", body, "list"],
+    ["w.zork", (tick) => Math.floor(tick / 25)],
+  ]);
+  expect(counted.score?.place.text).toBe("w.zork");
+});
+
 test("what one brick is worth goes up and down: the score of the game begins with nothing", () => {
   const { score } = read([
     ["w.brick.score", (tick) => [50, 40, 60, 50, 70][Math.floor(tick / 12)]],

@@ -1,5 +1,6 @@
 /** What a page sees of the browser around it: always in front, never resized, nobody at the keyboard, nothing kept. */
 
+import { answerDialogs } from "./dialogs.ts";
 import { define, defineGetter } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
@@ -97,9 +98,7 @@ export function installSurroundings(
   const screen = window.Screen.prototype;
   for (const [name, value] of Object.entries({ width, height, availWidth: width, availHeight: height }))
     defineGetter(screen, name, () => value);
-  define(window, "alert", () => undefined);
-  define(window, "confirm", () => true);
-  define(window, "prompt", () => null);
+  answerDialogs(window);
   define(window, "open", () => null);
   define(window, "print", () => undefined);
   defineGetter(window.Navigator.prototype, "hardwareConcurrency", () => 2);

@@ -3,6 +3,7 @@
 import { type Animations, followAnimations } from "./animations.ts";
 import { Chance, installChance } from "./chance.ts";
 import { installTime } from "./clock-functions.ts";
+import { forgetAlerts } from "./dialogs.ts";
 import { type AnyCanvas, type Drawing, installDrawing, type WebGl } from "./drawing.ts";
 import { installFocus } from "./focus.ts";
 import { Input, type Point } from "./input.ts";
@@ -253,11 +254,12 @@ export class VirtualClock {
     for (const { clock } of this.#frames.all) clock.release();
   }
 
-  /** As if nothing had been played before: storage and cookies are empty, no score was sent, and nothing has moved. */
+  /** As if nothing had been played before: storage and cookies are empty, no score was sent, nothing was said, and nothing has moved. */
   clearStorage(): void {
     this.#surroundings.isReloadDue = false;
     this.#portals.forget();
     this.#window.attractDrawn?.forget();
+    forgetAlerts(this.#window);
     this.#surroundings.clearStorage();
   }
 }

@@ -164,7 +164,7 @@ function head({ title, seesPixels, reading }: Findings): string {
   const texts = textsIn(reading);
   return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
 
-import { ${seesPixels ? "" : "box, "}definePageGame, discrete${usesDrawn(texts) ? ", drawn" : ""}${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
+import { ${texts.includes("says(w,") ? "alerts, " : ""}${seesPixels ? "" : "box, "}definePageGame, discrete${usesDrawn(texts) ? ", drawn" : ""}${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
 
 `;
 }

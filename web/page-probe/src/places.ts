@@ -271,7 +271,7 @@ function isBuiltIn(window: PageWindow, prototype: object): boolean {
 }
 
 /** The browser's own objects and large binary ones. */
-function isForeign(window: PageWindow, value: unknown): boolean {
+export function isForeign(window: PageWindow, value: unknown): boolean {
   if (value === window || value === null) return true;
   if (window.ArrayBuffer.isView(value)) return true;
   const kinds = ["Node", "Promise", "WeakMap", "CanvasRenderingContext2D"];

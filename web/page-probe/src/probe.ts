@@ -10,7 +10,15 @@ import { engineHooks } from "./engines.ts";
 import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import { type Chosen, isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
+import {
+  type Chosen,
+  type End,
+  isThing,
+  type Reading,
+  readingOf,
+  type Seen,
+  worthFollowing,
+} from "./readings.ts";
 import { findRestart } from "./restarts.ts";
 import {
   answersOf,
@@ -35,6 +43,14 @@ const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
 /** After this long nothing further is tried. */
 const BUDGET_MS = 150_000;
+
+/** Of a page that has itself loaded anew, its episode is over without a word of the adapter's. */
+const RELOAD: End = {
+  place: { text: "false", name: "reload", kind: "truth", fields: [], isShown: false, read: () => false },
+  text: "false",
+  why: "the page loads itself anew, which ends an episode in any case",
+  isOver: () => false,
+};
 
 export interface ProbeReport {
   title: string;
@@ -80,6 +96,8 @@ class Probe {
   #won: Place | null = null;
   /** Whether style sheets move what is played with. */
   #isAnimated = false;
+  /** Whether the page has itself loaded anew while it is played. */
+  #reloads = false;
 
   constructor(page: PageToProbe, tell: (phase: string) => void) {
     this.#page = page;
@@ -175,7 +193,7 @@ class Probe {
       seen: seesPixels ? [] : seen.map(({ place }) => place.text),
       seesPixels,
       score: score?.place.text ?? null,
-      end: end?.text ?? null,
+      end: end === RELOAD ? "the page loads itself anew" : (end?.text ?? null),
       restart: restart?.text ?? null,
       isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
@@ -296,6 +314,7 @@ class Probe {
         PLAY_MS,
       );
       this.#isAnimated ||= trial.isAnimated;
+      this.#reloads ||= trial.isSpent;
       trial.close();
       // The first says what is worth to be followed for long.
       if (i === 0) kept = worthFollowing(samples);
@@ -310,7 +329,8 @@ class Probe {
     const all = readingOf(plays, changed, size);
     // A game that is won or lost and keeps no score is worth something where it is won.
     const score = all.score ?? this.#victory();
-    const whole = { ...all, score, seen: this.#seen(plays, changed, all) };
+    const end = all.end ?? (this.#reloads ? RELOAD : null);
+    const whole = { ...all, score, end, seen: this.#seen(plays, changed, all) };
     if (!this.#hasText) return whole;
     const own = readingOf(
       plays.map((play) => among(play, ({ text }) => text.startsWith("state(w)"))),
@@ -357,7 +377,7 @@ class Probe {
 
   /** What holds once the game has begun: the end does not, and before it did or nothing was there. */
   async #playing(starter: Starter, { end }: Reading, hasRestart: boolean): Promise<string | null> {
-    if (end === null) return null;
+    if (end === null || end === RELOAD) return null;
     if (starter.kind === "none") return hasRestart || !end.place.isShown ? null : `!(${end.text})`;
     const trial = await Trial.open(this.#page);
     const before = end.isOver(end.place.read(trial.window));

@@ -25,6 +25,8 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   [/coins?$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i, 7],
   [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
 ];
+/** What becomes longer with each success. */
+const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
 /** Neither what it sees nor what it gains. */
 const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
@@ -113,7 +115,7 @@ export function readingOf(
     // What stands in a list today is another thing tomorrow.
     if (isElement(place)) return;
     const series = seriesOf(at);
-    const score = scoreOf(place, series);
+    const score = scoreOf(place, series) ?? growthOf(place, series);
     if (score !== null) scores.push(score);
     ends.push(...endsOf(place, series));
   });
@@ -164,6 +166,28 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
   const why =
     ups > 0 ? `it grew ${ups} times in random play` : "its name says so; it did not grow in random play";
   return { place, why, rank };
+}
+
+/** A thing that grows with each success, such as a snake, where nothing counts them. */
+function growthOf(place: Place, series: readonly Series[]): (Chosen & { rank: number }) | null {
+  if ((place.kind !== "list" && place.kind !== "grid") || place.isShown || !GROWING.test(place.name))
+    return null;
+  const text = `${place.text}${place.text.includes("?.") ? "?" : ""}.length`;
+  const lengthOf = (value: Value): Value => (Array.isArray(value) ? value[0] : undefined);
+  const length: Place = {
+    ...place,
+    text,
+    kind: "number",
+    read: (window) => lengthOf(place.read(window)),
+  };
+  const score = scoreOf(
+    { ...length, name: "score" },
+    series.map((one) => one.map(lengthOf)),
+  );
+  // Whatever is called a score is one more likely.
+  return score === null
+    ? null
+    : { ...score, place: length, why: `its length: ${score.why}`, rank: score.rank - 10 };
 }
 
 function endsOf(place: Place, series: readonly Series[]): (End & { rank: number })[] {

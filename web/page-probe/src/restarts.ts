@@ -3,7 +3,7 @@
 import type { PageWindow } from "attract/page-adapter";
 import type { EngineHooks } from "./engines.ts";
 import type { Heeded } from "./inputs.ts";
-import { attempt, NOTED, type Place, type Root } from "./places.ts";
+import { attempt, isForeign, NOTED, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
 import { BY_ITSELF, type Starter, start } from "./starters.ts";
@@ -69,8 +69,7 @@ async function candidates({ page, heeded: { starter }, roots, hooks }: RestartSe
     const found: string[] = [];
     for (const root of roots) {
       const value = attempt(() => root.read(window)) as PageWindow;
-      if (typeof value === "function" && NAMES.test(root.name) && value.length === 0)
-        found.push(`${root.text}()`);
+      if (isOwn(window, value) && NAMES.test(root.name) && value.length === 0) found.push(`${root.text}()`);
       found.push(...methodsOf(window, value).map((name) => `${root.text}.${name}()`));
       // Held by a class, or by an object of the game's: one step further.
       if ((typeof value !== "object" && typeof value !== "function") || value === null) continue;
@@ -91,16 +90,24 @@ async function candidates({ page, heeded: { starter }, roots, hooks }: RestartSe
 }
 
 function methodsOf(window: PageWindow, value: unknown): string[] {
-  if (typeof value !== "object" || value === null) return [];
+  // A canvas's context, a form and a sound begin anew as well, and no game with them.
+  if (typeof value !== "object" || value === null || isForeign(window, value)) return [];
   const names: string[] = [];
   for (let holder: object | null = value; holder !== null && holder !== window.Object.prototype; ) {
     const properties: PropertyDescriptorMap =
       attempt(() => Object.getOwnPropertyDescriptors(holder as object)) ?? {};
     for (const [name, { value: method }] of Object.entries(properties))
-      if (typeof method === "function" && method.length === 0 && NAMES.test(name)) names.push(name);
+      if (isOwn(window, method) && method.length === 0 && NAMES.test(name)) names.push(name);
     holder = Object.getPrototypeOf(holder) as object | null;
   }
   return names;
+}
+
+/** Whether it is a function of the page's, and none of the browser's; what is bound to an object says nothing of itself. */
+function isOwn(window: PageWindow, value: unknown): value is (...given: unknown[]) => unknown {
+  if (typeof value !== "function") return false;
+  const text = attempt(() => String(window.Function.prototype.toString.call(value))) ?? "";
+  return value.name.startsWith("bound ") || !/\{\s*\[native code\]\s*\}\s*$/.test(text);
 }
 
 /** Whether the game plays on from its beginning after the call, so many frames after `starter`: a move does something. */
@@ -143,7 +150,7 @@ async function afterwards(
     const { errors } = trial.seen;
     if (attempt(() => [window.Function("w", text)(window)]) === undefined) return null;
     trial.play(() => NOTHING, 2, []);
-    if (trial.seen.errors.length > errors.length) return null;
+    if (trial.isSpent || trial.seen.errors.length > errors.length) return null;
     // At once: a move at the wrong moment may end it soon.
     if (end?.isOver(end.place.read(window))) return null;
     const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);

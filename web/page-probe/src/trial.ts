@@ -84,9 +84,14 @@ export class Trial {
       over: () => false,
     } as PageAdapter;
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
-    const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null" });
+    const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null", seed });
     frame.begin(seed);
     return new Trial(frame, advances, written);
+  }
+
+  /** Whether the page has had itself loaded anew, which ends its game. */
+  get isSpent(): boolean {
+    return this.#frame.isSpent;
   }
 
   /** Errors of the page's own so far, and what no clock holds. */
@@ -103,7 +108,7 @@ export class Trial {
     });
   }
 
-  /** Plays `ticks` frames, or as many as `milliseconds` allow; `places` are read before the first and after each `every`th. */
+  /** Plays `ticks` frames, or as many as `milliseconds` and the page allow; `places` are read before the first and after each `every`th. */
   play(
     script: Script,
     ticks: number,
@@ -113,7 +118,7 @@ export class Trial {
   ): Samples {
     const rows: Value[][] = [this.#read(places)];
     const began = performance.now();
-    for (let tick = 0; tick < ticks && performance.now() - began < milliseconds; tick++) {
+    for (let tick = 0; tick < ticks && !this.isSpent && performance.now() - began < milliseconds; tick++) {
       const { keys, pointer } = script(tick, this.window);
       this.#frame.hold(keys);
       if (pointer === undefined) this.#frame.lift();

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import {
   type AttachedAgent,
   type AttachOptions,
+  alerts,
   attachAgent,
   box,
   definePageGame,
@@ -45,6 +46,10 @@ async function open(options: AttachOptions = {}, adapter: Partial<PageGameOption
   frame.src = URL.createObjectURL(new Blob([PAGE], { type: "text/html" }));
   document.body.append(frame);
   await new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+  return attach(options, adapter, frame);
+}
+
+function attach(options: AttachOptions, adapter: Partial<PageGameOptions>, frame: HTMLIFrameElement): Opened {
   const definition = definePageGame({
     id: "Hop-v1",
     page: "hop.html",
@@ -159,6 +164,54 @@ test("an agent of pixels sees the page's own canvas, however large and fine it i
   expect([new Set(first).size, first[0] < 10]).toEqual([1, true]);
   expect([second[0], new Set(second).size]).toEqual([first[0], second[1] > second[0] ? 2 : 1]);
   expect(given.some((one) => one[1] > 30)).toBe(true);
+});
+
+test("a dialog that the game opens is nobody's to close while the agent plays, and a person's otherwise", async () => {
+  const said: string[][] = [];
+  const { attached, look } = await open(
+    { idleSeconds: 100 },
+    {
+      loaded: (w) => w.eval(`setInterval(() => { if (state === "over") alert("Game over"); }, 5)`),
+      over(w) {
+        said.push([...alerts(w)]);
+        return alerts(w).length > 0;
+      },
+    },
+  );
+  const page = opened.at(-1)![0].contentWindow as Window;
+  const { alert } = page;
+  attached.play();
+  // Of each game: nothing at first, and then its end.
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect(said[0]).toEqual([]);
+  expect(said.some((one) => one[0] === "Game over")).toBe(true);
+  expect(page.alert).not.toBe(alert);
+  attached.yield();
+  expect(page.alert).toBe(alert);
+});
+
+test("without a restart of its own, and where the page loads itself anew, the agent plays on in the fresh page at once", async () => {
+  const ends: Partial<PageGameOptions>[] = [
+    {},
+    { loaded: (w) => w.eval(`setInterval(() => { if (ticks > 20) location.reload(); }, 5)`) },
+  ];
+  for (const end of ends) {
+    const { attached } = await open({ idleSeconds: 100 }, { restart: undefined, ...end });
+    const [frame, first] = opened.at(-1)!;
+    const loaded = new Promise((resolve) => frame.addEventListener("load", resolve, { once: true }));
+    attached.play();
+    await loaded;
+    first.detach();
+    const again = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
+    await expect.poll(() => again.attached.isPlaying).toBe(true);
+    again.attached.yield();
+    again.attached.detach();
+    // Somebody took over: what they load anew is theirs.
+    const later = attach({ idleSeconds: 100 }, { restart: undefined }, frame);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(later.attached.isPlaying).toBe(false);
+    later.attached.detach();
+  }
 });
 
 test("what an adapter throws ends it, and is told", async () => {

@@ -1,5 +1,6 @@
 /** `attachAgent`: an exported policy plays in the page it was trained in, by the same keys, while nobody else does. */
 
+import { answerDialogs, forgetAlerts } from "../../../page-clock/src/dialogs.ts";
 import { type Focus, realFocus } from "../../../page-clock/src/focus.ts";
 import { Input } from "../../../page-clock/src/input.ts";
 import type { Action, GameDefinition, ObservationValue } from "../contract.ts";
@@ -14,6 +15,8 @@ const TICKS_PER_SECOND = 60;
 const PAUSE_SECONDS = 1.5;
 /** Real time one frame of the page may stand for: after a pause the agent goes on, it does not catch up. */
 const LONGEST_FRAME_SECONDS = 0.1;
+/** Kept over a page's reload: the agent goes on at once. */
+const PLAYS_ON = "attract-plays-on";
 /** What a person does. */
 const BY_HAND = ["keydown", "mousedown", "pointerdown", "touchstart", "wheel"];
 
@@ -80,6 +83,8 @@ class Attached implements AttachedAgent, PageHands {
   #isFirst = true;
   #phase: "menu" | "playing" | "pause" = "menu";
   #action: Action = 0;
+  /** Gives dialogs back to the browser; null while nobody answers them but a person. */
+  #freeDialogs: (() => void) | null = null;
   /** Of the step under way. */
   #ticksLeft = 0;
   #owedTicks = 0;
@@ -87,6 +92,7 @@ class Attached implements AttachedAgent, PageHands {
   #pauseSeconds = 0;
   #last: number | null = null;
   #isLoaded = false;
+  #isAsked = false;
   #isReady = false;
   #isDetached = false;
 
@@ -109,12 +115,14 @@ class Attached implements AttachedAgent, PageHands {
       focus,
     );
     for (const name of BY_HAND) page.addEventListener(name, this.#byHand, { capture: true, passive: true });
+    page.addEventListener("pagehide", this.#onLeave);
     page.requestAnimationFrame(this.#onFrame);
   }
 
   play(): void {
     if (this.isPlaying || this.#isDetached) return;
     this.isPlaying = true;
+    this.#freeDialogs = answerDialogs(this.#window);
     this.#begin();
     this.#options.onChange?.(true);
   }
@@ -123,6 +131,8 @@ class Attached implements AttachedAgent, PageHands {
     this.#idleSeconds = 0;
     if (!this.isPlaying) return;
     this.isPlaying = false;
+    this.#freeDialogs?.();
+    this.#freeDialogs = null;
     this.#input.release();
     this.#options.onChange?.(false);
   }
@@ -131,6 +141,7 @@ class Attached implements AttachedAgent, PageHands {
     this.yield();
     this.#isDetached = true;
     for (const name of BY_HAND) this.#window.removeEventListener(name, this.#byHand, { capture: true });
+    this.#window.removeEventListener("pagehide", this.#onLeave);
   }
 
   hold(codes: readonly string[]): void {
@@ -173,7 +184,7 @@ class Attached implements AttachedAgent, PageHands {
     if (!this.#isReady) return;
     if (!this.isPlaying) {
       this.#idleSeconds += seconds;
-      if (this.#idleSeconds >= (this.#options.idleSeconds ?? 20)) this.play();
+      if (this.#playsOn() || this.#idleSeconds >= (this.#options.idleSeconds ?? 20)) this.play();
       return;
     }
     this.#owedTicks += seconds * TICKS_PER_SECOND;
@@ -193,7 +204,32 @@ class Attached implements AttachedAgent, PageHands {
     this.#agent.reset();
     // As the trainer's clock has it forgotten.
     this.#window.attractDrawn?.forget();
+    forgetAlerts(this.#window);
     this.#adapter.restart?.(this.#window, this);
+  }
+
+  /** The page is left, by its own reload or by ours: the next one hears that the agent was playing. */
+  readonly #onLeave = (): void => {
+    if (!this.isPlaying) return;
+    try {
+      this.#window.sessionStorage.setItem(PLAYS_ON, "1");
+    } catch {
+      // Where a page may keep nothing, the agent begins as it began before.
+    }
+  };
+
+  /** Whether the page was loaded anew for the agent's next episode; asked once. */
+  #playsOn(): boolean {
+    if (this.#isAsked) return false;
+    this.#isAsked = true;
+    try {
+      const storage = this.#window.sessionStorage;
+      const playsOn = storage.getItem(PLAYS_ON) !== null;
+      storage.removeItem(PLAYS_ON);
+      return playsOn;
+    } catch {
+      return false;
+    }
   }
 
   #tick(): void {
@@ -201,7 +237,13 @@ class Attached implements AttachedAgent, PageHands {
     const page = this.#window;
     if (this.#phase === "pause") {
       this.#pauseSeconds -= 1 / TICKS_PER_SECOND;
-      if (this.#pauseSeconds <= 0) this.#begin();
+      if (this.#pauseSeconds > 0) return;
+      if (adapter.reset === "own") this.#begin();
+      else {
+        // As in training, a game without a restart of its own has a fresh page for each episode.
+        this.#pauseSeconds = Number.POSITIVE_INFINITY;
+        page.location.reload();
+      }
       return;
     }
     if (this.#phase === "menu") {

@@ -1,0 +1,38 @@
+/** Dialogs that a page opens: nobody is there to answer them, so they are answered at once, and what they say is kept. */
+
+import { define } from "./overriding.ts";
+
+type Page = Window & typeof globalThis & { attractAlerts?: string[] };
+
+/** Of an episode; older ones go. */
+const MOST_ALERTS = 20;
+const NAMES = ["alert", "confirm", "prompt"] as const;
+
+/**
+ * What the page in `window` has said by `alert()` in this episode, the newest last.
+ *
+ * While it is trained, and while `attachAgent` plays, nobody has to close these dialogs.
+ */
+export function alerts(window: Page): readonly string[] {
+  return window.attractAlerts ?? [];
+}
+
+export function forgetAlerts(window: Page): void {
+  if (window.attractAlerts !== undefined) window.attractAlerts.length = 0;
+}
+
+/** Answers in the place of a person: yes, and nothing. Returns what gives the browser's own dialogs back. */
+export function answerDialogs(window: Page): () => void {
+  const said: string[] = [];
+  const before = NAMES.map((name) => window[name]);
+  Object.defineProperty(window, "attractAlerts", { value: said, configurable: true });
+  define(window, "alert", (text: unknown = "") => {
+    said.push(String(text));
+    if (said.length > MOST_ALERTS) said.shift();
+  });
+  define(window, "confirm", () => true);
+  define(window, "prompt", () => null);
+  return () => {
+    for (const [i, name] of NAMES.entries()) define(window, name, before[i]);
+  };
+}
