@@ -74,6 +74,11 @@ const FOUND: Findings = {
   isAnimated: false,
 };
 
+test("of a page that waits for promises between its frames the adapter says so", async () => {
+  expect((await defined(adapterText(FOUND))).page?.turns).toBe(false);
+  expect((await defined(adapterText({ ...FOUND, turns: true }))).page?.turns).toBe(true);
+});
+
 const PAGE = {
   lookInside: () => ({ ship: { x: 320 }, stones: [{ x: 64, at: { y: 48 } }], score: 7, state: "over" }),
   board: [[0, { value: 2 }], [null]],
@@ -247,6 +252,7 @@ test("what is drawn is followed before the page draws, and read by its look", as
 
 test("what marks a board, and what is said at the end, come with what reads them", async () => {
   const marked = place('marked(w, ".grid > *", ".frog")', "grid");
+  const written = place('marked(w, ".grid > *", "=X")', "grid");
   const said = place('says(w, ["You win!"])', "truth");
   const starter = { kind: "element", selector: "#start", text: "Start/Pause", ticks: 10 } as const;
   const found: Findings = {
@@ -257,7 +263,7 @@ test("what marks a board, and what is said at the end, come with what reads them
       ...FOUND.reading,
       score: { place: { ...said, kind: "number" }, why: "a game that is won is worth 1" },
       end: { place: said, text: said.text, why: "it came", isOver: Boolean },
-      seen: [{ place: marked, scales: [1], fields: ["3", "1"], count: 3 }],
+      seen: [marked, written].map((one) => ({ place: one, scales: [1], fields: ["3", "1"], count: 3 })),
     },
   };
   const text = adapterText(found);
@@ -266,10 +272,11 @@ test("what marks a board, and what is said at the end, come with what reads them
   const { page } = await defined(text);
   const cells = [false, true, false].map((isFrog) => ({
     matches: (mark: string) => isFrog && mark === ".frog",
+    textContent: isFrog ? "O" : " X ",
   }));
   const body = { innerText: "YOU WIN!" };
   const window = { document: { body, querySelectorAll: () => cells } };
-  expect(page?.observe?.(window)).toEqual([0, 1, 0]);
+  expect(page?.observe?.(window)).toEqual([0, 1, 0, 1, 0, 1]);
   expect([page?.score?.(window), page?.over(window)]).toEqual([1, true]);
   body.innerText = "You lose!";
   expect([page?.score?.(window), page?.over(window)]).toEqual([0, false]);

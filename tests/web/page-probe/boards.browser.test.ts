@@ -64,6 +64,23 @@ test("cells in rows, and those that are painted or hold something", () => {
   });
 });
 
+test("short texts and pictures are marks: noughts and crosses, cards that lie open", () => {
+  const window = open(STYLE + board(new Array(9).fill("")));
+  const cells = window.document.querySelectorAll(".grid > *");
+  cells[0].textContent = " X ";
+  cells[4].textContent = "O";
+  cells[5].textContent = "what is too long for a mark";
+  cells[8].innerHTML = '<img src="cards/ace.png?v=2">';
+  const found = told(window);
+  expect(found['marked(w, ".grid > *", "=X")']).toEqual([9, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+  expect(found['marked(w, ".grid > *", "=O")']).toEqual([9, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
+  const picture = ':has(img[src*=\\"ace.png\\"])';
+  expect(found[`marked(w, ".grid > *", "${picture}")`]).toEqual([9, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  expect(Object.keys(found)).toHaveLength(4);
+  const cards = open(`${STYLE}<div class="grid">${'<img src="blank.png">'.repeat(12)}</div>`);
+  expect(Object.keys(told(cards))).toEqual(['marked(w, ".grid > *", "[src*=\\"blank.png\\"]")']);
+});
+
 test("a row of buttons, a few cells, and elements of several kinds are no board", () => {
   const buttons = '<nav style="width: 900px">'.concat("<button class=a>x</button>".repeat(12), "</nav>");
   const few = board(CELLS.slice(0, 8)).replace("grid", "few");

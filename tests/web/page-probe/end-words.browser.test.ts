@@ -16,6 +16,15 @@ test("words to a player are found; names and files are none", () => {
     lost: ["Game over", "You lose!", "Time's up"],
     won: ["YOU WIN"],
   });
+  expect(
+    endWordsOf(
+      [],
+      ["const ends = [\"It's a draw\", 'Player One Wins!', 'Winner: ']; const o = 'he who wins'"],
+    ),
+  ).toEqual({
+    lost: ["It's a draw"],
+    won: ["Player One Wins!", "Winner:"],
+  });
   expect(endWordsOf([], ["const over = 'gameover'"])).toEqual({ lost: [], won: [] });
   expect(saidPlace([], false)).toBe(null);
 });

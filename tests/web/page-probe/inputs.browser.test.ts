@@ -4,12 +4,14 @@ import { expect, test } from "vitest";
 import { probe } from "../../../web/page-probe/src/probe.ts";
 import "../worker/page/hop-page.ts";
 
+const CANVAS = '<canvas width="200" height="100"></canvas>';
+
 /** @param script of the page, which calls `tick` in each frame. */
-function found(script: string): ReturnType<typeof probe> {
-  const page = `<!doctype html><title>Test</title><canvas width="200" height="100"></canvas><script>
+function found(script: string, body = CANVAS): ReturnType<typeof probe> {
+  const page = `<!doctype html><title>Test</title>${body}<script>
     parent.attractTestClock(window);
   </script><script>{
-    const held = {}, context = document.querySelector("canvas").getContext("2d");
+    const held = {}, context = document.querySelector("canvas")?.getContext("2d");
     addEventListener("keydown", ({ code }) => { held[code] = true; });
     addEventListener("keyup", ({ code }) => { held[code] = false; });
     ${script}
@@ -128,4 +130,36 @@ test("a page that has itself loaded anew says its end by that, and no function o
     }`);
   expect([end, restart, isWhole]).toEqual(["the page loads itself anew", null, true]);
   expect(adapter).toContain("ends an episode in any case");
+});
+
+test("a board of plain cells is clicked and seen, also of a game that waits for promises between its frames", async () => {
+  const cells = `<style>#board { width: 90px; display: flex; flex-wrap: wrap } i { width: 30px; height: 30px }</style>
+    <div id="board">${"<i></i>".repeat(9)}</div>`;
+  const { moves, seen, end, adapter } = await found(
+    `
+    let turn = 0, waited = 0, counter = 0;
+    window.clock = { get waited() { return waited; }, get counter() { return counter; } };
+    const all = [...document.querySelectorAll("i")];
+    for (const cell of all) cell.addEventListener("click", () => {
+      if (cell.textContent !== "") return;
+      cell.textContent = "XO"[turn++ % 2];
+      if (turn === 9) alert("It's a draw!");
+    });
+    (async () => {
+      for (;;) {
+        await new Promise(requestAnimationFrame);
+        for (let i = 0; i < 20; i++) await null;
+        waited++;
+        if (waited % 2) counter++;
+      }
+    })();
+    const tick = () => undefined;`,
+    cells,
+  );
+  expect(moves).toEqual(Array.from({ length: 9 }, (_, i) => `cell ${i + 1}`));
+  expect(seen).toEqual(
+    expect.arrayContaining(['marked(w, "#board > *", "=X")', 'marked(w, "#board > *", "=O")']),
+  );
+  expect(end).toContain("It's a draw!");
+  expect(adapter).toContain("turns: true");
 });

@@ -59,6 +59,16 @@ test("where nothing counts, what grows with each success is the score: a snake's
   expect(counted.score?.place.text).toBe("w.zork");
 });
 
+test("whose turn it is goes to and fro, and is no score", () => {
+  const turn = (tick: number): number => 1 + (Math.floor(tick / 5) % 2);
+  const shown = { isShown: true };
+  expect(read([["#current-player", turn, "number", shown]]).score).toBe(null);
+  // A game that begins anew after a point or two is another thing.
+  expect(read([["#points", (tick) => Math.floor((tick % 30) / 10), "number", shown]]).score?.place.text).toBe(
+    "#points",
+  );
+});
+
 test("what one brick is worth goes up and down: the score of the game begins with nothing", () => {
   const { score } = read([
     ["w.brick.score", (tick) => [50, 40, 60, 50, 70][Math.floor(tick / 12)]],

@@ -68,6 +68,7 @@ export function adapterText(all: Findings): string {
           "// Only the moment of a press counts: what is pressed is let go halfway through a step.\n  taps: true",
         ]
       : []),
+    ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),
     ...(usesDrawn(textsIn(reading))

@@ -9,6 +9,9 @@ const MOST_CELLS = 1_024;
 const MOST_BOARDS = 3;
 const MOST_SELECTORS = 24;
 const CALL = "marked(w, ";
+/** A mark that is a text: noughts and crosses, the numbers of mines. */
+const SAYS = "=";
+const LONGEST_TEXT = 3;
 
 /** The cells of a board, which a selector finds. */
 interface Board {
@@ -21,7 +24,7 @@ export function isMark({ text }: Place): boolean {
   return text.startsWith(CALL);
 }
 
-/** Which cells have which mark now: a class, a background or a content of their own. */
+/** Which cells have which mark now: a class, a background, a picture, a short text or another content of their own. */
 export function marksIn(window: PageWindow): Place[] {
   return boardsIn(window).flatMap(({ selector, cells }) =>
     marksOf(cells).map((mark): Place => {
@@ -45,15 +48,19 @@ export function marksIn(window: PageWindow): Place[] {
 }
 
 function marked(window: PageWindow, selector: string, mark: string): number[] {
-  return [...window.document.querySelectorAll(selector)].map((cell) => Number(cell.matches(mark)));
+  const cells: Element[] = [...window.document.querySelectorAll(selector)];
+  if (!mark.startsWith(SAYS)) return cells.map((cell) => Number(cell.matches(mark)));
+  const text = mark.slice(SAYS.length);
+  return cells.map((cell) => Number(cell.textContent?.trim() === text));
 }
 
 /** `marked` as adapters that are written here have it. */
-export const MARKED = `/** Which cells of a board of elements have a mark: 1 for each that has, 0 for the others. */
+export const MARKED = `/** Which cells of a board of elements have a mark, a selector or "=" and a text: 1 for each that has, 0 for the others. */
 // biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
 function marked(w: any, selector: string, mark: string): number[] {
   const cells: Element[] = [...w.document.querySelectorAll(selector)];
-  return cells.map((cell) => Number(cell.matches(mark)));
+  if (!mark.startsWith("=")) return cells.map((cell) => Number(cell.matches(mark)));
+  return cells.map((cell) => Number(cell.textContent?.trim() === mark.slice(1)));
 }
 `;
 
@@ -93,10 +100,17 @@ function isBoard(cells: readonly HTMLElement[]): boolean {
 /** As selectors, each of which some cells match and others do not, or may not later. */
 function marksOf(cells: readonly HTMLElement[]): string[] {
   const marks = new Set<string>();
+  const view = cells[0].ownerDocument.defaultView as PageWindow;
   for (const cell of cells) {
     for (const name of cell.classList) marks.add(`.${CSS.escape(name)}`);
     if (cell.style.background !== "") marks.add('[style*="background"]');
     if (cell.childElementCount > 0) marks.add(":has(*)");
+    const text = cell.textContent?.trim() ?? "";
+    if (text.length > 0 && text.length <= LONGEST_TEXT) marks.add(SAYS + text);
+    const picture = cell instanceof view.HTMLImageElement ? cell : cell.querySelector("img");
+    const file = picture?.getAttribute("src")?.split(/[?#]/)[0].split("/").at(-1) ?? "";
+    const own = `[src*=${JSON.stringify(file)}]`;
+    if (file !== "" && !file.startsWith("data:")) marks.add(picture === cell ? own : `:has(img${own})`);
   }
   return [...marks].slice(0, MOST_SELECTORS);
 }

@@ -7,9 +7,9 @@ import type { Place } from "./places.ts";
 
 /** What is said to a player; a name such as `gameOver` is not: stricter than what goes for texts that are drawn, since code is full of names. */
 const LOST =
-  /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b/i;
+  /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
 const WON =
-  /\byou(?:'ve|\s+have)?\s+(?:win|won)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b/i;
+  /\byou(?:'ve|\s+have)?\s+(?:win|won)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b|\b(?:player|computer|x|o|red|yellow|blue|green|white|black)\b.{0,8}\bwins\b|\bwinner\s*:/i;
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 const MOST_WORDS = 6;

@@ -1,5 +1,6 @@
 /** How a page is begun, and which keys and places of a pointer it heeds: what differs from the same play without them. */
 
+import { clickGroupsOf } from "./clicks.ts";
 import { NOTED, type Place } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing } from "./readings.ts";
@@ -35,7 +36,9 @@ const TEST_TICKS = 60;
 const SAMPLED = 4;
 const PRELUDE_TICKS = 40;
 /** Of elements that are alike: so many may be clicked. */
-const MOST_ELEMENTS = 36;
+const MOST_ELEMENTS = 64;
+/** From one that is clicked to the next, a share of all: what stands beside another often does the same. */
+const STRIDE = 0.618;
 
 /** One thing that a player may do. */
 export interface Move {
@@ -224,14 +227,20 @@ class Tests {
   async #elementMoves(): Promise<Move[][]> {
     const trial = await Trial.open(this.#page);
     try {
-      start(trial, this.#starter);
+      await start(trial, this.#starter);
       const { window } = trial;
       if (window.document.querySelector("canvas") !== null) return [];
-      return groupsOf(window).map(({ selector }) =>
-        ([...window.document.querySelectorAll(selector)] as HTMLElement[]).map((element, i) => {
+      const heard = clickGroupsOf(window, trial.clickable).map((elements) => ({ name: "cell", elements }));
+      const alike = groupsOf(window).map(({ selector }) => ({
+        name: selector.replace(/^\./, ""),
+        elements: [...window.document.querySelectorAll(selector)] as HTMLElement[],
+      }));
+      // By a name, where they have one.
+      return [...alike, ...heard].map(({ name, elements }) =>
+        elements.map((element, i) => {
           const { x, y, width, height } = element.getBoundingClientRect();
           const text = element.tagName === "BUTTON" ? element.textContent?.trim().slice(0, 20) : "";
-          const label = text || `${selector.replace(/^\./, "")} ${i + 1}`;
+          const label = text || `${name} ${i + 1}`;
           return { label, input: { keys: [], pointer: [x + width / 2, y + height / 2, true] } };
         }),
       );
@@ -283,9 +292,9 @@ class Tests {
   async #play(script: Script, ticks = TEST_TICKS): Promise<Samples> {
     const trial = await Trial.open(this.#page);
     try {
-      start(trial, this.#starter);
-      if (this.#prelude.length > 0) trial.play(randomly(this.#prelude, chance(3)), PRELUDE_TICKS, []);
-      const samples = trial.play(script, ticks, this.#places, SAMPLED);
+      await start(trial, this.#starter);
+      if (this.#prelude.length > 0) await trial.play(randomly(this.#prelude, chance(3)), PRELUDE_TICKS, []);
+      const samples = await trial.play(script, ticks, this.#places, SAMPLED);
       this.prompts = promptsIn(trial.window);
       return samples;
     } finally {
@@ -302,9 +311,10 @@ function moving({ places, rows }: Samples): boolean {
   return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isThing);
 }
 
-/** One after another, each pressed and let go. */
+/** Here and there, each pressed and let go. */
 function clicking(moves: readonly Move[]): Script {
-  return (tick) => (tick % 8 < 4 ? moves[Math.floor(tick / 8) % moves.length].input : NOTHING);
+  const at = (click: number): number => Math.floor(((click * STRIDE) % 1) * moves.length);
+  return (tick) => (tick % 8 < 4 ? moves[at(Math.floor(tick / 8))].input : NOTHING);
 }
 
 function held(input: Input, ticks = HELD): Script {

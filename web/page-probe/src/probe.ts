@@ -29,8 +29,8 @@ import {
   shownInGroups,
   variablesOf,
 } from "./roots.ts";
-import { BY_ITSELF, type Starter, start, startersOf } from "./starters.ts";
-import { isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
+import { BY_ITSELF, FIRST_WAIT, type Starter, start, startersOf } from "./starters.ts";
+import { differing, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const PLAYS = 4;
 /** At 60 frames a second. */
@@ -41,6 +41,8 @@ const SHORT_TICKS = 240;
 const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
+/** In scripts that may wait for something between their frames. */
+const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** After this long nothing further is tried. */
 const BUDGET_MS = 150_000;
 
@@ -143,6 +145,8 @@ class Probe {
     if (advances) this.#page.advances = true;
 
     this.#tell("looking for keys that it heeds");
+    this.#page.turns =
+      this.#scripts.some((text) => PROMISES.test(text)) && (await this.#needsTurns(starters));
     const heeded = await findInputs(
       this.#page,
       starters,
@@ -209,7 +213,7 @@ class Probe {
   async #unsaid({ lost, won }: EndWords, starter: Starter): Promise<EndWords> {
     const trial = await Trial.open(this.#page);
     try {
-      start(trial, starter);
+      await start(trial, starter);
       const isUnsaid = (word: string): boolean => !saidPlace([word], true)?.read(trial.window);
       return { lost: lost.filter(isUnsaid), won: won.filter(isUnsaid) };
     } finally {
@@ -269,9 +273,9 @@ class Probe {
     try {
       const random = chance(1);
       const known = new Map<string, Place>();
-      start(trial, starter);
+      await start(trial, starter);
       for (const ticks of moves.length === 0 ? LOOKS : LATER_LOOKS) {
-        trial.play(randomly(moves, random), ticks, []);
+        await trial.play(randomly(moves, random), ticks, []);
         for (const place of this.#places(trial.window, trial.written)) {
           const before = known.get(place.text);
           // A list tells of its fields only while there is something in it.
@@ -290,8 +294,8 @@ class Probe {
     const moves = async (page: PageToProbe): Promise<boolean> => {
       for (const starter of starters) {
         const trial = await Trial.open(page);
-        start(trial, starter);
-        const { rows } = trial.play(() => NOTHING, IDLE_TICKS, places, IDLE_TICKS / 6);
+        await start(trial, starter);
+        const { rows } = await trial.play(() => NOTHING, IDLE_TICKS, places, IDLE_TICKS / 6);
         trial.close();
         if (rows.some((row) => row.some((value, at) => !isSame(value, rows[0][at])))) return true;
       }
@@ -300,13 +304,33 @@ class Probe {
     return !(await moves(this.#page)) && (await moves({ ...this.#page, advances: true }));
   }
 
+  /** Whether it goes otherwise, and the same way twice, where promises between its frames have their turn. */
+  async #needsTurns(starters: readonly Starter[]): Promise<boolean> {
+    for (const starter of starters.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
+      const places = await this.#placesAfter(starter);
+      const played = async (turns: boolean): Promise<Samples> => {
+        const trial = await Trial.open({ ...this.#page, turns });
+        try {
+          await start(trial, starter);
+          return await trial.play(() => NOTHING, 2 * IDLE_TICKS, places, IDLE_TICKS / 6);
+        } finally {
+          trial.close();
+        }
+      };
+      const turned = await played(true);
+      if (differing(await played(false), turned).size > 0 && differing(turned, await played(true)).size === 0)
+        return true;
+    }
+    return false;
+  }
+
   async #plays({ starter, moves }: Heeded, places: readonly Place[]): Promise<Samples[]> {
     const plays: Samples[] = [];
     let kept = places;
     for (let i = 0; i <= PLAYS && (i <= 1 || performance.now() < this.#deadline); i++) {
       const trial = await Trial.open(this.#page, 1000 + i);
-      start(trial, starter);
-      const samples = trial.play(
+      await start(trial, starter);
+      const samples = await trial.play(
         randomly(moves, chance(i + 1)),
         i === 0 ? SHORT_TICKS : PLAY_TICKS,
         kept,
@@ -366,7 +390,8 @@ class Probe {
     const isAll =
       movable.length > 0 &&
       (score !== null || end !== null) &&
-      kept.some(({ place: { kind } }) => kind === "list" || kind === "grid");
+      // What elements show of themselves is told better by their marks.
+      kept.some(({ place: { kind, isShown } }) => !isShown && (kind === "list" || kind === "grid"));
     const things = readingOf(
       plays.map((play) => among(play, isThing)),
       changed,
@@ -382,7 +407,7 @@ class Probe {
     const trial = await Trial.open(this.#page);
     const before = end.isOver(end.place.read(trial.window));
     const known = end.place.read(trial.window) !== undefined;
-    start(trial, starter);
+    await start(trial, starter);
     const after = end.isOver(end.place.read(trial.window));
     trial.close();
     if (after || (known && !before)) return null;

@@ -45,6 +45,8 @@ const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^ti
 const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
 const CLOCK_NAMES = /time|stamp|frame|tick|fps|delta|^dt$|elapsed|counter|^now$|seed|^id$|^then$|version/i;
 const LARGEST = 1e7;
+/** Of a number that has but two values: more often, and it is no score that begins anew. */
+const MOST_FALLS = 3;
 
 /** The series of one place over one play. */
 type Series = readonly Value[];
@@ -152,6 +154,9 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
   const downs = numbers.flatMap((one) =>
     one.slice(1).filter((value, i) => value < one[i] && value > one[0]),
   ).length;
+  // Whose turn it is goes to and fro.
+  const falls = steps.filter((step) => step < 0).length;
+  if (falls > MOST_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
   // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.

@@ -52,8 +52,8 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
 async function freshScore({ page, heeded, reading: { score } }: RestartSearch): Promise<number> {
   const trial = await Trial.open(page, SEEDED);
   try {
-    start(trial, heeded.starter);
-    trial.play(() => NOTHING, AFTER, []);
+    await start(trial, heeded.starter);
+    await trial.play(() => NOTHING, AFTER, []);
     return Number(score?.place.read(trial.window) ?? 0);
   } finally {
     trial.close();
@@ -63,7 +63,7 @@ async function freshScore({ page, heeded, reading: { score } }: RestartSearch): 
 async function candidates({ page, heeded: { starter }, roots, hooks }: RestartSearch): Promise<string[]> {
   const trial = await Trial.open(page);
   try {
-    start(trial, starter);
+    await start(trial, starter);
     const { window } = trial;
     const scene = attempt(() => hooks?.roots[0].read(window));
     const found: string[] = [];
@@ -141,20 +141,20 @@ async function afterwards(
 ): Promise<Samples | null> {
   const trial = await Trial.open(page, SEEDED);
   try {
-    start(trial, starter);
+    await start(trial, starter);
     const { window } = trial;
-    trial.play(randomly(heeded.moves, chance(5)), ticks, []);
+    await trial.play(randomly(heeded.moves, chance(5)), ticks, []);
     const variables = roots.filter((root) => root.text.startsWith("w.lookInside().")).map(({ name }) => name);
     if (text.includes("w.lookInside()"))
       window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
     const { errors } = trial.seen;
     if (attempt(() => [window.Function("w", text)(window)]) === undefined) return null;
-    trial.play(() => NOTHING, 2, []);
+    await trial.play(() => NOTHING, 2, []);
     if (trial.isSpent || trial.seen.errors.length > errors.length) return null;
     // At once: a move at the wrong moment may end it soon.
     if (end?.isOver(end.place.read(window))) return null;
     const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
-    const samples = trial.play(script, AFTER, placesOf(window), 3);
+    const samples = await trial.play(script, AFTER, placesOf(window), 3);
     const isBack = score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
     return isBack ? samples : null;
   } finally {

@@ -41,11 +41,11 @@ export function lastPress({ ticks }: Starter): number {
 }
 
 /** Begins the game. */
-export function start(trial: Trial, starter: Starter): void {
+export async function start(trial: Trial, starter: Starter): Promise<void> {
   const last = lastPress(starter);
   const script = (tick: number, window: PageWindow): Input =>
     tick % (2 * PRESS) < PRESS && tick < last ? inputOf(starter, window) : NOTHING;
-  trial.play(script, starter.ticks, []);
+  await trial.play(script, starter.ticks, []);
 }
 
 function inputOf(starter: Starter, window: PageWindow): Input {

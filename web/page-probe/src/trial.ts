@@ -3,6 +3,7 @@
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
+import { noteClicks } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 
 /** So many frames pass while a page loads: what it asks for in them is waited for. */
@@ -29,6 +30,8 @@ export interface PageToProbe {
   size: readonly [width: number, height: number];
   /** Whether the page is told to advance in each frame. Default: no, it goes by its own. */
   advances?: boolean;
+  /** Whether its promises have a turn after each frame. Default: no. */
+  turns?: boolean;
 }
 
 /** What places held at some ticks. */
@@ -48,22 +51,32 @@ export class Trial {
   readonly window: PageWindow;
   readonly #frame: PageFrame;
 
-  readonly #advances: boolean;
+  readonly #page: PageToProbe;
 
   /** Texts that the page drew, once each. */
   readonly written: ReadonlySet<string>;
+  /** Elements that hear clicks. */
+  readonly clickable: ReadonlySet<Element>;
 
-  private constructor(frame: PageFrame, advances: boolean, written: ReadonlySet<string>) {
+  private constructor(
+    frame: PageFrame,
+    page: PageToProbe,
+    written: ReadonlySet<string>,
+    clickable: ReadonlySet<Element>,
+  ) {
     this.written = written;
+    this.clickable = clickable;
     this.#frame = frame;
-    this.#advances = advances;
+    this.#page = page;
     this.window = frame.window;
   }
 
   /** A fresh page that has loaded. Raises Error when it does not. */
-  static async open({ page, size, advances = false }: PageToProbe, seed = SEED): Promise<Trial> {
+  static async open(probed: PageToProbe, seed = SEED): Promise<Trial> {
+    const { page, size, turns = false } = probed;
     let looks = 0;
     const written = new Set<string>();
+    const clickable = new Set<Element>();
     const adapter = {
       page,
       size,
@@ -71,12 +84,13 @@ export class Trial {
       css: true,
       hidden: false,
       taps: false,
-      turns: false,
+      turns,
       keys: [],
       pointers: {},
       labels: [],
       prepare: (window: PageWindow) => {
         noteWriting(window, written);
+        noteClicks(window, clickable);
         drawn(window);
       },
       ready: () => looks++ >= LOAD_TICKS,
@@ -85,8 +99,9 @@ export class Trial {
     } as PageAdapter;
     const address = new URL(page.replace(/^https?:\/\/[^/]+/, ""), location.origin).href;
     const frame = await PageFrame.load(adapter, address, { draws: true, webGl: "null", seed });
-    frame.begin(seed);
-    return new Trial(frame, advances, written);
+    if (turns) await frame.beginInTurns(seed);
+    else frame.begin(seed);
+    return new Trial(frame, probed, written, clickable);
   }
 
   /** Whether the page has had itself loaded anew, which ends its game. */
@@ -109,13 +124,14 @@ export class Trial {
   }
 
   /** Plays `ticks` frames, or as many as `milliseconds` and the page allow; `places` are read before the first and after each `every`th. */
-  play(
+  async play(
     script: Script,
     ticks: number,
     places: readonly Place[],
     every = 1,
     milliseconds = Number.POSITIVE_INFINITY,
-  ): Samples {
+  ): Promise<Samples> {
+    const { advances = false, turns = false } = this.#page;
     const rows: Value[][] = [this.#read(places)];
     const began = performance.now();
     for (let tick = 0; tick < ticks && !this.isSpent && performance.now() - began < milliseconds; tick++) {
@@ -123,8 +139,9 @@ export class Trial {
       this.#frame.hold(keys);
       if (pointer === undefined) this.#frame.lift();
       else this.#frame.point(...pointer);
-      if (this.#advances) this.window.advanceTime(1000 / 60);
+      if (advances) this.window.advanceTime(1000 / 60);
       this.#frame.tick();
+      if (turns) await this.#frame.giveTurn();
       if ((tick + 1) % every === 0) rows.push(this.#read(places));
     }
     return { places, rows };

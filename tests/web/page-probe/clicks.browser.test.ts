@@ -1,0 +1,72 @@
+/** Which elements a player may click: by what the page hears, not by what they are called. */
+
+import { afterEach, expect, test } from "vitest";
+import { clickGroupsOf, noteClicks } from "../../../web/page-probe/src/clicks.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+
+const frames: HTMLIFrameElement[] = [];
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+/** Sizes of the groups of a page, whose script may do as a game's does. */
+function groups(html: string, script: (window: PageWindow) => void = () => undefined): number[] {
+  const frame = document.createElement("iframe");
+  frame.width = frame.height = "300";
+  document.body.append(frame);
+  frames.push(frame);
+  const window = frame.contentWindow as PageWindow;
+  const heard = new Set<Element>();
+  noteClicks(window, heard);
+  window.document.body.innerHTML = `<style>i, b { display: inline-block; width: 20px; height: 20px }</style>${html}`;
+  script(window);
+  return clickGroupsOf(window, heard).map(({ length }) => length);
+}
+
+const CELLS = `<div id="board">${"<i></i>".repeat(9)}</div>`;
+
+function each(window: PageWindow, selector: string, do_: (one: HTMLElement) => void): void {
+  for (const one of window.document.querySelectorAll(selector)) do_(one);
+}
+
+test("cells of which each hears clicks, by a listener or by a property", () => {
+  expect(groups(CELLS)).toEqual([]);
+  const heard: string[] = [];
+  expect(
+    groups(CELLS, (window) => {
+      each(window, "i", (one) => one.addEventListener("click", () => heard.push("click")));
+      window.document.querySelector("i").click();
+    }),
+  ).toEqual([9]);
+  expect(heard).toEqual(["click"]);
+  expect(
+    groups(CELLS, (window) =>
+      each(window, "i", (one) => {
+        one.onmousedown = () => undefined;
+      }),
+    ),
+  ).toEqual([9]);
+  expect(groups(CELLS.replaceAll("<i>", '<i onclick="play()">'))).toEqual([9]);
+});
+
+test("cells of a board that hears for them, and not the whole page's ", () => {
+  const hear = (selector: string) => (window: PageWindow) =>
+    each(window, selector, (one) => one.addEventListener("click", () => undefined));
+  expect(groups(CELLS, hear("#board"))).toEqual([9]);
+  expect(groups("<div id=board><i></i><b></b><i></i><i></i><i></i></div>", hear("#board"))).toEqual([]);
+  // A key counts for the page, and so do clicks on all of it.
+  expect(groups(CELLS, (window) => window.document.addEventListener("click", () => undefined))).toEqual([]);
+  expect(
+    groups(CELLS, (window) => each(window, "i", (one) => one.addEventListener("keydown", () => undefined))),
+  ).toEqual([]);
+});
+
+test("what is not to be seen, too small, alone or far down is no cell; the largest group comes first", () => {
+  const hear = (window: PageWindow) =>
+    each(window, "i, b", (one) => one.addEventListener("pointerdown", () => undefined));
+  expect(groups('<i hidden style="display: none"></i><i></i><i></i>', hear)).toEqual([2]);
+  expect(groups('<i style="width: 2px"></i><i></i>', hear)).toEqual([]);
+  expect(groups('<i></i><i></i><p style="height: 400px"></p><i></i>', hear)).toEqual([2]);
+  expect(groups("<p><b></b><b></b></p><p><i></i><i></i><i></i></p>", hear)).toEqual([3, 2]);
+});

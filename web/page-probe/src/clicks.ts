@@ -1,0 +1,57 @@
+/** What a player may click: elements that are alike and of which the page hears clicks, whatever they are made of. */
+
+import type { PageWindow } from "attract/page-adapter";
+
+const CLICKS = ["click", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart"] as const;
+/** In CSS pixels: smaller ones are no cells. */
+const LEAST_AREA = 64;
+/** So many alike children of an element that hears for them. */
+const LEAST_CHILDREN = 4;
+const MOST_ALIKE = 144;
+
+/** From now on `heard` has each element that a listener for clicks is added to. */
+export function noteClicks({ EventTarget, Element }: PageWindow, heard: Set<Element>): void {
+  const { prototype } = EventTarget;
+  const { addEventListener } = prototype;
+  prototype.addEventListener = function (this: unknown, type: string, ...given: unknown[]): void {
+    if (this instanceof Element && CLICKS.some((name) => name === type)) heard.add(this as Element);
+    addEventListener.call(this, type, ...given);
+  };
+}
+
+/**
+ * Elements side by side that hear clicks, or whose parent hears them, the largest group first; those to be seen.
+ *
+ * @param heard those that have listeners.
+ */
+export function clickGroupsOf(window: PageWindow, heard: Iterable<Element>): HTMLElement[][] {
+  const all = [...window.document.body.querySelectorAll("*")] as HTMLElement[];
+  const known = new Set<unknown>(heard);
+  const hears = (one: HTMLElement): boolean =>
+    known.has(one) || CLICKS.some((name) => (one as PageWindow)[`on${name}`] != null);
+  const listening = all.filter(hears);
+  const groups = new Map<string, HTMLElement[]>();
+  const parents = new Map<Element | null, number>();
+  for (const one of listening) {
+    const parent = parents.get(one.parentElement) ?? parents.size;
+    parents.set(one.parentElement, parent);
+    const key = `${parent} ${one.tagName}`;
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  const children = listening
+    .map((one) => [...one.children] as HTMLElement[])
+    .filter(
+      (some) => some.length >= LEAST_CHILDREN && some.every(({ tagName }) => tagName === some[0].tagName),
+    );
+  return [...groups.values(), ...children]
+    .map((group) => group.filter((one) => isInSight(window, one)))
+    .filter(({ length }) => length > 1 && length <= MOST_ALIKE)
+    .sort((a, b) => b.length - a.length);
+}
+
+function isInSight({ innerWidth, innerHeight }: PageWindow, element: HTMLElement): boolean {
+  const { left, top, width, height } = element.getBoundingClientRect();
+  const [x, y] = [left + width / 2, top + height / 2];
+  const isInside = x > 0 && y > 0 && x < innerWidth && y < innerHeight;
+  return isInside && width * height >= LEAST_AREA && element.checkVisibility();
+}
