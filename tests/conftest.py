@@ -1,9 +1,13 @@
 """Tests of the whole system, which other programs of the machine can disturb, get another chance."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+# Before torch is imported. Tests run side by side, and their tensors are small: threads that wait for each
+# other by spinning took half as much time again. What is measured or trained sets its own number.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 TESTS = Path(__file__).parent
 # They start browsers, servers and trainers, kill them, and wait for each other by the clock.
 WHOLE_SYSTEM = tuple(

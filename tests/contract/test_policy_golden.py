@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from numpy.typing import ArrayLike
 
 from attract.policy.network import build_distribution
 from attract.schema.game import GameDescription
@@ -19,10 +20,17 @@ import policy_golden
 GOLDEN = json.loads(policy_golden.PATH.read_text())
 
 
+def assert_equal_but_for_rounding(found: ArrayLike, expected: ArrayLike) -> None:
+    """Within 1e-5 of max(1, |x|), and of what the largest loses where a processor adds in another order."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    allowed = 1e-5 * np.maximum(1.0, np.abs(expected)) + 1e-6 * np.max(np.abs(expected))
+    assert np.all(np.abs(found - expected) <= allowed), np.max(np.abs(found - expected) / allowed)
+
+
 def test_C9_torch_gives_the_golden_outputs():
     now = policy_golden.golden()
     for name in ("logits", "value", "log_probs"):
-        np.testing.assert_allclose(now[name], GOLDEN[name], rtol=1e-5, atol=1e-5)
+        assert_equal_but_for_rounding(now[name], GOLDEN[name])
 
 
 def test_C9_onnxruntime_gives_the_golden_outputs():
@@ -30,8 +38,7 @@ def test_C9_onnxruntime_gives_the_golden_outputs():
     seen = np.array(GOLDEN["observations"], np.float32)
     logits, value = session.run(["logits", "value"], {"obs": seen})
     for got, name in ((logits, "logits"), (value, "value")):
-        expected = np.array(GOLDEN[name])
-        assert np.max(np.abs(np.asarray(got) - expected) / np.maximum(1.0, np.abs(expected))) < 1e-5
+        assert_equal_but_for_rounding(got, GOLDEN[name])
 
 
 ALL = json.loads(policy_golden.PATH_OF_ALL.read_text())
@@ -50,7 +57,7 @@ def test_C9_torch_gives_the_golden_outputs_of_every_kind(name):
     now = policy_golden.golden_of(name)
     assert now["description"] == ALL[name]["description"]
     for part, tensor in ALL[name]["outputs"].items():
-        np.testing.assert_allclose(array(now["outputs"][part]), array(tensor), rtol=1e-5, atol=1e-5)
+        assert_equal_but_for_rounding(array(now["outputs"][part]), array(tensor))
 
 
 @pytest.mark.parametrize("name", policy_golden.POLICIES)
@@ -58,10 +65,8 @@ def test_C9_onnxruntime_gives_the_golden_outputs_of_every_kind(name):
     session = onnxruntime.InferenceSession(base64.b64decode(ALL[name]["onnx"]))
     outputs = ALL[name]["outputs"]
     got = session.run(list(outputs), {key: array(one) for key, one in ALL[name]["inputs"].items()})
-    for (part, tensor), found in zip(outputs.items(), got, strict=True):
-        expected = array(tensor)
-        difference = np.abs(found - expected) / np.maximum(1.0, np.abs(expected))
-        assert np.max(difference) < 1e-5, part
+    for tensor, found in zip(outputs.values(), got, strict=True):
+        assert_equal_but_for_rounding(found, array(tensor))
 
 
 @pytest.mark.parametrize("name", policy_golden.POLICIES)
