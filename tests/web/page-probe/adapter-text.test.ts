@@ -74,6 +74,19 @@ const FOUND: Findings = {
   isAnimated: false,
 };
 
+test("a score that is shown is what it was where the end is written in its place", async () => {
+  const shown = { ...place('numberIn(w.document.querySelector("#result"))'), isShown: true };
+  const reading = { ...FOUND.reading, score: { place: shown, why: "it grew 3 times" } };
+  const { page } = await defined(adapterText({ ...FOUND, reading }));
+  const result = { textContent: "Score: 1,005" };
+  const window = { ...PAGE, document: { querySelector: () => result } };
+  expect(page?.score?.(window)).toBe(1005);
+  result.textContent = "Congratulations!";
+  expect(page?.score?.(window)).toBe(1005);
+  result.textContent = "0";
+  expect(page?.score?.(window)).toBe(0);
+});
+
 test("of a page that waits for promises between its frames the adapter says so", async () => {
   expect((await defined(adapterText(FOUND))).page?.turns).toBe(false);
   expect((await defined(adapterText({ ...FOUND, turns: true }))).page?.turns).toBe(true);

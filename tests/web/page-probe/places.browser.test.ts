@@ -130,6 +130,9 @@ test("numbers that elements show, ends that they tell of, and boards of elements
     'numberIn(w.document.querySelector("#score > b"))': 1250,
     'numberIn(w.document.querySelector(".lives"))': 3,
   });
+  const score = shownIn(window).find(({ name }) => name === "#score > b");
+  window.document.querySelector("#score > b").textContent = "You have lost";
+  expect(score?.read(window)).toBe(undefined);
   const end = shownIn(window).find(({ name }) => name === "game-over");
   expect(end?.read(window)).toBe(false);
   window.document.getElementById("game-over").style.display = "block";

@@ -275,7 +275,11 @@ function lengthOf({ place, fields, count }: Seen): number {
 function scoreOf({ score, otherScores }: Reading): string {
   if (score === null)
     return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
-  return `// ${sentence(score.why)}${others(otherScores)}\n  score: (w) => Number(${score.place.text} ?? 0)`;
+  const why = `// ${sentence(score.why)}${others(otherScores)}\n  `;
+  const { text, isShown, kind } = score.place;
+  if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted)
+    return `${why}score: (w) => {\n    // Where something else is written in its place at the end, it is what it was.\n    w.scored = ${text} ?? w.scored ?? 0;\n    return w.scored;\n  }`;
+  return `${why}score: (w) => Number(${text} ?? 0)`;
 }
 
 function others(texts: readonly string[]): string {

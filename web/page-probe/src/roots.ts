@@ -176,15 +176,17 @@ export function shownInGroups(window: PageWindow): Place[] {
   });
 }
 
-/** The first number that an element shows; 0 where there is none. */
-function numberIn(element: Element | null): number {
-  return Number(element?.textContent?.replace(/(\d),(?=\d{3})/g, "$1").match(/-?\d+(\.\d+)?/)?.[0] ?? 0);
+/** The first number that an element shows; undefined where there is none. */
+function numberIn(element: Element | null): number | undefined {
+  const found = element?.textContent?.replace(/(\d),(?=\d{3})/g, "$1").match(/-?\d+(\.\d+)?/)?.[0];
+  return found === undefined ? undefined : Number(found);
 }
 
 /** `numberIn` as adapters that are written here have it. */
-export const NUMBER_IN = `/** The first number that an element shows; 0 where there is none. */
-function numberIn(element: Element | null): number {
-  return Number(element?.textContent?.replace(/(\\d),(?=\\d{3})/g, "$1").match(/-?\\d+(\\.\\d+)?/)?.[0] ?? 0);
+export const NUMBER_IN = `/** The first number that an element shows; undefined where there is none. */
+function numberIn(element: Element | null): number | undefined {
+  const found = element?.textContent?.replace(/(\\d),(?=\\d{3})/g, "$1").match(/-?\\d+(\\.\\d+)?/)?.[0];
+  return found === undefined ? undefined : Number(found);
 }
 `;
 
