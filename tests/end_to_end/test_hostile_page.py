@@ -32,7 +32,7 @@ export default definePageGame({
 MISCHIEF = {
     "throw": 'if (life === 4000) throw new Error("lost my way");',
     "leave": 'if (life === 4000) location.href = "https://elsewhere.example/?" + life;',
-    "reload": "if (life === 4000) location.reload();",
+    "reload": "if (life === 1000) location.reload();",
     "hang": "if (thread <= 4 && parent.performance.now() > 2500) for (;;);",
     "boxes": 'alert("x"); confirm("x"); prompt("x"); open("https://elsewhere.example"); print();',
     "hoard": "(window.kept ??= []).push(new Float64Array(1000).fill(life));",
@@ -42,7 +42,6 @@ MISCHIEF = {
 NAMED = {
     "throw": "lost my way",
     "leave": "the page went to another address",
-    "reload": "the page went to another address",
     "hang": "the game does not return from",
 }
 
@@ -66,3 +65,4 @@ def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> N
     assert told.code == 0, said
     assert "finished:" in said
     assert NAMED.get(kind, "") in said
+    assert kind in NAMED or "the game failed" not in said

@@ -115,7 +115,7 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_agent_learns_in_the_page_that_is_shipped(runs_dir: Path) -> None:
-    words = ("train", "meteors", "--headless", "--total-steps", "150000", "--run-id", "m", "--json")
+    words = ("train", "meteors", "--headless", "--total-steps", "90000", "--run-id", "m", "--json")
     trained = run_attract(*words, runs_dir=runs_dir)
     assert trained.code == 0, trained.stderr
     assert trained.json["episode_return_mean"] > 2 * RANDOM_SECONDS
@@ -132,7 +132,7 @@ def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeat
 
 @pytest.mark.long
 def test_a_run_goes_on_from_where_it_was(runs_dir: Path) -> None:
-    words = ("train", "--resume", "--run-id", "m", "--headless", "--total-steps", "170000", "--json")
+    words = ("train", "--resume", "--run-id", "m", "--headless", "--total-steps", "110000", "--json")
     resumed = run_attract(*words, runs_dir=runs_dir)
     assert resumed.code == 0, resumed.stderr
     assert resumed.json["episode_return_mean"] > 2 * RANDOM_SECONDS

@@ -151,6 +151,30 @@ test.each(["location.reload()", "location.href = location.href", "history.go(0)"
   },
 );
 
+test.each([false, true])(
+  "a page that has itself loaded anew between two episodes is left for another, with turns: %s",
+  async (turns) => {
+    (window as PageWindow).oldPage = undefined;
+    // The first page alone, after the episode that is played for nothing: it goes on beyond its end.
+    const later = `if (ticks === 20 && (window.ends = (window.ends ?? 0) + 1) === 2 && (parent.oldPage ??= window) === window)
+      setTimeout(() => location.reload(), 100);`;
+    const { definition } = await ready(hop({ turns, maxSeconds: 10 }, later));
+    const instance = createInstance(definition, { seedLow: 7 });
+    const ends: unknown[] = [];
+    for (const episode of [0, 1, 2]) {
+      await opened.at(-1)?.spare();
+      await instance.startAhead(episode);
+      instance.start(episode);
+      while (!instance.episodeOver) {
+        await instance.stepAhead(0);
+        instance.step(0);
+      }
+      ends.push(instance.endReason, instance.episodeTicks);
+    }
+    expect(ends).toEqual(["terminated", 23, "terminated", 23, "terminated", 23]);
+  },
+);
+
 test("a page that has itself loaded anew before its game begins is told from one that is slow", async () => {
   const { definition } = await ready(
     hop({

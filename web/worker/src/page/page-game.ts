@@ -85,10 +85,10 @@ export class PageGame implements Game {
     const begun = this.#begun;
     this.#begun = null;
     if (begun !== null && "thrown" in begun) throw begun.thrown;
-    const frame = begun === null ? this.#takeFrame() : (this.#frame as PageFrame);
-    const { window } = frame;
+    let frame = begun === null ? this.#takeFrame() : (this.#frame as PageFrame);
     try {
-      if (begun === null) frame.begin(random.int(WORD));
+      if (begun === null) frame = this.#begin(frame, random.int(WORD));
+      const { window } = frame;
       this.#ticks = 0;
       this.#out = out;
       this.#result.terminated = false;
@@ -98,7 +98,7 @@ export class PageGame implements Game {
       this.#isWhole = true;
       return observation === undefined ? {} : { observation };
     } catch (error) {
-      throw frame.explain(error);
+      throw (this.#frame ?? frame).explain(error);
     }
   }
 
@@ -152,6 +152,19 @@ export class PageGame implements Game {
     return this.#frame;
   }
 
+  /** In another page where this one had itself loaded anew for what was played before: a fresh one has no such past. */
+  #begin(frame: PageFrame, seed: number): PageFrame {
+    try {
+      frame.begin(seed);
+      return frame;
+    } catch (error) {
+      if (!frame.isSpent || this.#frames.spare() !== null) throw error;
+    }
+    const fresh = this.#takeFrame();
+    fresh.begin(seed);
+    return fresh;
+  }
+
   #clearForStart(): void {
     const isWhole = this.#isWhole;
     // Until it has begun, nobody knows what is left of it.
@@ -200,9 +213,16 @@ export class PageGame implements Game {
   async #startAhead({ random }: StartContext): Promise<void> {
     try {
       const seed = random.int(WORD);
-      const frame = this.#frames.loadsForEpisodes ? await this.#loadFrame(seed) : this.#takeFrame();
-      if (this.#adapter.turns) await frame.beginInTurns(seed);
-      else frame.begin(seed);
+      const { loadsForEpisodes } = this.#frames;
+      const frame = loadsForEpisodes ? await this.#loadFrame(seed) : this.#takeFrame();
+      if (!this.#adapter.turns) frame.begin(seed);
+      else
+        await frame.beginInTurns(seed).catch(async (error) => {
+          if (!frame.isSpent || loadsForEpisodes) throw error;
+          // As where nothing is waited for.
+          await this.#frames.spare();
+          await this.#takeFrame().beginInTurns(seed);
+        });
       this.#begun = {};
     } catch (error) {
       this.#begun = { thrown: this.#frame?.explain(error) ?? error };
