@@ -123,3 +123,30 @@ test("a page that cannot be played in rejects, with its last error", async () =>
 test("nobody takes what is not there", () => {
   expect(() => framesOf().take()).toThrow("await spare() first");
 });
+
+test("a page that is loaded for the next episode is not shown before it is played in, however the window changes", async () => {
+  const reloading = hop({
+    restart: undefined,
+    menu: (_w, page) => page.hold(page.ticks % 2 ? ["Enter"] : []),
+    playing: (w) => w.look().state === "playing",
+  });
+  const frames = framesOf(reloading, { isSeen: true });
+  const instance = createInstance(frames.definition, { seedLow: 7 });
+  const shown = (): string[] =>
+    [...document.querySelectorAll<HTMLElement>("iframe[data-attract-clock]")].map(
+      ({ style }) => style.opacity,
+    );
+  frames.fit(300, 200);
+  await instance.startAhead(0);
+  instance.start(0);
+  await expect.poll(numFrames).toBe(2);
+  // It is loaded, and stands ready.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(shown()).toEqual(["1", "0"]);
+  frames.fit(400, 300);
+  expect(shown()).toEqual(["1", "0"]);
+  instance.cut();
+  await instance.startAhead(1);
+  instance.start(1);
+  expect(shown()[0]).toBe("1");
+});

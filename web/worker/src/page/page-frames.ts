@@ -58,6 +58,8 @@ export class PageFrames implements SpareGames {
   };
   /** All there are, played in or not. */
   readonly #frames = new Set<PageFrame>();
+  /** Those that are played in, where somebody looks. */
+  readonly #shown = new Set<PageFrame>();
   #loading: Promise<void> | null = null;
   #isClosed = false;
 
@@ -126,7 +128,9 @@ export class PageFrames implements SpareGames {
 
   /** Begins to be played in. */
   show(frame: PageFrame): void {
-    if (this.#isSeen) frame.show(...this.#room);
+    if (!this.#isSeen) return;
+    this.#shown.add(frame);
+    frame.show(...this.#room);
   }
 
   /** What became of pages so far: their own errors, what no clock holds, whether they read what they draw, and by what. */
@@ -155,7 +159,7 @@ export class PageFrames implements SpareGames {
   fit(width: number, height: number): void {
     if (!this.#isSeen || (width === this.#room[0] && height === this.#room[1])) return;
     this.#room = [width, height];
-    for (const frame of this.#frames) if (!this.#ready.includes(frame)) frame.show(width, height);
+    for (const frame of this.#shown) frame.show(width, height);
   }
 
   /** What is done with a frame whose game is not needed any more. */
@@ -164,7 +168,7 @@ export class PageFrames implements SpareGames {
       this.#remove(frame);
       return;
     }
-    if (this.#isSeen) frame.hide();
+    if (this.#shown.delete(frame)) frame.hide();
     this.#ready.push(frame);
   }
 
@@ -178,6 +182,7 @@ export class PageFrames implements SpareGames {
   #remove(frame: PageFrame): void {
     this.#look(frame);
     this.#frames.delete(frame);
+    this.#shown.delete(frame);
     frame.remove();
   }
 
