@@ -52,6 +52,20 @@ test("what outlives the game's own restart is named with the step and the number
   expect(await idsOf({ ...definition, page: { ...definition.page!, reset: "reload" } })).toEqual([]);
 });
 
+test("where each episode has a page of its own, how long one takes is measured, and one that never is ready is told", async () => {
+  const page = { ...hop().page!, reset: "reload" } as const;
+  const slow = (w: PageWindow): boolean => {
+    const until = performance.now() + 30;
+    while (performance.now() < until);
+    return w.look?.().state === "menu";
+  };
+  const taken = (await check({ ...hop(), page: { ...page, ready: slow, over: () => true } })).play;
+  expect(taken?.createMilliseconds).toBeGreaterThan(25);
+  const { findings, isUnplayable } = await check({ ...hop(), page: { ...page, ready: () => false } });
+  expect([findings.length, isUnplayable]).toEqual([1, true]);
+  expect(findings[0].text).toContain("ready() was still false after 2000 frames");
+});
+
 test("a game that is not the same in a fresh page is named, with the likely cause", async () => {
   window.attractTestCount = 0;
   const other = hop({ observe: (w) => [w.parent.attractTestCount++, w.look().y] });

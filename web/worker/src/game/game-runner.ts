@@ -30,6 +30,11 @@ export interface GameRunnerOptions {
   announce?: ((instanceId: number) => void) | null;
 }
 
+/** Whether each start of a game is waited for: one that needs turns, and one whose page is loaded for each episode. */
+export function startsAhead({ page }: GameDefinition): boolean {
+  return page !== undefined && (page.turns || page.reset === "reload");
+}
+
 /**
  * Whoever plays games plays them through this: rollouts and replays of them, served stepping, evaluations. Owned by one of
  * those; `open` before the first `start`. Allocates nothing per step.

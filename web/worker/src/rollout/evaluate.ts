@@ -5,7 +5,7 @@ import type { GameDefinition } from "attract/contract";
 import type { Instance } from "attract/instance";
 import { unplayedResult } from "../game/episode-result.ts";
 import { FailureLimit, type FailureReport } from "../game/failures.ts";
-import { type Ending, GameRunner } from "../game/game-runner.ts";
+import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
 import type { SpareGames } from "../page/spare-games.ts";
 import type { Policy } from "../policy/policy.ts";
 import { Seats } from "./seats.ts";
@@ -95,7 +95,7 @@ class Evaluation {
     this.#lease = lease;
     this.#spares = spares;
     this.#hasTurns = definition.page?.turns ?? false;
-    this.#startsAhead = this.#hasTurns || definition.page?.reset === "reload";
+    this.#startsAhead = startsAhead(definition);
     this.#seats = new Seats(definition, numPlaces, stateSize);
     this.#seats.assign(lease, policies);
     this.#runner = new GameRunner({

@@ -2,7 +2,7 @@
 
 import type { Lease, RolloutClose } from "@attract/schema";
 import { FailureLimit } from "../game/failures.ts";
-import { type Ending, GameRunner } from "../game/game-runner.ts";
+import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
 import type { Policy } from "../policy/policy.ts";
 import { BlockWriter } from "./block-writer.ts";
@@ -47,7 +47,7 @@ export class RolloutLoop {
     this.#options = options;
     this.#script = options.script ?? null;
     this.#hasTurns = definition.page?.turns ?? false;
-    this.#startsAhead = this.#hasTurns || definition.page?.reset === "reload";
+    this.#startsAhead = startsAhead(definition);
     this.#seats = new Seats(definition, instanceIds.length, stateSize);
     const { batch, numAgents, sampler } = this.#seats;
     this.batch = batch;
