@@ -238,13 +238,16 @@ async function copyTrained(folder) {
   }
 }
 
+/** Modules are strict; what is built of them as a script says so, or `this` would be the window of whoever runs it. */
+const STRICT = { format: "iife", banner: { js: '"use strict";' } };
+
 /** What the server puts before the first script of every page that a game lives in, and what looks into one. */
 async function buildPageScripts(folder) {
   await esbuild.build({
     entryPoints: [path.join(WEB, "page-clock", "src", "index.ts")],
     outfile: path.join(folder, "page-clock.js"),
     bundle: true,
-    format: "iife",
+    ...STRICT,
     target: "es2022",
     logLevel: "warning",
   });
@@ -255,7 +258,7 @@ async function buildPageScripts(folder) {
     ],
     outdir: folder,
     bundle: true,
-    format: "iife",
+    ...STRICT,
     target: "es2022",
     logLevel: "warning",
   });

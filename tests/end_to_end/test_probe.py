@@ -85,6 +85,38 @@ FOUND = {
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
+MAZE = """<!doctype html><title>Maze</title><p>Moves left: <b id="left">40</b></p><div id="board"></div>
+<form id="again" hidden><button>Play again</button></form>
+<style>
+  #board { display: grid; grid-template-columns: repeat(6, 20px) }
+  #board i { width: 20px; height: 20px }
+</style>
+<script type="module">
+  const board = document.getElementById("board"), left = document.getElementById("left");
+  let place = 0;
+  const cells = Array.from({ length: 36 }, (_, i) => {
+    const cell = document.createElement("i");
+    board.append(cell);
+    if (i > 1 && i !== 6 && i < 35 && Math.random() < 0.2) cell.className = "wall";
+    return cell;
+  });
+  cells[35].className = "goal";
+  cells[0].classList.add("me");
+  addEventListener("keydown", ({ code }) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -6, ArrowDown: 6 }[code];
+    const to = place + step;
+    const isOut = (step === 1 && to % 6 === 0) || (step === -1 && place % 6 === 0) || !cells[to];
+    if (!step || isOut || cells[to].classList.contains("wall")) return;
+    cells[place].classList.remove("me");
+    cells[(place = to)].classList.add("me");
+    left.textContent -= 1;
+    const word = place === 35 ? "You win!" : left.textContent === "0" ? "Game over" : null;
+    if (word === null) return;
+    alert(word);
+    document.getElementById("again").submit();
+  });
+</script>"""
+
 LONG = ("contract", "drawn", "text", "variables")
 """What they go by is found in the unit tests of the probe as well; a minute and more each."""
 
@@ -114,6 +146,19 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
             'drawn(w).things("rect ',
             'drawn(w).things("shape ',
         ]
+
+
+def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_name(tmp_path: Path) -> None:
+    """As tutorials have it: a board of elements, an alert, and a form that loads the page anew."""
+    (tmp_path / "index.html").write_text(MAZE)
+    probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert probed.code == 0, probed.stderr
+    found = probed.json
+    # Two of them lead into walls at first.
+    assert sorted(found["moves"]) == ["down", "left", "right", "up"]
+    assert found["taps"]
+    assert 'marked(w, "#board > *", ".me")' in found["seen"]
+    assert (found["score"], found["end"]) == ('says(w, ["You win!"])', 'says(w, ["Game over","You win!"])')
 
 
 @pytest.mark.long

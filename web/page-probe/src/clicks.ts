@@ -10,12 +10,14 @@ const LEAST_CHILDREN = 4;
 const MOST_ALIKE = 144;
 
 /** From now on `heard` has each element that a listener for clicks is added to. */
-export function noteClicks({ EventTarget, Element }: PageWindow, heard: Set<Element>): void {
+export function noteClicks(window: PageWindow, heard: Set<Element>): void {
+  const { EventTarget, Element } = window;
   const { prototype } = EventTarget;
   const { addEventListener } = prototype;
   prototype.addEventListener = function (this: unknown, type: string, ...given: unknown[]): void {
     if (this instanceof Element && CLICKS.some((name) => name === type)) heard.add(this as Element);
-    addEventListener.call(this, type, ...given);
+    // A module that names no object means its own window, not this one's.
+    addEventListener.call(this ?? window, type, ...given);
   };
 }
 
