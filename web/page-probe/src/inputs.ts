@@ -36,6 +36,8 @@ const HELD = 12;
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
+/** Of a move: two late ones and the key that begins a game are less than both of them after it. */
+const LATE_SHARE = 0.4;
 /** Frames of random moves before a test, the longer the more obstinate a direction is. */
 const PRELUDES = [40, 80, 160];
 /** Of elements that are alike: so many may be clicked. */
@@ -47,6 +49,8 @@ const STRIDE = 0.618;
 export interface Move {
   readonly label: string;
   readonly input: Input;
+  /** Whether it counts only once others were made. Default: no. */
+  readonly isLate?: boolean;
 }
 
 export interface Heeded {
@@ -121,8 +125,10 @@ export async function findInputs(
 
 /** A game that moves has begun; what moves and heeds nothing is an intro, or decoration. */
 function worth({ starter, moves, changed, isMoving }: Heeded): number {
-  const { length } = ownMoves(starter, moves);
-  return length + (isMoving && length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
+  const own = ownMoves(starter, moves);
+  // What needs another move before it may need the one that begins the game.
+  const count = own.reduce((sum, { isLate }) => sum + (isLate ? LATE_SHARE : 1), 0);
+  return count + (isMoving && own.length > 0 ? 4 : 0) + Math.min(changed.size, 50) / 100;
 }
 
 /** Moves that count, the one that began the game left out: another press of it may be no move. */
@@ -175,7 +181,7 @@ class Tests {
       if (effects.has(effect)) return true;
       effects.add(effect);
       for (const place of places) changed.add(place);
-      moves.push({ label, input });
+      moves.push({ label, input, ...(this.#prelude !== null && { isLate: true }) });
       return true;
     };
     const without: string[] = [];

@@ -13,6 +13,7 @@ const NAMES =
   /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
 const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
 const MOST_TRIED = 8;
+const MOST_MOVES = 4;
 /** Frames played before: in one game nothing has ended yet, in the other it most likely has. */
 const BEFORE = [20, 900];
 /** Frames played after it. */
@@ -118,17 +119,21 @@ async function works(
   before: readonly number[],
   fresh: number,
 ): Promise<boolean> {
-  const [move] = search.heeded.moves;
-  if (move === undefined) return false;
   for (const ticks of before) {
     const call = { text, starter, ticks, fresh };
-    const pressed = await afterwards(search, call, move.input);
-    const idle = pressed === null ? null : await afterwards(search, call, NOTHING);
-    if (pressed === null || idle === null) return false;
-    const told = [...differing(pressed, idle)].filter(
-      ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
-    );
-    if (told.length === 0) return false;
+    const idle = await afterwards(search, call, NOTHING);
+    if (idle === null) return false;
+    let isHeeded = false;
+    // The first may be the key of a menu, and another stand at a wall.
+    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+      const pressed = await afterwards(search, call, input);
+      if (pressed === null) return false;
+      isHeeded = [...differing(pressed, idle)].some(
+        ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
+      );
+      if (isHeeded) break;
+    }
+    if (!isHeeded) return false;
   }
   return true;
 }
