@@ -66,6 +66,7 @@ const FOUND: Findings = {
   },
   seesPixels: false,
   restart: "w.newGame()",
+  again: null,
   seed: "w.k.randSeed(seed)",
   playing: null,
   early: ["w.lookInside().state"],
@@ -134,6 +135,56 @@ test("without a restart the menu is pressed through in a fresh page", async () =
   expect(page?.playing?.(window)).toBe(true);
   // What was not pressed when it was tried is not pressed in training either.
   expect(held).toEqual([["Space"], []]);
+});
+
+test("a game that its menu begins anew takes a fresh page only where it has to", async () => {
+  const starter = { kind: "key", code: "Space", ticks: 40 } as const;
+  const found = { ...FOUND, restart: null, again: starter, heeded: { ...FOUND.heeded, starter } };
+  const { page } = await defined(adapterText(found));
+  expect(page?.reset).toBe("over");
+  const window: Record<string, unknown> = { ...PAGE };
+  const held: unknown[] = [];
+  const hands = {
+    ticks: 0,
+    hold: (keys: readonly string[]) => held.push(keys),
+    point: () => 0,
+    lift: () => 0,
+  };
+  const press = (ticks: number, state: string): unknown => {
+    Object.assign(window, { lookInside: () => ({ state }) });
+    page?.menu?.(window, { ...hands, ticks });
+    return page?.playing?.(window);
+  };
+  // As long as it is over it is pressed, also when a fresh page would have begun.
+  expect([press(0, "over"), press(40, "over"), press(40, "playing")]).toEqual([false, false, true]);
+  expect(held).toEqual([["Space"], ["Space"], []]);
+});
+
+test("one that begins by itself is pressed only once it is over, a button only where it is to be seen", async () => {
+  const again = { kind: "element", selector: ".again", text: "Again", ticks: 40 } as const;
+  const found = { ...FOUND, restart: null, again };
+  const { page } = await defined(adapterText(found));
+  const presses: unknown[] = [];
+  const hands = {
+    ticks: 0,
+    hold: () => 0,
+    point: (...where: unknown[]) => presses.push(where),
+    lift: () => 0,
+  };
+  const box = { x: 10, y: 20, width: 40, height: 20, bottom: 40 };
+  const document = { querySelector: () => ({ getBoundingClientRect: () => box }) };
+  for (const state of ["over", "playing"]) {
+    const window = { ...PAGE, lookInside: () => ({ state }), document, innerHeight: 100 };
+    page?.menu?.(window, hands);
+    expect(page?.playing?.(window)).toBe(state === "playing");
+  }
+  expect(presses).toEqual([
+    [30, 30, true],
+    [30, 30, false],
+  ]);
+  const starter = { ...again, selector: ".begin" } as const;
+  const text = adapterText({ ...found, heeded: { ...FOUND.heeded, starter } });
+  expect(text).toContain('querySelectorAll(".begin, .again")');
 });
 
 test("where nothing was found the adapter stands all the same, and says what to name", async () => {

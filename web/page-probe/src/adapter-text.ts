@@ -21,6 +21,8 @@ export interface Findings extends PageToProbe {
   readonly seesPixels: boolean;
   /** The function by which the page begins anew; null: episodes take fresh pages. */
   readonly restart: string | null;
+  /** What begins it anew once it is over; null: nothing does, or `restart` does. */
+  readonly again: Starter | null;
   /** A call that seeds the engine's own chance; null: it has none. */
   readonly seed: string | null;
   /** An expression of `w` that holds once the game has begun; null: it is waited for. */
@@ -82,6 +84,9 @@ export function adapterText(all: Findings): string {
     readyOf(found),
     ...(found.seed === null ? [] : [`seed: (w, seed) => ${found.seed}`]),
     ...(found.restart === null ? [] : [restartOf(found.restart, reading)]),
+    ...(found.again === null
+      ? []
+      : ['// Once it is over, its menu begins it anew: that takes no fresh page.\n  reset: "over"']),
     ...starterOf(heeded.starter, found),
     ...(seesPixels ? [] : [observeOf(seen, observed)]),
     scoreOf(reading),
@@ -300,32 +305,50 @@ function restartOf(restart: string, { end }: Reading): string {
   return `restart(w) {\n    // The score of the game before is no fall of this one's.\n    w.lastAsked = undefined;\n    ${restart};\n  }`;
 }
 
-function starterOf(starter: Starter, { playing }: Findings): string[] {
+function starterOf(own: Starter, { playing: known, again, reading }: Findings): string[] {
+  const starter = own.kind === "none" && again !== null ? again : own;
+  const over = reading.end?.text ?? "false";
+  const playing = starter === own || known !== null ? known : `!(${over})`;
   // What is shown at the end may be shown until the game begins, too.
   if (starter.kind === "none") return playing === null ? [] : [`playing: (w) => ${playing}`];
+  const isBegunByItself = starter !== own;
   // While an intro plays, nothing more is pressed; nor where nothing says that the game has begun: once more may pause it.
-  const during =
-    starter.ticks === LONG_WAIT || playing === null
-      ? `page.ticks < ${lastPress(starter)} && page.ticks % 8 < 4`
-      : "page.ticks % 8 < 4";
+  const isShort = starter.ticks === LONG_WAIT || playing === null;
+  const first = `page.ticks < ${lastPress(starter)}`;
+  const when = [
+    ...(isBegunByItself ? [over] : []),
+    ...(isShort && !isBegunByItself ? [again === null ? first : `(${first} || ${over})`] : []),
+    "page.ticks % 8 < 4",
+  ];
+  const during = when.join(" && ");
   const press = {
     key: (): string =>
-      `menu: (_w, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,
+      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.hold(${during} ? [${JSON.stringify((starter as { code: string }).code)}] : [])`,
     click: (): string =>
-      `menu: (_w, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
+      `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
     element: (): string =>
-      `menu(w, page) {\n    const box = w.document.querySelector(${JSON.stringify((starter as { selector: string }).selector)})?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
+      `menu(w, page) {\n    const box = ${buttonOf(starter, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
   }[starter.kind]();
   if (playing !== null) return [press, `playing: (w) => ${playing}`];
   const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
   // Nothing says that the game has begun: it is waited for.
   const counted = name.startsWith("menu: ")
-    ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_w, page\) => /, "")};\n  }`
+    ? `menu(w, page) {\n    w.waited = page.ticks;\n    ${rest.replace(/^_?w, page\) => /, "")};\n  }`
     : press.replace("{\n", "{\n    w.waited = page.ticks;\n");
+  const isOver = again === null ? "" : ` && !(${over})`;
   return [
     `${counted}`,
-    `// Nothing says that the game has begun: it is waited for.\n  playing: (w) => w.waited >= ${starter.ticks}`,
+    `// Nothing says that the game has begun: it is waited for.\n  playing: (w) => w.waited >= ${starter.ticks}${isOver}`,
   ];
+}
+
+/** The button that begins the game; where another begins it anew, whichever of them is to be seen. */
+function buttonOf(starter: Starter, again: Starter | null): string {
+  const { selector } = starter as { selector: string };
+  if (again?.kind !== "element" || again.selector === selector)
+    return `w.document.querySelector(${JSON.stringify(selector)})`;
+  const both = JSON.stringify(`${selector}, ${again.selector}`);
+  return `[...w.document.querySelectorAll(${both})].find((button) => button.checkVisibility())`;
 }
 
 function advancing(keys: readonly [string, string[]][]): string {

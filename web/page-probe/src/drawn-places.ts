@@ -3,8 +3,8 @@
 import type { PageWindow } from "attract/page-adapter";
 import { numbersIn, patternOf } from "../../sdk/src/page/drawn/looks.ts";
 import { type DrawnThing, drawn } from "../../sdk/src/page/drawn.ts";
+import { PROMPT } from "./end-words.ts";
 import { MOST_ELEMENTS, type Place } from "./places.ts";
-import { PROMPT } from "./starters.ts";
 
 const FIELDS = ["x", "y", "dx", "dy", "width", "height"] as const satisfies readonly (keyof DrawnThing)[];
 /** A thing that comes in more sizes, or in more parts of its image, is told by less. */

@@ -10,6 +10,9 @@ const LOST =
   /\bgame\s+over\b|\byou(?:'ve|\s+have)?\s+(?:lose|lost|die|died|crashed|failed)\b|\byou(?:'re|\s+are)\s+dead\b|\btime(?:'s|\s+is)?\s+up\b|\bbusted\b|\bit(?:'s|\s+is)?\s+an?\s+(?:draw|tie)\b/i;
 const WON =
   /\byou(?:'ve|\s+have)?\s+(?:win|won)\b|\bvictory\b|\bcongratulations\b|\b(?:level|game)\s+(?:complete|won)\b|\b(?:player|computer|x|o|red|yellow|blue|green|white|black)\b.{0,8}\bwins\b|\bwinner\s*:/i;
+/** What a menu asks for. */
+export const PROMPT =
+  /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 const MOST_WORDS = 6;

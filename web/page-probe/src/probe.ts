@@ -19,7 +19,7 @@ import {
   type Seen,
   worthFollowing,
 } from "./readings.ts";
-import { findRestart } from "./restarts.ts";
+import { againText, findAgain, findRestart, type RestartSearch } from "./restarts.ts";
 import {
   answersOf,
   globalsOf,
@@ -41,6 +41,8 @@ const SHORT_TICKS = 240;
 const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
+/** So long until most games have shown what they are about. */
+const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
 /** After this long nothing further is tried. */
@@ -145,8 +147,7 @@ class Probe {
     if (advances) this.#page.advances = true;
 
     this.#tell("looking for keys that it heeds");
-    this.#page.turns =
-      this.#scripts.some((text) => PROMISES.test(text)) && (await this.#needsTurns(starters));
+    this.#page.turns = await this.#needsTurns(starters);
     const heeded = await findInputs(
       this.#page,
       starters,
@@ -160,7 +161,7 @@ class Probe {
     const changed = new Set([...heeded.changed].map(({ text }) => text));
     const reading = this.#reading(plays, changed);
     this.#tell("looking for a way to begin anew");
-    const restart = await findRestart({
+    const search: RestartSearch = {
       page: this.#page,
       heeded,
       reading,
@@ -168,12 +169,15 @@ class Probe {
       hooks: engineHooks(window, globals),
       placesOf: (page) => this.#places(page),
       isTimeUp: () => performance.now() > this.#deadline,
-    });
+    };
+    const restart = await findRestart(search);
+    const again = restart === null ? await findAgain(search) : null;
     // Where nothing says what is won or when it ends, the little that is in reach is no picture of the game either.
     const { score, end, seen } = reading;
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
+    const playing = await this.#playing(starter, reading, restart !== null);
     const findings: Findings = {
       ...this.#page,
       title,
@@ -182,7 +186,8 @@ class Probe {
       seesPixels,
       restart: restart?.text ?? null,
       seed: engineHooks(window, globals)?.seed ?? null,
-      playing: await this.#playing(starter, reading, restart !== null),
+      playing,
+      again,
       early: earlyOf(reading, early),
       variables: this.#variables.map(({ name }) => name),
       advances,
@@ -198,7 +203,7 @@ class Probe {
       seesPixels,
       score: score?.place.text ?? null,
       end: end === RELOAD ? "the page loads itself anew" : (end?.text ?? null),
-      restart: restart?.text ?? null,
+      restart: restart?.text ?? (again === null ? null : againText(again)),
       isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
     };
@@ -304,22 +309,31 @@ class Probe {
     return !(await moves(this.#page)) && (await moves({ ...this.#page, advances: true }));
   }
 
-  /** Whether it goes otherwise, and the same way twice, where promises between its frames have their turn. */
+  /** Whether it goes otherwise, and the same way twice, where promises and files between its frames have their turn. */
   async #needsTurns(starters: readonly Starter[]): Promise<boolean> {
+    const hasPromises = this.#scripts.some((text) => PROMISES.test(text));
     for (const starter of starters.filter(({ ticks }) => ticks <= FIRST_WAIT)) {
       const places = await this.#placesAfter(starter);
-      const played = async (turns: boolean): Promise<Samples> => {
+      let hasAsked = false;
+      const played = async (turns: boolean, ticks: number): Promise<Samples> => {
         const trial = await Trial.open({ ...this.#page, turns });
         try {
           await start(trial, starter);
-          return await trial.play(() => NOTHING, 2 * IDLE_TICKS, places, IDLE_TICKS / 6);
+          const samples = await trial.play(() => NOTHING, ticks, places, IDLE_TICKS / 6);
+          hasAsked ||= trial.hasAsked;
+          return samples;
         } finally {
           trial.close();
         }
       };
-      const turned = await played(true);
-      if (differing(await played(false), turned).size > 0 && differing(turned, await played(true)).size === 0)
-        return true;
+      // Things that come later are pictures that have to be loaded then.
+      const later = await played(false, ASKED_TICKS);
+      if (!hasAsked && !hasPromises) continue;
+      const ticks = hasAsked ? ASKED_TICKS : 2 * IDLE_TICKS;
+      const turned = await played(true, ticks);
+      const rows = later.rows.slice(0, turned.rows.length);
+      const isOtherwise = differing({ places, rows }, turned).size > 0;
+      if (isOtherwise && differing(turned, await played(true, ticks)).size === 0) return true;
     }
     return false;
   }

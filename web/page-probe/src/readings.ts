@@ -25,6 +25,8 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   [/coins?$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i, 7],
   [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
 ];
+/** From here on a name says that it is a score. */
+const SAID = 9;
 /** What becomes longer with each success. */
 const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
 /** Neither what it sees nor what it gains. */
@@ -158,6 +160,8 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
   const falls = steps.filter((step) => step < 0).length;
   if (falls > MOST_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
+  // What a name only hints at is a setting where it stays as it is.
+  if (named < SAID && ups === 0) return null;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
   // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.
   const isFromNothing = numbers.every((one) => one[0] === 0);

@@ -6,7 +6,7 @@ import type { Heeded } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
-import { BY_ITSELF, type Starter, start } from "./starters.ts";
+import { BY_ITSELF, FIRST_WAIT, type Starter, start, startersOf } from "./starters.ts";
 import { differing, type Input, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const NAMES =
@@ -18,6 +18,10 @@ const MOST_MOVES = 4;
 const BEFORE = [20, 900];
 /** Frames played after it. */
 const AFTER = 30;
+/** Frames within which a game played at random has most likely come to its end. */
+const MOST_PLAYED = 1_500;
+/** So long is a menu pressed that comes after an end: some wait a second before they hear. */
+const AGAIN_TICKS = 96;
 const SEEDED = 77;
 
 export interface RestartSearch {
@@ -47,6 +51,79 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
     return { text, isEnough: own.kind === "none" || (await works(text, search, BY_ITSELF, [0], fresh)) };
   }
   return null;
+}
+
+/**
+ * What begins the game anew once it is over, as a player does it: what began it before, or what asks for it then. Null: nothing
+ * does, or no end was reached.
+ */
+export async function findAgain(search: RestartSearch): Promise<Starter | null> {
+  const { end, score } = search.reading;
+  const { starter } = search.heeded;
+  if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
+  const ended = await toItsEnd(search);
+  if (ended === null) return null;
+  const written = ended.written;
+  const found = startersOf(ended.window, search.page.size, written).filter(
+    ({ kind, ticks }) => kind !== "none" && ticks === FIRST_WAIT,
+  );
+  ended.close();
+  const own = starter.kind === "none" ? [] : [starter];
+  const fresh = await freshScore(search);
+  for (const candidate of [...own, ...found]) {
+    if (search.isTimeUp()) return null;
+    // The adapter's menu presses one kind of thing.
+    if (starter.kind !== "none" && starter.kind !== candidate.kind) continue;
+    if (starter.kind !== "element" && starter.kind !== "none" && !isSamePress(starter, candidate)) continue;
+    const again = { ...candidate, ticks: AGAIN_TICKS };
+    const afterwards = async (input: Input): Promise<Samples | null> => {
+      const trial = await toItsEnd(search);
+      if (trial === null) return null;
+      try {
+        await start(trial, again, () => !isEnded(search, trial.window));
+        // As in training: what is shown at once is of the game before.
+        await trial.play(() => NOTHING, 1, []);
+        if (trial.isSpent || isEnded(search, trial.window)) return null;
+        const now = Number(score?.place.read(trial.window) ?? 0);
+        if (score !== null && now > fresh + 1 + Math.abs(fresh) / 2) return null;
+        const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
+        return await trial.play(script, AFTER, search.placesOf(trial.window), 3);
+      } finally {
+        trial.close();
+      }
+    };
+    const idle = await afterwards(NOTHING);
+    if (idle === null) continue;
+    for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
+      const pressed = await afterwards(input);
+      if (pressed !== null && isHeard(pressed, idle)) return { ...candidate, ticks: FIRST_WAIT };
+    }
+  }
+  return null;
+}
+
+/** A game that was played at random until it was over; null where that took too long. */
+async function toItsEnd(search: RestartSearch): Promise<Trial | null> {
+  const trial = await Trial.open(search.page, SEEDED);
+  await start(trial, search.heeded.starter);
+  const script = randomly(search.heeded.moves, chance(5));
+  for (let tick = 0; tick < MOST_PLAYED && !trial.isSpent; tick++) {
+    if (isEnded(search, trial.window)) return trial;
+    await trial.play(script, 1, []);
+  }
+  trial.close();
+  return null;
+}
+
+function isEnded({ reading: { end } }: RestartSearch, window: PageWindow): boolean {
+  return end?.isOver(attempt(() => end.place.read(window))) ?? false;
+}
+
+/** Whether a press left anything behind, beside the note that it was pressed. */
+function isHeard(pressed: Samples, idle: Samples): boolean {
+  return [...differing(pressed, idle)].some(
+    ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
+  );
 }
 
 /** What is scored in the first moments of a fresh game; 0 without a score. */
@@ -128,9 +205,7 @@ async function works(
     for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
       const pressed = await afterwards(search, call, input);
       if (pressed === null) return false;
-      isHeeded = [...differing(pressed, idle)].some(
-        ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
-      );
+      isHeeded = isHeard(pressed, idle);
       if (isHeeded) break;
     }
     if (!isHeeded) return false;
@@ -165,4 +240,16 @@ async function afterwards(
   } finally {
     trial.close();
   }
+}
+
+function isSamePress(first: Starter, second: Starter): boolean {
+  return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
+}
+
+/** What a player does then, as a noun. */
+export function againText(starter: Starter): string {
+  if (starter.kind === "key") return `the key ${starter.code}, once it is over`;
+  return starter.kind === "element"
+    ? `a click on ${starter.text || starter.selector}, once it is over`
+    : "a click, once it is over";
 }

@@ -1,6 +1,7 @@
 /** What a page lets others see: its globals, the variables of its classic scripts, what it answers, what it shows. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { PROMPT } from "./end-words.ts";
 import { attempt, type Place, type Root } from "./places.ts";
 
 /** What a script declares at any depth: which of it is a variable of the page's own is asked of the page. */
@@ -14,6 +15,9 @@ const GETTER =
   /^_*(?:get|is|has|read)_?(?:game_?)?(?:state|score|observation|obs|status|over|game_?over|lives|player|snapshot|info)$/i;
 const OVER_WORDS =
   /over|lose|lost|fail|dead|result|restart|replay|score_?board|again|retry|finish|win|end|message|modal|popup|dialog|banner/i;
+/** What a game begins with is often what it comes back to. */
+const MENU_NAMES = /start|menu|intro|title|splash|welcome/i;
+const LONGEST_PROMPT = 80;
 
 /** The page's own globals that are not a browser's. */
 export function globalsOf(window: PageWindow, pristine: ReadonlySet<string>): Root[] {
@@ -111,7 +115,9 @@ export function shownIn(window: PageWindow): Place[] {
         isShown: true,
         read: (page) => numberIn(find(page)),
       });
-    if (OVER_WORDS.test(`${idOf(element)} ${classesOf(element)}`))
+    const names = `${idOf(element)} ${classesOf(element)}`;
+    const isMenu = MENU_NAMES.test(names) || (text.length <= LONGEST_PROMPT && PROMPT.test(text));
+    if (isMenu || OVER_WORDS.test(names))
       places.push({
         text: `(${written}?.checkVisibility({ opacityProperty: true, visibilityProperty: true }) ?? false)`,
         name,

@@ -2,6 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
+import { PROMPT } from "./end-words.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
 
@@ -22,9 +23,6 @@ const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|spac
 const MOST_KEYS = 3;
 /** What is written while a game is about to begin. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
-/** What a menu asks for. */
-export const PROMPT =
-  /\b(?:press|hit|push|tap|click|touch)\b.{0,40}\b(?:start|play|begin|continue|launch)\b|\b(?:press|hit|push)\s+(?:the\s+)?(?:any\s+key|space\s?bar|space|enter|return)\b|\binsert\s+coin\b/i;
 
 export type Starter = { readonly ticks: number } & (
   | { readonly kind: "none" }
@@ -40,12 +38,20 @@ export function lastPress({ ticks }: Starter): number {
   return Math.min(LAST_PRESS, ticks - (ticks % (2 * PRESS)));
 }
 
-/** Begins the game. */
-export async function start(trial: Trial, starter: Starter): Promise<void> {
-  const last = lastPress(starter);
+/**
+ * Begins the game.
+ *
+ * @param isBegun ends the presses, once one of them is over. Default: there are as many as the starter's time allows.
+ */
+export async function start(trial: Trial, starter: Starter, isBegun?: () => boolean): Promise<void> {
+  const last = isBegun === undefined ? lastPress(starter) : starter.ticks;
   const script = (tick: number, window: PageWindow): Input =>
     tick % (2 * PRESS) < PRESS && tick < last ? inputOf(starter, window) : NOTHING;
-  await trial.play(script, starter.ticks, []);
+  if (isBegun === undefined) await trial.play(script, starter.ticks, []);
+  else
+    for (let tick = 0; tick < last && !isBegun(); tick++) {
+      await trial.play((_, window) => script(tick, window), 1, []);
+    }
 }
 
 function inputOf(starter: Starter, window: PageWindow): Input {

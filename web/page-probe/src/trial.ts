@@ -52,6 +52,7 @@ export class Trial {
   readonly #frame: PageFrame;
 
   readonly #page: PageToProbe;
+  #hasAsked = false;
 
   /** Texts that the page drew, once each. */
   readonly written: ReadonlySet<string>;
@@ -109,6 +110,11 @@ export class Trial {
     return this.#frame.isSpent;
   }
 
+  /** Whether the page has asked for files while it was played. */
+  get hasAsked(): boolean {
+    return this.#hasAsked;
+  }
+
   /** Errors of the page's own so far, and what no clock holds. */
   get seen(): { errors: unknown[]; unheld: string[] } {
     return { errors: [...this.#frame.clock.errors], unheld: this.#frame.unheld };
@@ -141,6 +147,7 @@ export class Trial {
       else this.#frame.point(...pointer);
       if (advances) this.window.advanceTime(1000 / 60);
       this.#frame.tick();
+      this.#hasAsked ||= this.#frame.clock.numLoading > 0;
       if (turns) await this.#frame.giveTurn();
       if ((tick + 1) % every === 0) rows.push(this.#read(places));
     }

@@ -30,11 +30,14 @@ export type KeysByLabel = Readonly<Record<string, readonly string[]>>;
 /** One number per choice, 0 where it is forbidden. */
 export type Allowed = ArrayLike<boolean | number>;
 
+/** How episodes begin: see `definePageGame`. */
+export type PageReset = "own" | "over" | "reload";
+
 /** See `definePageGame` for what each is for. */
 export interface PageAdapter<W = PageWindow> {
   readonly page: string;
   readonly size: readonly [width: number, height: number];
-  readonly reset: "own" | "reload";
+  readonly reset: PageReset;
   readonly css: boolean;
   readonly hidden: boolean;
   readonly taps: boolean;

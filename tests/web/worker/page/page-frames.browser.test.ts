@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createInstance } from "../../../../web/sdk/src/group-instance.ts";
+import { startsAhead } from "../../../../web/worker/src/game/game-runner.ts";
 import { PageFrames, type PageFramesOptions } from "../../../../web/worker/src/page/page-frames.ts";
 import { hop, numFrames } from "./hop-page.ts";
 
@@ -69,6 +70,44 @@ test("with a fresh page for each episode none is played in twice", async () => {
   expect(numFrames()).toBeLessThanOrEqual(before);
   await frames.spare();
   instance.game.dispose?.();
+});
+
+test("a game that its menu begins anew plays on in its page after an end, and in another after a cut", async () => {
+  let seen: unknown = null;
+  const definition = hop({
+    restart: undefined,
+    reset: "over",
+    menu: (_w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+    playing: (w) => w.look().state === "playing",
+    observe: (w) => {
+      seen = w;
+      return [w.look().y, w.look().ticks];
+    },
+  });
+  expect(startsAhead(definition)).toBe(true);
+  /** Of episodes that are played to their end or cut: in which page, and whether it had begun anew. */
+  const played = async (
+    options: Partial<PageFramesOptions>,
+    cuts: readonly boolean[],
+  ): Promise<unknown[]> => {
+    const frames = framesOf(definition, options);
+    const instance = createInstance(frames.definition);
+    const pages: unknown[] = [];
+    for (const [episode, isCut] of cuts.entries()) {
+      await frames.spare();
+      await instance.startAhead(episode);
+      instance.start(episode);
+      pages.push(seen);
+      expect((seen as { look(): { ticks: number } }).look().ticks).toBeLessThan(3);
+      for (let step = 0; step < 3 || !(isCut || instance.episodeOver); step++) instance.step(1);
+      if (isCut) instance.cut();
+    }
+    return pages;
+  };
+  const [first, second, third] = await played({}, [false, true, false]);
+  expect([second === first, third === second]).toEqual([true, false]);
+  // Evaluations take fresh pages whatever the game can do.
+  expect(new Set(await played({ isFresh: true }, [false, false])).size).toBe(2);
 });
 
 /** Where pages of 60 x 40 lie that can be seen: left, top, width. */

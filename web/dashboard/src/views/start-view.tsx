@@ -96,6 +96,10 @@ async function firstChanges(game: GameEntry | null, from: string | null): Promis
 /** A game's own word: it may be anything. */
 const RESETS: ReadonlyMap<unknown, readonly [text: string, title: string]> = new Map([
   ["own", ["own restart", "The game's own restart begins its episodes."]],
+  [
+    "over",
+    ["own menu", "The game's own menu begins the next episode once one is over; others have a fresh page."],
+  ],
   ["reload", ["fresh page", "Each episode has a fresh page."]],
 ]);
 

@@ -238,7 +238,7 @@ class Attached implements AttachedAgent, PageHands {
     if (this.#phase === "pause") {
       this.#pauseSeconds -= 1 / TICKS_PER_SECOND;
       if (this.#pauseSeconds > 0) return;
-      if (adapter.reset === "own") this.#begin();
+      if (adapter.reset !== "reload") this.#begin();
       else {
         // As in training, a game without a restart of its own has a fresh page for each episode.
         this.#pauseSeconds = Number.POSITIVE_INFINITY;

@@ -15,6 +15,7 @@ import type {
   KeysByLabel,
   PageAdapter,
   PageHands,
+  PageReset,
   PageWindow,
   PointerPlace,
 } from "../page-adapter.ts";
@@ -80,8 +81,11 @@ export interface PageGameOptions<W = PageWindow>
   over(window: W): PerAgent<boolean>;
   /** Numbers for `metrics`. */
   info?(window: W): Readonly<Record<string, number>>;
-  /** "own": the game's own restart begins episodes; "reload": each has a fresh page. Default: "own" with a `restart`. */
-  reset?: "own" | "reload";
+  /**
+   * "own": `restart` begins episodes; "over": `menu` begins one where the one before came to its end, all others have a
+   * fresh page; "reload": each has a fresh page. Default: "own" with a `restart`, else "reload".
+   */
+  reset?: PageReset;
   /** Whether CSS animations matter while it plays, beside its menus: looked for in each tick, which costs style. */
   css?: boolean;
   /** Whether the page is not laid out while it is trained: for games that read no sizes and no places of elements. */
@@ -196,10 +200,15 @@ function checkOptions<W>(options: PageGameOptions<W>): void {
     throw new ConfigurationError("taps", "needs a step of two frames at least, one of them without the key");
   if ((options.score === undefined) === (options.reward === undefined))
     throw new ConfigurationError("score", "give either score or reward");
-  if (reset !== undefined && reset !== "own" && reset !== "reload")
-    throw new ConfigurationError("reset", `must be "own" or "reload", got ${show(reset)}`);
+  if (reset !== undefined && reset !== "own" && reset !== "over" && reset !== "reload")
+    throw new ConfigurationError("reset", `must be "own", "over" or "reload", got ${show(reset)}`);
   if (reset === "own" && options.restart === undefined)
     throw new ConfigurationError("reset", '"own" needs restart(window), by which the game begins anew');
+  if (reset === "over" && (options.menu === undefined || options.playing === undefined))
+    throw new ConfigurationError(
+      "reset",
+      '"over" needs menu(window, page), which begins the game anew once it is over, and playing(window)',
+    );
   if ((actionMask === true) !== (options.allowed !== undefined))
     throw new ConfigurationError("allowed", "allowed(window) and actionMask: true belong together");
   checkHidden(options);

@@ -30,9 +30,9 @@ export interface GameRunnerOptions {
   announce?: ((instanceId: number) => void) | null;
 }
 
-/** Whether each start of a game is waited for: one that needs turns, and one whose page is loaded for each episode. */
+/** Whether each start of a game is waited for: one that needs turns, and one that may need a fresh page for it. */
 export function startsAhead({ page }: GameDefinition): boolean {
-  return page !== undefined && (page.turns || page.reset === "reload");
+  return page !== undefined && (page.turns || page.reset !== "own");
 }
 
 /**

@@ -196,6 +196,11 @@ export class PageFrame implements PageHands {
       yield;
     } while (adapter.playing !== undefined && !adapter.playing(window));
     clock.release();
+    if (adapter.reset === "over") {
+      // What it shows, such as its score, is of the game before until it has drawn once.
+      this.tick();
+      yield;
+    }
     clock.followsAnimations = adapter.css;
   }
 
@@ -248,7 +253,8 @@ export class PageFrame implements PageHands {
       await this.#settle();
     }
     this.clock.draws = draws;
-    if (adapter.reset === "reload") return;
+    // What cannot begin twice has no first play to warm up by.
+    if (adapter.reset !== "own") return;
     if (adapter.turns) await this.beginInTurns(0);
     else this.begin(0);
     // What cannot be read is told now, and not in the midst of training.

@@ -48,6 +48,8 @@ export class PageFrames implements SpareGames {
   readonly #ready: PageFrame[] = [];
   /** Whether each page is loaded for its episode, by chance of that: what it draws then differs from one to the next. */
   readonly loadsForEpisodes: boolean;
+  /** Whether an episode may have to wait for a page of its own. */
+  readonly mayNeedPages: boolean;
   /** Whether the page of a game's next episode is loaded while it plays this one. */
   readonly looksAhead: boolean;
   readonly #seen = {
@@ -81,6 +83,7 @@ export class PageFrames implements SpareGames {
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
     this.loadsForEpisodes = page.reset === "reload";
+    this.mayNeedPages = page.reset !== "own";
     // Evaluations hand out their episodes in no order that a game could know.
     this.looksAhead = this.loadsForEpisodes && !isFresh;
     this.#adapter = {

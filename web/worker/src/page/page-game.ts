@@ -56,7 +56,7 @@ export class PageGame implements Game {
     this.#ticksPerStep = ticksPerStep;
     this.#skipsTicks = skipsTicks;
     this.#frames = frames;
-    if (adapter.turns || frames.loadsForEpisodes)
+    if (adapter.turns || frames.mayNeedPages)
       this.ahead = {
         start: (context) => this.#startAhead(context),
         step: (action, ticks) => (adapter.turns ? this.#stepAhead(action, ticks) : null),
@@ -169,7 +169,10 @@ export class PageGame implements Game {
     const isWhole = this.#isWhole;
     // Until it has begun, nobody knows what is left of it.
     this.#isWhole = false;
-    if (this.#adapter.reset === "reload" || this.#frame?.isSpent) this.#leave(isWhole);
+    const { reset } = this.#adapter;
+    // Only what has come to its end begins anew by its menu.
+    const isOutOfMenu = reset === "over" && !(isWhole && this.#isOver);
+    if (reset === "reload" || isOutOfMenu || this.#frame?.isSpent) this.#leave(isWhole);
   }
 
   /** The page of the episode of this seed, alone. */
@@ -215,18 +218,21 @@ export class PageGame implements Game {
       const seed = random.int(WORD);
       const { loadsForEpisodes } = this.#frames;
       const frame = loadsForEpisodes ? await this.#loadFrame(seed) : this.#takeFrame();
-      if (!this.#adapter.turns) frame.begin(seed);
-      else
-        await frame.beginInTurns(seed).catch(async (error) => {
-          if (!frame.isSpent || loadsForEpisodes) throw error;
-          // As where nothing is waited for.
-          await this.#frames.spare();
-          await this.#takeFrame().beginInTurns(seed);
-        });
+      await this.#beginAhead(frame, seed).catch(async (error) => {
+        if (!frame.isSpent || loadsForEpisodes) throw error;
+        // As where nothing is waited for.
+        await this.#frames.spare();
+        await this.#beginAhead(this.#takeFrame(), seed);
+      });
       this.#begun = {};
     } catch (error) {
       this.#begun = { thrown: this.#frame?.explain(error) ?? error };
     }
+  }
+
+  async #beginAhead(frame: PageFrame, seed: number): Promise<void> {
+    if (this.#adapter.turns) await frame.beginInTurns(seed);
+    else frame.begin(seed);
   }
 
   /** Ticks, each with a turn of the event loop after it, until the step or the episode is over. */

@@ -2,6 +2,7 @@
 
 import type { GameDescription, RunView } from "@attract/schema";
 import type { EndReason } from "attract/instance";
+import type { PageReset } from "attract/page-adapter";
 import type { PlayedEpisode } from "./episode-recording.ts";
 import type { PointerPlaces } from "./pointer-keys.ts";
 
@@ -38,7 +39,7 @@ export type StageToPage =
   | {
       type: "opened";
       description: GameDescription;
-      reset: "own" | "reload" | null;
+      reset: PageReset | null;
       /** What a person can point at there; null: nothing. */
       pointers: PointerPlaces | null;
     }
