@@ -130,7 +130,7 @@ class RunSimulation(Simulation):
             if isinstance(effect, collecting.Send) and isinstance(effect.message, Lease):
                 new = all(effect.message.lease_id != lease.lease_id for _, lease in self.leases)
                 assert not (new and effect.message.purpose == "train"), f"a lease, {self.life.reasons}"
-            if isinstance(effect, effects.TellLearner) and isinstance(effect.message, Train):
+            if isinstance(effect, effects.SendToLearner) and isinstance(effect.message, Train):
                 told = [update.batch_id for update in self.updates]
                 assert effect.message.batch_id in told, f"an update begins, {self.life.reasons}"
 
@@ -144,9 +144,9 @@ class RunSimulation(Simulation):
 
     def _apply_one(self, effect: effects.Effect) -> None:
         match effect:
-            case effects.TellLearner(message=Train()):
+            case effects.SendToLearner(message=Train()):
                 self._begin_update(effect.message)
-            case effects.TellLearner(message=Warmup()):
+            case effects.SendToLearner(message=Warmup()):
                 self.warmups.append(tuple(effect.message.rows))
                 self.after(0.05, self._version_zero)
             case effects.CommitRow():

@@ -30,7 +30,7 @@ def begun(folder: Path) -> Search:
 
 def finish(search: Search, trial: Trying, score: float | None) -> None:
     trial.state, trial.score, trial.seconds = "finished", score, 1.0
-    search.tell(trial)
+    search.finish(trial)
 
 
 def test_values_are_of_the_space_and_the_defaults_are_the_first(tmp_path: Path):
@@ -50,8 +50,8 @@ def test_what_ended_is_there_when_the_study_is_opened_again(tmp_path: Path):
     pruned, failed, scoreless = (search.ask(SPACE) for _ in range(3))
     pruned.state, pruned.score, pruned.rungs = "pruned", -1.0, {25: -1.0}
     failed.state, failed.error = "failed", "it broke"
-    search.tell(pruned)
-    search.tell(failed)
+    search.finish(pruned)
+    search.finish(failed)
     finish(search, scoreless, None)
     again = Search(tmp_path).trials()
     assert [(one.state, one.score, one.error) for one in again] == [
