@@ -306,16 +306,16 @@ class FakeWorker:
             slots = [order.instance_id * agents + agent for agent in range(agents)]
             first = order.episode * self.episode_steps + order.num_before
             block = self._block(lease, index, index, slots, first)
-            told = np.frombuffer(order.action.data, "<i4").reshape(order.action.shape)[order.num_before :]
+            ordered = np.frombuffer(order.action.data, "<i4").reshape(order.action.shape)[order.num_before :]
             played = np.frombuffer(block.action.data, "<i4").reshape(block.action.shape)
             reward = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
             # Another action than the counting game's own brings another reward.
-            reward = (reward + 0.5 * (told != played)).astype(np.float32)
+            reward = (reward + 0.5 * (ordered != played)).astype(np.float32)
             answers.append(
                 block.model_copy(
                     update={
                         "reward": from_numpy(reward),
-                        "action": from_numpy(told.copy()),
+                        "action": from_numpy(ordered.copy()),
                         "first_step": from_numpy(np.full(agents, order.first_step, np.int32)),
                     }
                 )

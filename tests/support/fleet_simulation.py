@@ -219,7 +219,7 @@ class Simulation:
                     self.caught.append(effect)
                     for peer in self.peers:
                         if peer.identity == effect.identity:
-                            peer.left_out_after = peer.told
+                            peer.left_out_after = peer.num_sent
                 case _:
                     pass
 
@@ -355,20 +355,20 @@ class Simulation:
 
     def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
         """What a liar says instead; the blocks that are not true are remembered."""
-        told = lie(peer, said)
+        claimed = lie(peer, said)
         truth = [one for one in said if isinstance(one, Block)]
-        for block in told:
+        for block in claimed:
             if isinstance(block, Block) and block not in truth:
                 peer.forged.append(block)
-        return told
+        return claimed
 
     def _only_say(self, peer: Peer) -> None:
         peer.playing = False
         if peer.dead or not peer.worker.leases:
             return
-        peer.told_steps += peer.lies == "steps"
+        peer.claimed_steps += peer.lies == "steps"
         lease_id = peer.worker.leases[0].lease_id
-        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.told_steps)])
+        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.claimed_steps)])
         self._play(peer)
 
     def freeze(self, peer: Peer, seconds: float) -> None:
@@ -425,7 +425,7 @@ class Simulation:
         """Offer and commit a block as the gateway does."""
         peer = next((one for one in self.peers if one.connection_id == connection_id), None)
         if peer is not None:
-            peer.told += block.slot_id.shape[0]
+            peer.num_sent += block.slot_id.shape[0]
         verdict = self.core.offer_block(connection_id, block, self.now)
         wanted = self.core.commit_block(connection_id, block, verdict, self.now)
         accepted = [

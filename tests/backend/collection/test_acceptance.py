@@ -303,7 +303,7 @@ def test_a_withdrawn_block_may_come_again() -> None:
     assert driven.block(10, block).accepted
 
 
-def told(block: Block, **columns: Any) -> Block:
+def with_episodes(block: Block, **columns: Any) -> Block:
     """The block with an episode that tells this of itself."""
     episodes = block.episodes.model_copy(update=columns)
     return block.model_copy(update={"episodes": episodes})
@@ -316,7 +316,7 @@ def test_hostile_05_a_block_names_only_metrics_that_the_game_declares(kind: str,
     block = next(one for one in driven.workers[10].play() if isinstance(one, Block))
     values = [1.0] * len(block.episodes.instance_id)
     with pytest.raises(ProtocolError, match=rf"episodes.{kind}"):
-        driven.block(10, told(block, **{kind: {name: values}}))
+        driven.block(10, with_episodes(block, **{kind: {name: values}}))
     driven.block(10, block)
 
 

@@ -79,11 +79,11 @@ def with_controls(audit: Audit, block: Block) -> None:
 
 def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught() -> None:
     block = first_block()
-    for told, is_caught in ((block, False), (forged(block, 100), True)):
+    for sent, is_caught in ((block, False), (forged(block, 100), True)):
         audit = auditing()
         slots = from_numpy(np.array([50, 51, 52], np.int32))
         with_controls(audit, block.model_copy(update={"slot_id": slots}))
-        audit.take(GUEST, 0, told, accepted(told), Lesson())
+        audit.take(GUEST, 0, sent, accepted(sent), Lesson())
         assert not audit.passed, "it waits"
         for _ in range(3):
             replay(audit, [block])
@@ -95,8 +95,8 @@ def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught
 def test_C10_without_a_control_nobody_is_accused() -> None:
     block = first_block()
     audit = auditing()
-    told = forged(block, 100)
-    audit.take(GUEST, 0, told, accepted(told), Lesson())
+    sent = forged(block, 100)
+    audit.take(GUEST, 0, sent, accepted(sent), Lesson())
     for _ in range(3):
         replay(audit, [block])
     assert not audit.caught

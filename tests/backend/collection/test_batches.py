@@ -87,7 +87,7 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
     assert set(mixed.verify_rows) > {6, 7}
 
 
-def told_and_looked_at(secret: int) -> tuple[list[Any], list[list[int]]]:
+def messages_and_samples(secret: int) -> tuple[list[Any], list[list[int]]]:
     """All that workers were told in five updates of one fleet, and the rows that were spot-checked."""
     driven = DrivenCore.started(secret=secret, max_workers=2)
     for _ in range(5):
@@ -99,15 +99,15 @@ def told_and_looked_at(secret: int) -> tuple[list[Any], list[list[int]]]:
 
 
 def test_C7_hostile_07_what_is_looked_at_does_not_follow_from_what_a_worker_is_told() -> None:
-    told, looked_at = told_and_looked_at(secret=1)
+    messages, looked_at = messages_and_samples(secret=1)
     assert len(looked_at) == 5
-    others = {secret: told_and_looked_at(secret) for secret in (1, 2, 3)}
-    assert all(other[0] == told for other in others.values()), "workers see no difference"
+    others = {secret: messages_and_samples(secret) for secret in (1, 2, 3)}
+    assert all(other[0] == messages for other in others.values()), "workers see no difference"
     assert others[1][1] == looked_at, "and yet it is a draw that can be repeated by who has the secret"
     assert others[2][1] != looked_at
     assert others[3][1] != looked_at
     # Whoever guesses each update's two segments of three from all that he knows is right one time in nine.
-    draws = {tuple(told_and_looked_at(secret)[1][0]) for secret in range(60)}
+    draws = {tuple(messages_and_samples(secret)[1][0]) for secret in range(60)}
     assert len(draws) == 9
 
 

@@ -222,8 +222,8 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     refused = world.answer_to(11, 2e6)
     assert not refused.accepted
     assert "outside of the game's own box: observation.obs[0]: 2e+06" in (refused.reason or "")
-    (told,) = [note for note in world.notes if note.startswith("bounds:")]
-    assert "was refused" in told
+    (note,) = [note for note in world.notes if note.startswith("bounds:")]
+    assert "was refused" in note
     assert world.driven.core._state.conduct.num_out == 0
     # Those of the admin's own are not looked at any more.
     assert world.answer_to(10, 2e6).accepted
@@ -234,8 +234,8 @@ def test_hostile_08_where_the_admins_own_workers_leave_the_box_no_guest_is_held_
     for _ in range(CONTROLS + 2):
         world.round()
     assert all(ack.accepted for ack in world.driven.acks)
-    (told,) = [note for note in world.notes if note.startswith("bounds:")]
-    assert "a worker of the admin's own is outside as well: observation.obs" in told
+    (note,) = [note for note in world.notes if note.startswith("bounds:")]
+    assert "a worker of the admin's own is outside as well: observation.obs" in note
 
 
 def finding(finding_id: str) -> CheckFinding:
@@ -263,8 +263,8 @@ def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
 def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(found: str) -> None:
     world = Guests(is_audited=True)
     world.driven.do(world.driven.core.game_checked([finding("no-draw"), finding(found)], 0.0))
-    (told,) = [note for note in world.notes if note.startswith("audit:")]
-    assert told == (
+    (note,) = [note for note in world.notes if note.startswith("audit:")]
+    assert note == (
         "audit: what guests play is not audited: `attract check` found that it cannot be played again: "
         f"it does {found}"
     )

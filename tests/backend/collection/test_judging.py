@@ -76,9 +76,9 @@ def test_hostile_07_or_after_ten_updates_on_probation_in_which_nothing_of_it_was
                 driven.play(connection_id)
         driven.publish()
         if update == 5:
-            told = left_out(driven)[1]
-            assert told is not None
-            assert told.startswith("on probation")
+            reason = left_out(driven)[1]
+            assert reason is not None
+            assert reason.startswith("on probation")
     assert left_out(driven) == [None, None]
 
 

@@ -124,8 +124,8 @@ def talk(driven: DrivenCore, seconds: float, steps: Callable[[int], int], connec
         driven.wait(5.0)
         leases = driven.workers[connection_id].leases
         if leases:
-            told = Progress(run_id="run-1", lease_id=leases[0].lease_id, steps=steps(count))
-            driven.say(connection_id, told)
+            progress = Progress(run_id="run-1", lease_id=leases[0].lease_id, steps=steps(count))
+            driven.say(connection_id, progress)
 
 
 def test_hostile_03_C3_the_same_words_again_renew_nothing() -> None:

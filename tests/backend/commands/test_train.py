@@ -79,8 +79,8 @@ def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     )
     plan.update(known)
     plan.update(known)
-    told = out.getvalue().splitlines()
-    assert [line.split(":")[0] for line in told] == [
+    printed = out.getvalue().splitlines()
+    assert [line.split(":")[0] for line in printed] == [
         "training",
         "batch",
         "minibatches",

@@ -173,8 +173,8 @@ def test_E4_bootstrap_is_0_after_termination_and_the_final_value_after_truncatio
     assert arrays["final_column"].tolist() == [1]
     assert arrays["final_value"].tolist() == [3004.5]
     assert arrays["final_obs.obs"].tolist() == [[1.0, 4.0, (1 + 3) % 3, 0.5]]
-    told = world.blocks[0].episodes
-    assert (told.instance_id, told.step) == ([0, 1], [3, 3])
+    episodes = world.blocks[0].episodes
+    assert (episodes.instance_id, episodes.step) == ([0, 1], [3, 3])
 
 
 def test_S3_S4_a_segment_carries_the_state_it_began_with_and_state_is_zeroed_at_an_episodes_end():

@@ -33,9 +33,9 @@ def lessons_of(fleet: SocketFleet, purpose: str) -> list[tuple[str | None, dict[
     """Lesson and parameters of each lease, repetitions left out."""
     found: list[tuple[str | None, dict[str, list[float]]]] = []
     for lease in fleet.leases:
-        told = (lease.lesson_id, {name: one.values for name, one in lease.parameters.items()})
-        if lease.purpose == purpose and told not in found[-1:]:
-            found.append(told)
+        setting = (lease.lesson_id, {name: one.values for name, one in lease.parameters.items()})
+        if lease.purpose == purpose and setting not in found[-1:]:
+            found.append(setting)
     return found
 
 
@@ -57,12 +57,12 @@ async def test_C6_a_lesson_changes_by_its_metric_and_reaches_later_leases_pages_
         )
         await finished(world)
         assert lessons_of(fleet, "train") == [("small", {"size": [6.0]}), ("large", {"size": [12.0, 20.0]})]
-        (told,) = [body for kind, body in world.events if kind == "lesson"]
-        assert isinstance(told, LessonView)
-        assert (told.name, told.number, told.num_lessons) == ("large", 2, 2)
+        (lesson,) = [body for kind, body in world.events if kind == "lesson"]
+        assert isinstance(lesson, LessonView)
+        assert (lesson.name, lesson.number, lesson.num_lessons) == ("large", 2, 2)
         # 4 slots of a worker finish in one step; the check at the 40th episode, index 39, decides.
-        assert told.global_episode_index == 39
-        assert "rollout/ep_rew_mean was at least 9 2 times in a row" in (told.reason or "")
+        assert lesson.global_episode_index == 39
+        assert "rollout/ep_rew_mean was at least 9 2 times in a row" in (lesson.reason or "")
         now = world.service.view(view.run_id)
         assert now.lesson is not None
         assert now.lesson.name == "large"
@@ -124,9 +124,9 @@ async def test_C6_an_evaluation_decides_a_lesson(tmp_path: Path):
             callbacks={"evaluation": {"every_steps": 64, "episodes": 2}},
         )
         await finished(world)
-        (told,) = [body for kind, body in world.events if kind == "lesson"]
-        assert isinstance(told, LessonView)
-        assert told.reason == "eval/mean_reward was at least 7 2 times in a row, lastly 7"
+        (lesson,) = [body for kind, body in world.events if kind == "lesson"]
+        assert isinstance(lesson, LessonView)
+        assert lesson.reason == "eval/mean_reward was at least 7 2 times in a row, lastly 7"
 
 
 async def test_C6_versions_are_kept_for_good_by_steps(tmp_path: Path):

@@ -125,9 +125,9 @@ async def test_a_row_without_room_pauses_the_run_which_goes_on_when_there_is_som
         paused: RunView = await until(world, is_paused)
         assert paused.error is not None
         assert "cannot be saved" in paused.error and "full" in paused.error
-        told = paused.policy_version
+        version = paused.policy_version
         # The last good version stays the newest, for pages and on disk.
-        assert (world.runs_dir / view.run_id / "latest").readlink().name == str(told)
+        assert (world.runs_dir / view.run_id / "latest").readlink().name == str(version)
         pages.limit = ROOM
         running: RunView = await until(
             world, lambda body: isinstance(body, RunView) and body.state == "running"

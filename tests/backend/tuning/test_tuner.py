@@ -85,9 +85,9 @@ def tuner_of(
     clock: Callable[[], float] = lambda: 0.0,
     views: list[StudyView] | None = None,
 ) -> Tuner:
-    told = views if views is not None else []
+    published = views if views is not None else []
     budget = Budget(trials, minutes, parallel, 4)
-    return Tuner("s", order or order_of(), budget, Search(folder), runner, told.append, clock=clock)
+    return Tuner("s", order or order_of(), budget, Search(folder), runner, published.append, clock=clock)
 
 
 async def test_the_defaults_are_first_and_what_is_better_wins_on_fresh_seeds(tmp_path: Path):

@@ -194,15 +194,15 @@ def test_I1_a_thread_that_was_given_up_is_not_restarted(tmp_path: Path):
 
 
 def test_E2_final_observations_of_terminated_slots_are_told_where_they_are_asked_for(tmp_path: Path):
-    for tells in (False, True):
+    for wants_finals in (False, True):
         with VectorEnvironment(
-            "own.js", 3, 1, num_workers=1, tells_terminal=tells, project_dir=own_game(tmp_path)
+            "own.js", 3, 1, num_workers=1, tells_terminal=wants_finals, project_dir=own_game(tmp_path)
         ) as env:
             (batch,) = env.reset()
             for _ in range(5):
                 env.send(actions_of(batch))
                 batch = env.recv()
             assert batch.terminated.all()
-            assert batch.final_column.tolist() == ([0, 1, 2] if tells else [])
-            assert batch.final_observation["obs"][:, 0].tolist() == ([5, 5, 5] if tells else [])
+            assert batch.final_column.tolist() == ([0, 1, 2] if wants_finals else [])
+            assert batch.final_observation["obs"][:, 0].tolist() == ([5, 5, 5] if wants_finals else [])
             assert batch.observation["obs"][:, 0].tolist() == [0, 0, 0]

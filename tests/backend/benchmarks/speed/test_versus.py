@@ -14,7 +14,7 @@ from attract.benchmarks.speed.versus import BASELINES, VERSUS, Baseline, measure
 BASELINE = Baseline("vs_it", "sb3", "gymnasium", "it", 2, skipped=1, shared_trunk=True, many=True)
 
 
-def told(rate: float) -> Training:
+def training_at(rate: float) -> Training:
     """So many steps a second after the updates that are left out, and none before."""
     marks = [Update(1.0 * one, 0, {}) for one in range(SKIPPED_UPDATES + 1)]
     return Training({}, [*marks, Update(SKIPPED_UPDATES + 1.0, int(rate), {})])
@@ -32,7 +32,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[BaselineRequest]:
         return BaselineReport(marks=[(1.0, 5), (2.0, 5 + rate)], seconds_of=shares)
 
     def train(_updates: int, *, seed: int, shared_trunk: bool) -> Training:
-        return told(1000 * seed * (1 + shared_trunk))
+        return training_at(1000 * seed * (1 + shared_trunk))
 
     monkeypatch.setattr(versus, "run_baseline", baseline)
     monkeypatch.setattr(versus, "train_cartpole", train)

@@ -55,11 +55,11 @@ def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch
     mirrored[:, 1::2] = -mirrored[:, ::2]
     duel = replace(batch, reward=mirrored, valid=torch.ones_like(batch.valid))
     same = torch.equal
-    by_itself, told, alone = (
+    by_itself, with_set, alone = (
         weights_after(duel, **how) for how in ({"num_agents": 2}, {"gae_lambda": 0.99}, {})
     )
-    assert all(same(by_itself[name], told[name]) for name in told)
-    assert not all(same(by_itself[name], alone[name]) for name in told)
+    assert all(same(by_itself[name], with_set[name]) for name in with_set)
+    assert not all(same(by_itself[name], alone[name]) for name in with_set)
     # Once rewards did not come to 0 the game is none of these, whatever follows.
     once, never = create(num_agents=2)[0], create(num_agents=2)[0]
     for algorithm, first in ((once, batch), (never, duel)):
