@@ -125,10 +125,10 @@ async function works(
     const pressed = await afterwards(search, call, move.input);
     const idle = pressed === null ? null : await afterwards(search, call, NOTHING);
     if (pressed === null || idle === null) return false;
-    const told = [...differing(pressed, idle)].filter(
+    const responding = [...differing(pressed, idle)].filter(
       ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
     );
-    if (told.length === 0) return false;
+    if (responding.length === 0) return false;
   }
   return true;
 }
