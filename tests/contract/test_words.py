@@ -106,11 +106,11 @@ def _stems(word: str) -> set[str]:
     } | ({word[:-3] + "y"} if word.endswith("ies") else set())
 
 
-def test_what_the_product_loops_over_is_called_by_its_noun():
-    package = ROOT / "backend" / "attract"
+def test_what_is_looped_over_is_called_by_its_noun():
     found = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in package.rglob("*.py")
+        for folder in ("backend/attract", "tests")
+        for path in (ROOT / folder).rglob("*.py")
         for line in _nameless(path.read_text())
     ]
     assert not found, f"`one` says nothing of what it is: {found}"

@@ -44,7 +44,7 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(runs_dir: Path) -> Path:
     """Where the dashboard would keep them."""
     found = record("keydoor", keydoor_player, episodes=EPISODES)
-    assert np.mean([one.returns[0] for one in found]) == 1
+    assert np.mean([episode.returns[0] for episode in found]) == 1
     return write_demonstrations(runs_dir.parent / "demonstrations" / "Keydoor-v1", found)
 
 

@@ -125,7 +125,7 @@ def by_onnx_runtime(model: bytes, feeds: dict[str, np.ndarray], state_size: int)
         feed = {name: values[step::EPISODE] for name, values in feeds.items()}
         steps.append(dict(zip(names, session.run(names, {**feed, "state_ins": state}), strict=True)))
         state = steps[-1]["state_outs"]
-    return {name: np.stack([one[name] for one in steps], 1).reshape(count, -1) for name in names}
+    return {name: np.stack([step[name] for step in steps], 1).reshape(count, -1) for name in names}
 
 
 def likeliest(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -179,7 +179,7 @@ def _held_by_nobody(gateway: Gateway) -> list[int]:
     """Open leases of workers that are not there (rule C3)."""
     run: Any = gateway.service.active
     state = run.runner.collection._state
-    return [one.lease_id for one in state.book if not state.fleet.by_id(one.worker_id).is_connected]
+    return [lease.lease_id for lease in state.book if not state.fleet.by_id(lease.worker_id).is_connected]
 
 
 async def _speed(gateway: Gateway, run_id: str, seconds: float) -> float:

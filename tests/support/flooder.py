@@ -159,4 +159,4 @@ def burn(share: float) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "burn":
         burn(float(sys.argv[2]))
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2], *(int(one) for one in sys.argv[3:7])))
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], *(int(word) for word in sys.argv[3:7])))

@@ -152,7 +152,7 @@ class RunSimulation(Simulation):
             case effects.CommitRow():
                 assert self._writing is None, "two rows at once"
                 version = effect.row.policy_version
-                batch = next((one for one, to in self.published.items() if to == version), None)
+                batch = next((batch_id for batch_id, to in self.published.items() if to == version), None)
                 self._writing = version, batch
                 self.after(self.random.uniform(0.0, 0.05), self._write_row)
             case effects.ExportLast():

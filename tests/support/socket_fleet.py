@@ -118,10 +118,10 @@ class SocketFleet:
         try:
             yield self
         finally:
-            for one in (task, *self._workers):
-                one.cancel()
+            for running in (task, *self._workers):
+                running.cancel()
                 with contextlib.suppress(asyncio.CancelledError, *AWAY):
-                    await one
+                    await running
 
     def _connect(self) -> Any:
         return websockets.connect(self.url, compression=None, max_size=None, origin=self.origin)  # type: ignore[arg-type]

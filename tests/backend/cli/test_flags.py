@@ -17,7 +17,7 @@ RULE_ID = re.compile(r"\b[TESPCID]\d{1,2}\b")
 
 def test_every_option_has_a_text_for_a_user_and_a_group() -> None:
     arguments = cli.app["train"].assemble_argument_collection(parse_docstring=True)
-    shown = [one for one in arguments if one.show]
+    shown = [argument for argument in arguments if argument.show]
     assert len(shown) > 60
     for argument in shown:
         assert argument.parameter.help, f"{argument.name} has no text"

@@ -313,7 +313,7 @@ def with_episodes(block: Block, **columns: Any) -> Block:
 @pytest.mark.parametrize("name", ["", "x" * 200, "not_declared"])
 def test_hostile_05_a_block_names_only_metrics_that_the_game_declares(kind: str, name: str) -> None:
     driven = DrivenCore.started(num_workers=1, horizon=8)
-    block = next(one for one in driven.workers[10].play() if isinstance(one, Block))
+    block = next(message for message in driven.workers[10].play() if isinstance(message, Block))
     values = [1.0] * len(block.episodes.instance_id)
     with pytest.raises(ProtocolError, match=rf"episodes.{kind}"):
         driven.block(10, with_episodes(block, **{kind: {name: values}}))
@@ -322,7 +322,7 @@ def test_hostile_05_a_block_names_only_metrics_that_the_game_declares(kind: str,
 
 def test_hostile_04_a_close_of_a_lease_that_is_not_the_senders_counts_for_nothing() -> None:
     driven = DrivenCore.started()
-    close = next(one for one in driven.workers[11].play() if isinstance(one, RolloutClose))
+    close = next(message for message in driven.workers[11].play() if isinstance(message, RolloutClose))
     driven.say(10, close)
     driven.say(10, close.model_copy(update={"lease_id": 999}))
     assert not driven.wanted(effects.LeaseClosed)

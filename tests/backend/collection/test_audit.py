@@ -18,7 +18,7 @@ def first_block() -> Block:
     """One block of three games, as a worker of the counting game sends it."""
     driven = DrivenCore.started()
     said: list[FromBrowser] = driven.workers[10].play()
-    return next(one for one in said if isinstance(one, Block))
+    return next(message for message in said if isinstance(message, Block))
 
 
 def accepted(block: Block) -> AcceptedBlock:
@@ -87,7 +87,7 @@ def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught
         assert not audit.passed, "it waits"
         for _ in range(3):
             replay(audit, [block])
-        assert [one.identity for one in audit.caught] == [GUEST] * is_caught
+        assert [caught.identity for caught in audit.caught] == [GUEST] * is_caught
         assert (len(audit.passed), len(audit.lost)) == ((0, 1) if is_caught else (1, 0))
         assert audit.num_held == 0
 
@@ -102,7 +102,7 @@ def test_C10_without_a_control_nobody_is_accused() -> None:
     assert not audit.caught
     assert not audit.passed
     with_controls(audit, block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))}))
-    assert [one.identity for one in audit.caught] == [GUEST]
+    assert [caught.identity for caught in audit.caught] == [GUEST]
 
 
 def test_C10_a_game_that_gives_something_else_each_time_accuses_nobody() -> None:

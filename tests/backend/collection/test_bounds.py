@@ -50,12 +50,12 @@ def test_a_game_that_declares_no_range_may_reward_with_anything() -> None:
 def seen(space: DictSpace | BoxSpace, **changes: Any) -> tuple[Bounds, Block]:
     """A block [4 steps, 3 slots] of zeros, but for `changes`: by key and place, a number."""
     spaces = space.spaces if isinstance(space, DictSpace) else {"obs": space}
-    kinds = {key: "float32" if isinstance(one, BoxSpace) else "int32" for key, one in spaces.items()}
+    kinds = {key: "float32" if isinstance(space, BoxSpace) else "int32" for key, space in spaces.items()}
     shapes = {
-        key: tuple(one.shape)
-        if isinstance(one, BoxSpace)
-        else (len(getattr(one, "nvec", [])),) * (one.kind != "discrete")
-        for key, one in spaces.items()
+        key: tuple(space.shape)
+        if isinstance(space, BoxSpace)
+        else (len(getattr(space, "nvec", [])),) * (space.kind != "discrete")
+        for key, space in spaces.items()
     }
     steps = {key: np.zeros((4, 3, *shapes[key]), kinds[key]) for key in spaces}
     after = {key: np.zeros((3, *shapes[key]), kinds[key]) for key in spaces}
@@ -63,8 +63,8 @@ def seen(space: DictSpace | BoxSpace, **changes: Any) -> tuple[Bounds, Block]:
         steps[key][place] = number
     block = played_block(num_slots=3, horizon=4).model_copy(
         update={
-            "observation": {key: from_numpy(one) for key, one in steps.items()},
-            "bootstrap_observation": {key: from_numpy(one) for key, one in after.items()},
+            "observation": {key: from_numpy(values) for key, values in steps.items()},
+            "bootstrap_observation": {key: from_numpy(values) for key, values in after.items()},
             "final_observations": None,
         }
     )
@@ -152,7 +152,9 @@ def test_hostile_08_a_guests_block_is_looked_at_before_it_counts_and_that_of_the
     driven.join(11, 1, host_id="1" * 32)
     driven.ready()
     for connection_id, is_guest in ((10, False), (11, True)):
-        block = next(one for one in driven.workers[connection_id].play() if isinstance(one, Block))
+        block = next(
+            message for message in driven.workers[connection_id].play() if isinstance(message, Block)
+        )
         forged = block.model_copy(update={field: FORGED[field]})
         if is_guest:
             with pytest.raises(ProtocolError, match=rf"block.{field}"):
@@ -209,7 +211,7 @@ class Guests:
 
     @property
     def notes(self) -> list[str]:
-        return [f"{one.kind}: {one.text}" for one in self.driven.wanted(effects.Note)]
+        return [f"{note.kind}: {note.text}" for note in self.driven.wanted(effects.Note)]
 
 
 def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_accused() -> None:

@@ -93,16 +93,16 @@ def erased(block: Block) -> dict[str, Any]:
 LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "rewards x 100": (of("reward", lambda a: a * 100), "episodes.returns"),
     "returns": (with_columns(returns=lambda a: [5000.0 for _ in a]), "episodes.returns"),
-    "lengths": (with_columns(length_steps=lambda a: [one - 1 for one in a]), "episodes.length"),
-    "ticks": (with_columns(length_ticks=lambda a: [one + 1 for one in a]), "episodes.length_ticks"),
+    "lengths": (with_columns(length_steps=lambda a: [number - 1 for number in a]), "episodes.length"),
+    "ticks": (with_columns(length_ticks=lambda a: [number + 1 for number in a]), "episodes.length_ticks"),
     "longer than the limit": (
         with_columns(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
         "episodes.length_steps",
     ),
     "shorter than it was, and ended by the game": (
         with_columns(
-            length_steps=lambda a: [one - 1 for one in a],
-            length_ticks=lambda a: [one - 2 for one in a],
+            length_steps=lambda a: [number - 1 for number in a],
+            length_ticks=lambda a: [number - 2 for number in a],
             end_reason=lambda a: ["game_truncated" for _ in a],
         ),
         "episodes.length_steps",
@@ -110,7 +110,7 @@ LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "ends erased": (erased, "truncated"),
     "flags without episodes": (of("truncated", np.zeros_like), "episodes.step"),
     "another end": (with_columns(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),
-    "another step": (with_columns(step=lambda a: [(one + 1) % HORIZON for one in a]), "episodes.step"),
+    "another step": (with_columns(step=lambda a: [(number + 1) % HORIZON for number in a]), "episodes.step"),
     "an episode twice": (
         with_columns(instance_id=lambda a: [a[0] for _ in a], step=lambda a: [a[0] for _ in a]),
         "episodes.step",

@@ -112,7 +112,9 @@ def test_a_game_that_is_known_is_prepared_once_with_the_parameters_in_force() ->
     game = with_size(5)
     assert handled(state, collecting.GameKnown(game)) == [effects.PrepareGame(game), CHANGED]
     assert state.progress.description == game
-    assert {name: one.values for name, one in state.progress.parameters.items()} == {"size": [8.0]}
+    assert {name: parameter.values for name, parameter in state.progress.parameters.items()} == {
+        "size": [8.0]
+    }
     assert handled(state, collecting.GameKnown(game)) == [], "a second host says the same"
 
 
@@ -129,7 +131,7 @@ def test_another_game_than_before_ends_the_run() -> None:
 def test_settings_that_the_game_does_not_know_refuse_the_run_before_anything_is_made() -> None:
     state = run_state(parameters={"sise": 8})
     wanted = handled(state, collecting.GameKnown(with_size(5)))
-    assert not any(isinstance(one, effects.PrepareGame) for one in wanted)
+    assert not any(isinstance(effect, effects.PrepareGame) for effect in wanted)
     assert (state.life.is_ending, state.progress.refused) == (True, True)
     assert "size" in (state.life.error or ""), "the nearest name"
 

@@ -18,7 +18,9 @@ from run_state import run_state
 def sent(wanted: Iterable[effects.Effect], kind: type[Any]) -> list[Any]:
     """The messages of a type that are to go out."""
     return [
-        one.message for one in wanted if isinstance(one, collecting.Send) and isinstance(one.message, kind)
+        effect.message
+        for effect in wanted
+        if isinstance(effect, collecting.Send) and isinstance(effect.message, kind)
     ]
 
 
@@ -35,7 +37,9 @@ def test_what_a_handler_causes_is_taken_in_after_all_that_waits_already() -> Non
 
     state = run_state(handlers={collecting.Note: handle_note})
     state.absorb([note("first"), collecting.WakeAfter(1.0), note("second")], 0.0)
-    heard = [one.text if isinstance(one, collecting.Note) else type(one).__name__ for one in state.out]
+    heard = [
+        effect.text if isinstance(effect, collecting.Note) else type(effect).__name__ for effect in state.out
+    ]
     assert heard == ["first", "WakeAfter", "second", "third"], "who has no handler comes out in its place"
 
 

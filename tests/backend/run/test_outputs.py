@@ -211,14 +211,14 @@ async def test_I1_what_the_relay_takes_does_not_reach_the_worker(tmp_path: Path)
             collecting.Send(connection_id, train_lease(version=3)),
             collecting.SendPolicy(connection_id, "main", 3),
         )
-    assert [(one[0], one[1]) for one in world.done] == [("send", 2), ("send_policy", 2)]
+    assert [(call[0], call[1]) for call in world.done] == [("send", 2), ("send_policy", 2)]
     await world.record.close()
     world.directory.close()
 
 
 async def test_the_models_of_a_version_are_there_before_it_is_sent(world: World) -> None:
     await world.applied(effects.KeepPolicies(4, {"left": b"l", "right": b"r"}))
-    assert [world.policies.onnx(4, policy_id=one) for one in ("left", "right")] == [b"l", b"r"]
+    assert [world.policies.onnx(4, policy_id=policy_id) for policy_id in ("left", "right")] == [b"l", b"r"]
     assert world.policies.onnx(4) is None
 
 
@@ -272,7 +272,7 @@ async def test_pages_are_told_of_a_state_as_it_was_when_it_changed(world: World)
     world.outputs.apply(effects.StateChanged())
     world.core.progress.counters = COUNTERS
     await world.applied(effects.StateChanged())
-    assert [one[2].agent_steps for one in world.done] == [0, 64]
+    assert [call[2].agent_steps for call in world.done] == [0, 64]
     lesson = LessonView(name="easy", number=1, num_lessons=2)
     await world.applied(effects.Publish("lesson", lesson))
     assert world.done[-1] == ("published", "lesson", lesson)

@@ -46,7 +46,7 @@ def test_results_of_an_evaluation_have_the_same_columns():
 
 def test_without_lessons_no_lesson_travels():
     assert columns_of([SECOND]).lesson_id == []
-    assert [one.lesson_id for one in Episodes.of([SECOND], 2)] == [None]
+    assert [episode.lesson_id for episode in Episodes.of([SECOND], 2)] == [None]
 
 
 def test_returns_are_one_per_agent():

@@ -149,13 +149,15 @@ def test_the_trace_shows_one_groups_games_stepping_while_the_other_is_with_the_p
     assert set(tracks) == {"policy", "games of group 0", "games of group 1"}
     spans = {
         name: [
-            (one["ts"], one["ts"] + one["dur"]) for one in events if one["ph"] == "X" and one["tid"] == tid
+            (event["ts"], event["ts"] + event["dur"])
+            for event in events
+            if event["ph"] == "X" and event["tid"] == tid
         ]
         for name, tid in tracks.items()
     }
     assert [len(spans[f"games of group {group}"]) for group in (0, 1)] == [20, 20]
     # Group 1's games are under way from before group 0 comes back until after it is sent again.
-    policy = [one for one in events if one.get("args", {}).get("group") == 0][1:-1]
+    policy = [event for event in events if event.get("args", {}).get("group") == 0][1:-1]
     for decision in policy:
         start, end = decision["ts"], decision["ts"] + decision["dur"]
         assert any(a <= start and end <= b for a, b in spans["games of group 1"])

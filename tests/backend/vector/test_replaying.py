@@ -109,7 +109,7 @@ def test_what_the_game_does_not_play_so_is_refused(
 
 async def test_what_the_recorder_of_the_tests_leaves_is_played_again():
     found = record("keydoor", keydoor_player, episodes=3)
-    assert all(one.returns == [1] for one in found)
+    assert all(episode.returns == [1] for episode in found)
     module = await GameLibrary(Path.cwd()).resolve("keydoor")
     with EpisodeReplayer(module) as one:
         assert [len(one.replay(each).action) for each in found] == [each.num_steps for each in found]

@@ -16,7 +16,7 @@ BASELINE = Baseline("vs_it", "sb3", "gymnasium", "it", 2, skipped=1, shared_trun
 
 def training_at(rate: float) -> Training:
     """So many steps a second after the updates that are left out, and none before."""
-    marks = [Update(1.0 * one, 0, {}) for one in range(SKIPPED_UPDATES + 1)]
+    marks = [Update(1.0 * second, 0, {}) for second in range(SKIPPED_UPDATES + 1)]
     return Training({}, [*marks, Update(SKIPPED_UPDATES + 1.0, int(rate), {})])
 
 
@@ -60,12 +60,14 @@ def test_a_slow_baseline_is_seen_in_fewer_rounds(trainings: list[BaselineRequest
 
 
 def test_a_quick_round_has_a_short_rollout():
-    quick, whole = (BASELINE.order(1, 16, quick=one).settings["n_steps"] for one in (True, False))
+    quick, whole = (BASELINE.order(1, 16, quick=quick).settings["n_steps"] for quick in (True, False))
     assert (quick, whole) == (128, 2048)
 
 
 def test_each_baseline_is_a_measure_that_runs_when_asked_for():
-    assert [one.names for one in VERSUS] == [(f"end_to_end/{one.figure}",) for one in BASELINES]
-    needs: Any = {one.names[0]: one.needs for one in VERSUS}
+    assert [measure.names for measure in VERSUS] == [
+        (f"end_to_end/{baseline.figure}",) for baseline in BASELINES
+    ]
+    needs: Any = {measure.names[0]: measure.needs for measure in VERSUS}
     assert needs["end_to_end/vs_minimal_ppo"] == ("gymnasium",)
-    assert not any(one.by_default for one in VERSUS)
+    assert not any(measure.by_default for measure in VERSUS)

@@ -27,7 +27,7 @@ async def test_what_keeps_a_run_from_learning_is_told_once_kept_and_in_its_resul
         shown = [body for body in kinds(world, "status") if body.findings and body.state == "running"]
         assert shown, "pages do not hear of it while the run goes on"
         store = MetricsStore(world.runs_dir / view.run_id / "metrics.db")
-        assert [one.kind for one in store.events_after(0)].count("finding") == 1
+        assert [event.kind for event in store.events_after(0)].count("finding") == 1
         store.close()
 
 
