@@ -48,18 +48,18 @@ def create_app() -> FastAPI:
     @contextlib.asynccontextmanager
     async def lifespan(served: FastAPI) -> AsyncGenerator[Any]:
         # The server opens its socket only after this has begun.
-        telling = asyncio.create_task(_tell_link(settings, app.state.guard, earlier))
+        printing = asyncio.create_task(_print_link(settings, app.state.guard, earlier))
         try:
             async with inner(served) as state:
                 yield state
         finally:
-            telling.cancel()
+            printing.cancel()
 
     app.router.lifespan_context = lifespan
     return app
 
 
-async def _tell_link(settings: ServerSettings, guard: Guard, earlier: set[Listening]) -> None:
+async def _print_link(settings: ServerSettings, guard: Guard, earlier: set[Listening]) -> None:
     found = settings.public_url or await _own_url(earlier)
     base = found or f"http://{settings.host}:{settings.port}"
     print(f"dashboard: {dashboard_url(settings, base, guard.admin_token)}", file=sys.stderr, flush=True)

@@ -45,6 +45,6 @@ def test_C9_torch_draws_the_golden_actions_with_their_log_probabilities(name: st
         assert torch.allclose(drawn.reshape(len(rows), -1).double(), expected.double(), rtol=1e-6, atol=1e-7)
         log_prob, _ = distribution.log_prob_and_entropy(outputs, drawn, mask)
         key = "log_prob" if kind == "action" else "mode_log_prob"
-        told = np.array([row[key] for row in rows])
+        expected = np.array([row[key] for row in rows])
         # Here the learner's float32; the worker computes in float64.
-        np.testing.assert_allclose(log_prob.numpy(), told, rtol=1e-5, atol=2e-6)
+        np.testing.assert_allclose(log_prob.numpy(), expected, rtol=1e-5, atol=2e-6)

@@ -56,7 +56,9 @@ def asked() -> dict[str, list[str]]:
     rules: Any = yaml.safe_load((FOLDER / "attract-alerts.yml").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     variables = [
-        one["query"]["query"] for one in dashboard["templating"]["list"] if isinstance(one["query"], dict)
+        variable["query"]["query"]
+        for variable in dashboard["templating"]["list"]
+        if isinstance(variable["query"], dict)
     ]
     return {
         "attract.json": expressions + variables,
@@ -88,6 +90,6 @@ def test_watched_the_three_alerts_are_there_and_every_metric_has_its_place_in_th
 
 def test_watched_the_dashboard_has_a_place_for_each_panel():
     dashboard: Any = json.loads((FOLDER / "attract.json").read_text())
-    places = [(one["gridPos"]["x"], one["gridPos"]["y"]) for one in dashboard["panels"]]
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]]
     assert len(set(places)) == len(places)
-    assert len({one["id"] for one in dashboard["panels"]}) == len(places)
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(places)

@@ -63,7 +63,9 @@ def ask(folder: Path, max_examples: int) -> Counter[tuple[str, int]]:
             cases = st.one_of(operation.as_strategy(), operation.as_strategy(generation_mode=NEGATIVE))
             for role in ROLES:
                 wanted = headers.get(role, {})
-                statuses.update((role, one) for one in _ask(client, cases, wanted, run_id, max_examples))
+                statuses.update(
+                    (role, status) for status in _ask(client, cases, wanted, run_id, max_examples)
+                )
     return statuses
 
 

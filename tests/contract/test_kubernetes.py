@@ -37,7 +37,7 @@ BY_KIND: dict[str, dict[str, Any]] = {}
 for _one in DOCUMENTS:
     BY_KIND.setdefault(_one["kind"], {})[_one["metadata"]["name"]] = _one
 WORKLOADS: dict[str, dict[str, Any]] = BY_KIND["StatefulSet"] | BY_KIND["Deployment"]
-PODS = {name: one["spec"]["template"]["spec"] for name, one in WORKLOADS.items()}
+PODS = {name: document["spec"]["template"]["spec"] for name, document in WORKLOADS.items()}
 CONTAINERS: dict[str, dict[str, Any]] = {name: pod["containers"][0] for name, pod in PODS.items()}
 
 
@@ -46,7 +46,7 @@ def labels(workload: str) -> dict[str, str]:
 
 
 def environment(workload: str) -> dict[str, str]:
-    return {one["name"]: one["value"] for one in CONTAINERS[workload]["env"]}
+    return {variable["name"]: variable["value"] for variable in CONTAINERS[workload]["env"]}
 
 
 def flag(workload: str, name: str) -> str:
@@ -56,8 +56,8 @@ def flag(workload: str, name: str) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kubernetes_every_manifest_is_what_the_cluster_takes(version: str):
-    for one in DOCUMENTS:
-        kubernetes_validate.validate(one, version, strict=True)
+    for document in DOCUMENTS:
+        kubernetes_validate.validate(document, version, strict=True)
 
 
 def test_kubernetes_all_that_was_asked_for_is_there_and_every_file_is_used():
@@ -74,9 +74,11 @@ def test_kubernetes_all_that_was_asked_for_is_there_and_every_file_is_used():
     kustomization: Any = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
     files = {path.name for path in FOLDER.iterdir()} - {"kustomization.yaml"}
     assert files == set(kustomization["resources"])
-    assert {one["name"] for one in kustomization["images"]} == {one["image"] for one in CONTAINERS.values()}
+    assert {image["name"] for image in kustomization["images"]} == {
+        container["image"] for container in CONTAINERS.values()
+    }
     targets = re.findall(r"^FROM \S+ AS (\w+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert {one["image"].removeprefix("attract-") for one in CONTAINERS.values()} <= set(targets)
+    assert {container["image"].removeprefix("attract-") for container in CONTAINERS.values()} <= set(targets)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
@@ -99,18 +101,18 @@ def test_kubernetes_every_secret_file_is_mounted_where_it_may_be_read(workload: 
     keys = {file.removeprefix("--from-file=").split("=")[0] for file in files if "from-file" in file}
     paths = [value for name, value in environment(workload).items() if name.endswith("_TOKEN_FILE")]
     assert not any(name.endswith("_TOKEN") for name in environment(workload))
-    volumes = {one["name"]: one for one in PODS[workload]["volumes"]}
+    volumes = {volume["name"]: volume for volume in PODS[workload]["volumes"]}
     for path in paths:
         folder, _, key = path.rpartition("/")
-        assert any(folder.startswith(f"{one}/") for one in SECRET_FOLDERS)
-        (mount,) = [one for one in CONTAINERS[workload]["volumeMounts"] if one["mountPath"] == folder]
+        assert any(folder.startswith(f"{parent}/") for parent in SECRET_FOLDERS)
+        (mount,) = [mount for mount in CONTAINERS[workload]["volumeMounts"] if mount["mountPath"] == folder]
         assert mount["readOnly"] is True
         source = volumes[mount["name"]]["secret"]
         assert source["secretName"] == secret
         assert source["defaultMode"] & 0o007 == 0
         # Read by the group: the pod's files belong to root and its fsGroup.
         assert source["defaultMode"] & 0o040
-        given = {one["path"]: one["key"] for one in source["items"]} if "items" in source else {key: key}
+        given = {item["path"]: item["key"] for item in source["items"]} if "items" in source else {key: key}
         assert given[key] in keys
     wanted = {"trainer": {"admin-token", "worker-token"}, "fleet": {"worker-token"}}
     assert {path.rpartition("/")[2] for path in paths} == wanted[workload]
@@ -134,8 +136,8 @@ def test_kubernetes_pods_are_shut_in(workload: str):
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["requests"].keys() == container["resources"]["limits"].keys()
-    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
-    volumes = {one["name"]: one for one in pod["volumes"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
     assert set(mounts.values()) == set(volumes)
     assert volumes[mounts["/dev/shm"]]["emptyDir"]["medium"] == "Memory"
     # Nothing else can be written: Chromium's profile and the home folder are in /tmp.
@@ -144,11 +146,11 @@ def test_kubernetes_pods_are_shut_in(workload: str):
 
 
 def test_kubernetes_the_runs_are_on_the_volume_that_outlives_the_pod():
-    mounts = {one["mountPath"]: one["name"] for one in CONTAINERS["trainer"]["volumeMounts"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in CONTAINERS["trainer"]["volumeMounts"]}
     (runs,) = [
-        one
-        for one in PODS["trainer"]["volumes"]
-        if one["name"] == mounts[environment("trainer")["ATTRACT_RUNS_DIR"]]
+        volume
+        for volume in PODS["trainer"]["volumes"]
+        if volume["name"] == mounts[environment("trainer")["ATTRACT_RUNS_DIR"]]
     ]
     assert runs["persistentVolumeClaim"]["claimName"] in BY_KIND["PersistentVolumeClaim"]
     # One writer (rule D3), and as long for its end as the compose file gives it.
@@ -183,10 +185,10 @@ def test_kubernetes_ports_and_names_lead_from_the_fleet_to_the_trainer():
 def test_kubernetes_selectors_find_their_pods_and_no_others():
     for name, workload in WORKLOADS.items():
         wanted = workload["spec"]["selector"]["matchLabels"]
-        assert [one for one in WORKLOADS if wanted.items() <= labels(one).items()] == [name]
+        assert [workload for workload in WORKLOADS if wanted.items() <= labels(workload).items()] == [name]
     for name, policy in BY_KIND["NetworkPolicy"].items():
         wanted = policy["spec"]["podSelector"]["matchLabels"]
-        assert [one for one in WORKLOADS if wanted.items() <= labels(one).items()] == [name]
+        assert [workload for workload in WORKLOADS if wanted.items() <= labels(workload).items()] == [name]
         assert set(policy["spec"]["policyTypes"]) == {"Ingress", "Egress"}
 
 
@@ -195,14 +197,14 @@ def test_kubernetes_the_fleet_reaches_the_trainer_and_a_name_server_and_nobody_r
     (port,) = CONTAINERS["trainer"]["ports"]
     assert trainer["egress"] == fleet["ingress"] == []
     (rule,) = trainer["ingress"]
-    assert [one["port"] for one in rule["ports"]] == [port["name"]]
+    assert [allowed["port"] for allowed in rule["ports"]] == [port["name"]]
     assert rule["from"][0] == {"podSelector": {"matchLabels": labels("fleet")}}
     # A peer that names nothing at all would be everybody.
-    assert all(one.get("podSelector") or one.get("namespaceSelector") for one in rule["from"])
+    assert all(peer.get("podSelector") or peer.get("namespaceSelector") for peer in rule["from"])
     to_trainer, to_names = fleet["egress"]
     assert to_trainer["to"] == [{"podSelector": {"matchLabels": labels("trainer")}}]
-    assert [one["port"] for one in to_trainer["ports"]] == [port["name"]]
-    assert {one["port"] for one in to_names["ports"]} == {53}
+    assert [allowed["port"] for allowed in to_trainer["ports"]] == [port["name"]]
+    assert {allowed["port"] for allowed in to_names["ports"]} == {53}
     for label in re.findall(r"attract\.dev/\w+", (FOLDER / "network.yaml").read_text()):
         assert label in GUIDE
 
@@ -220,7 +222,7 @@ def test_kubernetes_the_fleet_at_its_largest_has_rows_at_the_trainer():
 
 
 async def test_kubernetes_the_probes_paths_are_the_servers(tmp_path: Any):
-    probes = {name: one for name, one in CONTAINERS["trainer"].items() if name.endswith("Probe")}
+    probes = {name: value for name, value in CONTAINERS["trainer"].items() if name.endswith("Probe")}
     assert set(probes) == {"livenessProbe", "readinessProbe", "startupProbe"}
     (port,) = CONTAINERS["trainer"]["ports"]
     async with gateway(tmp_path) as world:
@@ -244,12 +246,12 @@ def cell_documents() -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kubernetes_every_manifest_of_the_cells_is_what_the_cluster_takes(version: str):
-    for one in cell_documents():
-        kubernetes_validate.validate(one, version, strict=True)
+    for document in cell_documents():
+        kubernetes_validate.validate(document, version, strict=True)
 
 
 def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
-    by_kind = {one["kind"]: one for one in cell_documents()}
+    by_kind = {document["kind"]: document for document in cell_documents()}
     spec, service, policy = (
         by_kind["StatefulSet"]["spec"],
         by_kind["Service"],
@@ -260,12 +262,12 @@ def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
     assert program == "attract"
     cli.app.parse_args([WRITTEN_SO.get(word, word) for word in words], exit_on_error=False, print_error=False)
     assert {"--resume=auto", "--run-id"} <= set(words)
-    given = {one["name"]: one for one in container["env"]}
+    given = {variable["name"]: variable for variable in container["env"]}
     assert (
         given["RANK"]["valueFrom"]["fieldRef"]["fieldPath"]
         == "metadata.labels['apps.kubernetes.io/pod-index']"
     )
-    values = {name: one.get("value", "0") for name, one in given.items()}
+    values = {name: variable.get("value", "0") for name, variable in given.items()}
     cell = Cell.from_environment(values)
     assert cell is not None and cell.leads
     assert cell.size == spec["replicas"]
@@ -273,7 +275,7 @@ def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
     assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"] is True
     assert cell.address == f"{by_kind['StatefulSet']['metadata']['name']}-0.{service['metadata']['name']}"
     assert spec["serviceName"] == service["metadata"]["name"]
-    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports == {"http": int(words[words.index("--port") + 1]), "meeting": cell.port}
     # They meet before any of them is ready.
     assert spec["podManagementPolicy"] == "Parallel" and "readinessProbe" not in container
@@ -284,6 +286,6 @@ def test_kubernetes_each_pod_is_told_which_cell_it_is_and_finds_cell_0():
     pod, (account,) = spec["template"]["spec"], [by_kind["ServiceAccount"]]
     assert pod["serviceAccountName"] == account["metadata"]["name"]
     assert pod["automountServiceAccountToken"] is account["automountServiceAccountToken"] is False
-    mounts = {one["mountPath"]: one["name"] for one in container["volumeMounts"]}
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     (claim,) = spec["volumeClaimTemplates"]
     assert mounts[values["ATTRACT_RUNS_DIR"]] == claim["metadata"]["name"]

@@ -65,7 +65,7 @@ def test_C9_torch_gives_the_golden_outputs_of_every_kind(name):
 def test_C9_onnxruntime_gives_the_golden_outputs_of_every_kind(name):
     session = onnxruntime.InferenceSession(base64.b64decode(ALL[name]["onnx"]))
     outputs = ALL[name]["outputs"]
-    got = session.run(list(outputs), {key: array(one) for key, one in ALL[name]["inputs"].items()})
+    got = session.run(list(outputs), {key: array(value) for key, value in ALL[name]["inputs"].items()})
     for (part, tensor), found in zip(outputs.items(), got, strict=True):
         expected = array(tensor)
         difference = np.abs(found - expected) / np.maximum(1.0, np.abs(expected))

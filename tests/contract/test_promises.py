@@ -26,14 +26,14 @@ def test_a_named_test_is_there(name: str):
     lines = re.findall(r"^ *(?:async )?(?:def (test_\w+)|test\(\"(.*?)\",)", text, re.MULTILINE)
     names = [python or typescript for python, typescript in lines]
     assert names or path.endswith(".toml")
-    assert not common or any(common in one for one in names)
+    assert not common or any(common in name for name in names)
 
 
 def test_what_keeps_them_is_there():
     files = {name for row in ROWS for name in re.findall(r"`([\w/.-]+\.\w+|Dockerfile)`", row[1])}
     assert len(files) > 20
     below = (ROOT, ROOT / "backend" / "attract")
-    assert [one for one in files if not any((folder / one).exists() for folder in below)] == []
+    assert [file for file in files if not any((folder / file).exists() for folder in below)] == []
 
 
 def test_the_guide_to_reliability_names_tests_that_are_there():
@@ -43,4 +43,4 @@ def test_the_guide_to_reliability_names_tests_that_are_there():
         for name in re.findall(r"[\w/.-]+/[\w.-]+\.test\.ts|[\w/]+/test_\w+\.py", text)
     }
     assert len(files) > 30
-    assert [one for one in files if not (ROOT / "tests" / one).exists()] == []
+    assert [file for file in files if not (ROOT / "tests" / file).exists()] == []

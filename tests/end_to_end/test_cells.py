@@ -86,5 +86,5 @@ def test_D1_a_learner_that_is_killed_is_replaced_and_the_cells_go_on_by_themselv
 
 def learner(cell: AttractCommand) -> psutil.Process:
     """The learner's process of a cell."""
-    (found,) = [one for one in cell.family() if "attract.learner" in one.cmdline()]
+    (found,) = [process for process in cell.family() if "attract.learner" in process.cmdline()]
     return found

@@ -346,7 +346,7 @@ async def test_every_mistake_is_told_with_its_line_and_what_to_do(tmp_path: Path
                 source = source.replace("  action: ", "  actionMask: true,\n  action: ")
             game.write_text(source)
             text = "\n".join(await said(service, game))
-            missing = [one for one in expected if one not in text]
+            missing = [sentence for sentence in expected if sentence not in text]
             if missing:
                 wrong.append(f"--- {name}: missing {missing} in\n{text}")
             if "/assets/" in text or "rollout-" in text or "check-worker" in text or "as external" in text:
@@ -387,7 +387,7 @@ def test_the_command_prints_json_and_fails_on_errors(tmp_path: Path) -> None:
     game.write_text(GAME.replace("random.int(7)", "Math.floor(Math.random() * 7)"))
     outcome = run_attract("check", str(game), "--json", runs_dir=tmp_path / "runs")
     assert outcome.code == 1, outcome.stderr
-    found = {one["id"]: one for one in outcome.json["findings"]}
+    found = {finding["id"]: finding for finding in outcome.json["findings"]}
     assert set(found) == {"not-reproducible", "random"}
     assert (found["random"]["line"], found["random"]["column"]) == (6, 38)
     assert outcome.json["ok"] is False
@@ -416,7 +416,7 @@ def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: 
     assert "lines left out)" in said
     assert "\x1b[31m" not in said
     assert outcome.json["agent_steps"] >= 30_000
-    chance = {one["id"]: one for one in outcome.json["check"]}["random"]
+    chance = {finding["id"]: finding for finding in outcome.json["check"]}["random"]
     assert (chance["severity"], chance["line"]) == ("error", 6)
     # Of a run that goes on too: what is found decides whether guests can be told from forgers.
     resumed = run_attract(
@@ -424,7 +424,7 @@ def test_training_tells_what_the_check_found_and_what_the_game_writes(tmp_path: 
         "--total-steps", "60000", "--json", runs_dir=tmp_path / "runs",
     )  # fmt: skip
     assert resumed.code == 0, resumed.stderr
-    assert "random" in {one["id"] for one in resumed.json["check"]}
+    assert "random" in {finding["id"] for finding in resumed.json["check"]}
 
 
 def test_a_game_that_cannot_be_played_ends_its_training_at_once_with_one_stack(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_scale_docker_the_images_have_what_the_browsers_driver_is_linked_against
     there = {"libc", "libm", "libdl", "libpthread", "libgcc_s", "libstdc++"}
     installed = re.findall(r"apt-get install .* (chromium .*) \\", (ROOT / "Dockerfile").read_text())
     assert len(installed) == 1
-    missing = {one for one in libraries - there if one not in installed[0]}
+    missing = {library for library in libraries - there if library not in installed[0]}
     assert missing == set()
 
 
@@ -122,7 +122,9 @@ def test_scale_docker_npm_knows_every_workspace_before_it_installs() -> None:
     before, install, _ = (ROOT / "Dockerfile").read_text().partition("RUN npm ci\n")
     assert install
     workspaces = json.loads((ROOT / "package.json").read_text())["workspaces"]
-    assert [one for one in workspaces if f"COPY {one}/package.json {one}/\n" not in before] == []
+    assert [
+        workspace for workspace in workspaces if f"COPY {workspace}/package.json {workspace}/\n" not in before
+    ] == []
 
 
 def test_scale_docker_a_fleet_needs_only_what_its_image_has() -> None:

@@ -57,9 +57,9 @@ def test_every_command_of_the_page_does_what_it_says(name: str, tmp_path: Path) 
         if f"attract {shlex.join(words)}" in skipped:
             continue
         needed = BEFORE.get((name, shlex.join(words)))
-        for one in [words] if needed is None else [needed.split(), words]:
-            outcome = run_documented(one, tmp_path)
-            assert outcome.code == 0, f"attract {' '.join(one)}\n{outcome.stdout}\n{outcome.stderr}"
+        for command in [words] if needed is None else [needed.split(), words]:
+            outcome = run_documented(command, tmp_path)
+            assert outcome.code == 0, f"attract {' '.join(command)}\n{outcome.stdout}\n{outcome.stderr}"
     for line in page.others:
         if line not in skipped:
             assert run_script(line, tmp_path)

@@ -12,20 +12,20 @@ STEPS = "500000"
 
 
 def trained(runs_dir: Path, seed: int, *more: str) -> Outcome:
-    told = run_attract(
+    outcome = run_attract(
         "train", "keydoor", "--headless", "--workers", "2", "--seed", str(seed), "--total-steps", STEPS,
         "--run-id", "sparse", "--no-check", "--json", *more,
         runs_dir=runs_dir,
     )  # fmt: skip
-    assert told.code == 0, told.stderr
-    return told
+    assert outcome.code == 0, outcome.stderr
+    return outcome
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_keydoor_is_solved_by_the_likeliest_actions_with_exploration(seed: int, tmp_path: Path) -> None:
     trained(tmp_path, seed, "--preset", "explore")
-    told = run_attract("eval", "sparse", "--episodes", "200", "--json", runs_dir=tmp_path)
-    assert told.json["return_mean"] >= 0.9
+    evaluated = run_attract("eval", "sparse", "--episodes", "200", "--json", runs_dir=tmp_path)
+    assert evaluated.json["return_mean"] >= 0.9
 
 
 def test_keydoor_stays_at_chance_without_exploration(tmp_path: Path) -> None:

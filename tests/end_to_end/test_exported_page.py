@@ -25,9 +25,9 @@ def export_page(runs: Path, *words: str) -> Path:
     trained = run_attract("train", *words, *always, runs_dir=runs)
     assert trained.code == 0, trained.stderr
     site = runs / "site"
-    told = run_attract("export", "p", "--out", str(site), "--page", runs_dir=runs)
-    assert told.code == 0, told.stderr
-    assert f"http.server --directory {site}" in told.stdout
+    exported = run_attract("export", "p", "--out", str(site), "--page", runs_dir=runs)
+    assert exported.code == 0, exported.stderr
+    assert f"http.server --directory {site}" in exported.stdout
     assert all(path.stat().st_size <= LARGEST_BYTES for path in site.iterdir())
     return site
 

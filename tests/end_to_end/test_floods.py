@@ -97,7 +97,7 @@ async def flooded(
             async with _beside(str(trainer.port), trainer.token, *numbers) as flooder:
                 await _versions(fleet, 5)
                 flood = [await _window(fleet, gateway, seconds, flooder) for _ in range(windows)]
-                told = await _asked(flooder)
+                last = await _asked(flooder)
                 more = _own_bytes(gateway) - before
             share = _sum(flood).flooder_seconds / _sum(flood).seconds
             async with _beside("burn", f"{min(share, 1):.3f}"):
@@ -106,15 +106,15 @@ async def flooded(
             trainer.kill()
     seen = Flooded(quiet, flood, control, active / STATUS_SECONDS)
     print(
-        f"{idle} idle, {active} active, {slow} slow, {deaf} that never read: {told['open']} open at the end, "
-        f"statuses {told['statuses']}, {more / 2**20:+.1f} MiB; blocks a second: {_median(flood):.1f} of "
+        f"{idle} idle, {active} active, {slow} slow, {deaf} that never read: {last['open']} open at the end, "
+        f"statuses {last['statuses']}, {more / 2**20:+.1f} MiB; blocks a second: {_median(flood):.1f} of "
         f"{_median(quiet):.1f} in quiet, {_median(control):.1f} beside a burner of {share:.2f} cores; the "
         f"flood ({_sum(flood).num_sent / _sum(flood).seconds:.0f} messages/s) leaves {seen.share_left:.1%} "
         "of the gateway"
     )
-    assert told["statuses"].get("200", 0) > 0
-    assert not [status for status in told["statuses"] if int(status) >= 500]
-    assert told["open"] >= idle + active, "sockets that keep to the rules stay open"
+    assert last["statuses"].get("200", 0) > 0
+    assert not [status for status in last["statuses"] if int(status) >= 500]
+    assert last["open"] >= idle + active, "sockets that keep to the rules stay open"
     assert more <= MAX_MORE_BYTES
     return seen
 

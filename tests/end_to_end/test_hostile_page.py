@@ -60,9 +60,9 @@ def test_training_goes_on_and_says_what_happened(kind: str, tmp_path: Path) -> N
     # What is named comes after some time only.
     steps = "40000" if kind in NAMED else "12000"
     words = ("train", "hostile.page.ts", "--headless", "--total-steps", steps, "--no-check")
-    told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
-    said = told.stdout + told.stderr
-    assert told.code == 0, said
+    result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    said = result.stdout + result.stderr
+    assert result.code == 0, said
     assert "finished:" in said
     assert NAMED.get(kind, "") in said
     assert kind in NAMED or "the game failed" not in said

@@ -24,9 +24,9 @@ def test_a_few_episodes_of_cartpole_are_played_on_and_trained_beside(tmp_path: P
     )  # fmt: skip
     assert cloned.code == 0, cloned.stderr
     assert (cloned.json["demonstrations"], cloned.json["return_mean"]) == (3, 500)
-    told = run_attract("eval", "cloned", "--episodes", "10", "--json", runs_dir=runs_dir)
-    assert told.code == 0, told.stderr
-    assert told.json["return_mean"] > 8 * CHANCE
+    evaluated = run_attract("eval", "cloned", "--episodes", "10", "--json", runs_dir=runs_dir)
+    assert evaluated.code == 0, evaluated.stderr
+    assert evaluated.json["return_mean"] > 8 * CHANCE
     trained = run_attract(
         "train", "--resume", "--run-id", "cloned", "--demonstrations", str(folder), "--total-steps", "8192",
         "--workers", "1", "--json", runs_dir=runs_dir,
@@ -44,7 +44,7 @@ def runs_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(runs_dir: Path) -> Path:
     """Where the dashboard would keep them."""
     found = record("keydoor", keydoor_player, episodes=EPISODES)
-    assert np.mean([one.returns[0] for one in found]) == 1
+    assert np.mean([episode.returns[0] for episode in found]) == 1
     return write_demonstrations(runs_dir.parent / "demonstrations" / "Keydoor-v1", found)
 
 

@@ -49,7 +49,7 @@ def weights(run: Path, version: int) -> dict[str, dict[str, torch.Tensor]]:
 
 def hashes(run: Path) -> dict[int, str]:
     found = [json.loads(path.read_text()) for path in (run / "checkpoints").glob("*/checkpoint.json")]
-    return {one["policy_version"]: one["weights_sha256"] for one in found}
+    return {row["policy_version"]: row["weights_sha256"] for row in found}
 
 
 def test_E9_every_update_changes_every_policy(trained: Outcome, runs_dir: Path) -> None:
@@ -86,7 +86,7 @@ def test_an_export_holds_every_policy_and_who_plays_whom(
         for name in NAMES:
             own = document["policies"][name]
             session = onnxruntime.InferenceSession(folder / own["file"])
-            assert {one.name for one in session.get_inputs()} == set(own["inputs"])
+            assert {node.name for node in session.get_inputs()} == set(own["inputs"])
 
 
 def test_an_evaluation_plays_with_all_seats(trained: Outcome, runs_dir: Path) -> None:

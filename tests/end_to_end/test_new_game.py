@@ -98,11 +98,11 @@ async def test_from_nothing_to_an_agent_that_plays_in_a_built_page(tmp_path: Pat
             # In the first episode the keyboard may have dropped a ball; one takes 4.5 seconds.
             for _ in range(4):
                 await page.wait_for_function(SAID, timeout=90_000)
-                told = await page.inner_text("#status")
-                if "The agent scored 5.0" in told:
+                status = await page.inner_text("#status")
+                if "The agent scored 5.0" in status:
                     break
                 await page.evaluate("document.querySelector('#status').textContent = ''")
-            assert "The agent scored 5.0" in told
+            assert "The agent scored 5.0" in status
             assert problems == []
 
 

@@ -126,8 +126,8 @@ def test_an_evaluation_plays_each_episode_in_a_page_of_its_own_and_can_be_repeat
     first, second = (run_attract(*words, runs_dir=runs_dir) for _ in range(2))
     assert first.code == second.code == 0, first.stderr + second.stderr
     assert first.json["return_mean"] > 2 * RANDOM_SECONDS
-    told = ("return_mean", "length_mean")
-    assert [first.json[name] for name in told] == [second.json[name] for name in told]
+    names = ("return_mean", "length_mean")
+    assert [first.json[name] for name in names] == [second.json[name] for name in names]
 
 
 @pytest.mark.long
@@ -146,9 +146,9 @@ def test_a_page_that_is_no_game_is_named(page: str, text: str, tmp_path: Path) -
     (tmp_path / "index.html").write_text("<!doctype html><title>x</title>")
     (tmp_path / "broken.page.ts").write_text(NEVER_READY % page)
     words = ("train", "broken.page.ts", "--headless", "--total-steps", "1000", "--workers", "1")
-    told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert told.code != 0
-    assert text in told.stdout + told.stderr
+    result = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert result.code != 0
+    assert text in result.stdout + result.stderr
 
 
 @pytest.mark.long

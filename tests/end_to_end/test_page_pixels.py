@@ -94,7 +94,7 @@ def test_a_page_that_draws_by_webgl_alone_is_refused(tmp_path: Path) -> None:
     rest = 'const state = "title", right = 0; function begin() {}</script>'
     (tmp_path / "index.html").write_text(f"<!doctype html>{body}{rest}")
     (tmp_path / "lights.page.ts").write_text(ADAPTER)
-    told = run_attract("check", "lights.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert told.code != 0
-    said = re.sub(r"\s+", " ", told.stdout + told.stderr)
+    checked = run_attract("check", "lights.page.ts", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert checked.code != 0
+    said = re.sub(r"\s+", " ", checked.stdout + checked.stderr)
     assert "pixels: the canvas #board (300 x 150) asked for WebGL" in said

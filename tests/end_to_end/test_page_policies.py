@@ -20,7 +20,7 @@ KEPT = [task for task in PAGE_TASKS if trained_folder(task.game).is_dir()]
 def test_a_kept_policy_reaches_the_bar_of_its_game(task: Task) -> None:
     folder = trained_folder(task.game)
     played = played_returns(task.game, EPISODES, folder)
-    assert sum(played) / EPISODES >= task.variants[0].bar, played
+    assert sum(played) / EPISODES >= task.variants[0].target, played
 
 
 @pytest.mark.parametrize("task", KEPT, ids=lambda task: task.game)
@@ -28,7 +28,7 @@ def test_a_card_is_whole_and_says_more_than_chance(task: Task) -> None:
     folder = trained_folder(task.game)
     assert {path.name for path in folder.iterdir()} == {*FILES, CARD, "card.jpg"}
     card = GameCard.model_validate_json((folder / CARD).read_bytes())
-    assert card.random_return < task.variants[0].bar <= card.trained_return
+    assert card.random_return < task.variants[0].target <= card.trained_return
     picture = (folder / "card.jpg").read_bytes()
     assert picture.startswith(b"\xff\xd8")
     assert len(picture) < LARGEST_PICTURE

@@ -154,5 +154,5 @@ async def test_a_visitor_is_told_where_a_page_is_not_for_them(tmp_path: Path) ->
             async with visiting(
                 join_url(gateway.url, gateway.guard.issue("worker"), 1), tmp_path / "profile"
             ) as page:
-                told = page.locator("#error")
-                await expect(told).to_contain_text("is played on its machine alone", timeout=20_000)
+                error = page.locator("#error")
+                await expect(error).to_contain_text("is played on its machine alone", timeout=20_000)

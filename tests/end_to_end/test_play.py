@@ -125,7 +125,7 @@ def by_onnx_runtime(model: bytes, feeds: dict[str, np.ndarray], state_size: int)
         feed = {name: values[step::EPISODE] for name, values in feeds.items()}
         steps.append(dict(zip(names, session.run(names, {**feed, "state_ins": state}), strict=True)))
         state = steps[-1]["state_outs"]
-    return {name: np.stack([one[name] for one in steps], 1).reshape(count, -1) for name in names}
+    return {name: np.stack([step[name] for step in steps], 1).reshape(count, -1) for name in names}
 
 
 def likeliest(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -161,12 +161,12 @@ def compare_policy(policy: Policy, game: GameDescription, folder: Path, count: i
         (folder / f"{name}.bin").write_bytes(values.tobytes())
     if masks is not None:
         (folder / "mask.bin").write_bytes(masks.tobytes())
-    told = subprocess.run(
+    timed = subprocess.run(
         ["node", str(DRIVER), str(AGENT), str(folder), str(count), str(EPISODE)],
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 0, told.stderr
+    assert timed.returncode == 0, timed.stderr
     given = observations if masks is None else {**observations, "action_mask": masks}
     expected = by_onnx_runtime(model, given, policy.state_size)
     played = {
@@ -188,10 +188,10 @@ def compare_policy(policy: Policy, game: GameDescription, folder: Path, count: i
         np.testing.assert_array_equal(expected["action"].reshape(count, -1), wanted)
     if game.action.kind == "box":
         assert np.abs(played["action"] - wanted).max() <= 5 * TOLERANCE
-        return 0.0, json.loads(told.stdout)["microseconds"]
+        return 0.0, json.loads(timed.stdout)["microseconds"]
     differing = (played["action"] != wanted).any(1)
     differing |= (played["likeliest"] != expected["likeliest"].reshape(count, -1)).any(1)
-    return float(differing.mean()), json.loads(told.stdout)["microseconds"]
+    return float(differing.mean()), json.loads(timed.stdout)["microseconds"]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -285,10 +285,10 @@ async def test_a_trained_policy_plays_in_a_page_that_allows_nothing_but_its_own_
     trained = run_attract(*words, "--total-steps", "1500000", "--until-return", "475", runs_dir=runs)
     assert trained.code == 0, trained.stderr
     site = tmp_path / "site"
-    told = run_attract("export", "p", "--out", str(site / "policy"), "--format", "js", runs_dir=runs)
-    assert told.code == 0, told.stderr
+    exported = run_attract("export", "p", "--out", str(site / "policy"), "--format", "js", runs_dir=runs)
+    assert exported.code == 0, exported.stderr
     assert {path.name for path in (site / "policy").iterdir()} == {"agent.js", "policy.json", "policy.onnx"}
-    assert 'await loadAgent("./policy/")' in told.stdout
+    assert 'await loadAgent("./policy/")' in exported.stdout
     shutil.copyfile(AGENT.parents[1] / "games" / "cartpole.js", site / "cartpole.js")
     # The same player plays both.
     young = run_attract("export", "p", "--out", str(site / "policy-young"), "--version", "0", runs_dir=runs)

@@ -59,7 +59,7 @@ async def bytes_a_swap(
                 gc.collect()
                 server.append((seen, psutil.Process().memory_info().rss))
             fleet = gateway.service.fleet(view.run_id)
-            assert sum(len(one.workers) for one in fleet.hosts) == workers
+            assert sum(len(host.workers) for host in fleet.hosts) == workers
         await gateway.service.stop(view.run_id)
     print(f"bytes a swap: browser {_slope(browser):.0f}, server {_slope(server):.0f}")
     return _slope(browser), _slope(server)

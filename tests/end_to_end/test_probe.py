@@ -171,20 +171,20 @@ def test_a_build_is_trained_by_its_folder_alone(tmp_path: Path) -> None:
     )
     (dist / "assets" / "main.js").write_text(f"{STATE}{LOOP}\nwindow.game = game; window.newGame = begin;")
     words = ("train", "./dist", "--headless", "--total-steps", "150000", "--no-check", "--json")
-    told = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert told.code == 0, told.stderr
+    trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert trained.code == 0, trained.stderr
     adapter = (tmp_path / "game.page.ts").read_text()
     assert 'page: "dist/index.html"' in adapter
     assert "restart: (w) => w.newGame()" in adapter
     # Random play catches less than one.
-    assert told.json["episode_return_mean"] > 2
+    assert trained.json["episode_return_mean"] > 2
 
 
 def test_a_page_without_a_game_says_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<title>News</title><p>Nothing to play here.</p>")
-    told = run_attract("train", ".", "--headless", runs_dir=tmp_path / "runs", folder=tmp_path)
-    assert told.code == 2
-    said = " ".join(told.stderr.split())
+    trained = run_attract("train", ".", "--headless", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert trained.code == 2
+    said = " ".join(trained.stderr.split())
     assert "what an agent sees, the score, the end" in said
     assert (tmp_path / "game.page.ts").is_file()
 
@@ -204,8 +204,8 @@ def test_a_server_of_this_machine_is_trained_by_its_address(tmp_path: Path) -> N
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://localhost:{server.server_address[1]}/"
         words = ("train", address, "--headless", "--total-steps", "8000", "--json")
-        told = run_attract(*words, runs_dir=tmp_path / "runs", folder=project)
+        trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=project)
         server.shutdown()
-    assert told.code == 0, told.stderr
+    assert trained.code == 0, trained.stderr
     assert f'page: "{address}"' in (project / "game.page.ts").read_text()
-    assert told.json["agent_steps"] >= 8000
+    assert trained.json["agent_steps"] >= 8000

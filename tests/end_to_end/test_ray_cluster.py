@@ -45,7 +45,7 @@ def wait_until(what: Callable[[], object], why: str) -> None:
 
 def browsers_below(node: psutil.Process) -> list[psutil.Process]:
     """The hosts that run on a node: the process that drives each browser."""
-    return [one for one in node.children(recursive=True) if "attract.browser" in words_of(one)]
+    return [child for child in node.children(recursive=True) if "attract.browser" in words_of(child)]
 
 
 def words_of(process: psutil.Process) -> list[str]:
@@ -78,7 +78,7 @@ def test_hosts_on_two_nodes_play_and_the_loss_of_one_node_ends_nothing(
                 break
             updates.append(said["update"])
             if killed_at is None and browsers_below(first) and browsers_below(second):
-                joined = [one for one in heard.lines if ": joined http" in one]
+                joined = [line for line in heard.lines if ": joined http" in line]
                 if len(joined) == 2:
                     killed_at = said["update"]
                     cluster.lose(second)
@@ -134,9 +134,9 @@ def test_cells_on_two_nodes_go_on_with_the_run_when_the_node_of_one_dies(
 
 
 def is_cell_0_below(node: psutil.Process) -> bool:
-    for one in node.children(recursive=True):
+    for child in node.children(recursive=True):
         try:
-            if one.environ().get("RANK") == "0":
+            if child.environ().get("RANK") == "0":
                 return True
         except psutil.Error:
             continue

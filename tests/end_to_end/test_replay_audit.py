@@ -32,7 +32,7 @@ class Liar:
         body: dict[str, Any] = message.body
         reward = np.frombuffer(body["reward"]["data"], "<f4") * np.float32(100)
         body["reward"]["data"] = reward.tobytes()
-        body["episodes"]["returns"] = [100.0 * one for one in body["episodes"]["returns"]]
+        body["episodes"]["returns"] = [100.0 * value for value in body["episodes"]["returns"]]
         return changed(body)
 
 
@@ -69,7 +69,7 @@ async def test_C10_a_guest_whose_rewards_are_false_is_left_out_and_an_honest_one
         workers = run.runner.collection._state.fleet.workers.values()
         by_token = {worker.identity: worker for worker in workers if worker.tier == "invited"}
     print(audit.standings, audit.num_replayed, ended.reports)
-    caught = [identity for identity, one in audit.standings.items() if one.caught is not None]
+    caught = [identity for identity, standing in audit.standings.items() if standing.caught is not None]
     assert liar.num_blocks > 0
     assert audit.off is None
     assert len(caught) == 1, audit.standings

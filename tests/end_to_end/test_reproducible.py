@@ -68,8 +68,8 @@ async def test_C8_C6_lessons_change_at_the_same_version_and_leave_the_weights_eq
     assert _hashes(first) == _hashes(second)
     assert len(set(_hashes(first).values())) == len(first) == 6
     # Window, counts and all: the course is at the same point after every update.
-    courses = {version: one["curriculum"] for version, one in first.items()}
-    assert courses == {version: one["curriculum"] for version, one in second.items()}
+    courses = {version: document["curriculum"] for version, document in first.items()}
+    assert courses == {version: document["curriculum"] for version, document in second.items()}
     names = [courses[version]["lesson"]["name"] for version in sorted(courses)]
     assert set(names) == {"small", "large"}, "the lesson changes on the way"
 
@@ -84,7 +84,7 @@ async def _weights(
 
 
 def _hashes(checkpoints: dict[int, dict[str, Any]]) -> dict[int, str]:
-    return {version: one["weights_sha256"] for version, one in checkpoints.items()}
+    return {version: document["weights_sha256"] for version, document in checkpoints.items()}
 
 
 async def _checkpoints(

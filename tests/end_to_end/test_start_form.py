@@ -93,8 +93,8 @@ def text_of(value: Any) -> str:
     """A value as a field shows it."""
     if value is None:
         return ""
-    if isinstance(value, list) and all(isinstance(one, int | float | str) for one in value):
-        return ", ".join(str(one) for one in value) if value else ""
+    if isinstance(value, list) and all(isinstance(item, int | float | str) for item in value):
+        return ", ".join(str(item) for item in value) if value else ""
     return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
@@ -150,9 +150,9 @@ async def test_the_form_shows_and_sends_what_will_run(address: str) -> None:
 
         # A preset changes what is shown, as the server says.
         preset, effective = "", own
-        for one in (await call(page, "api/settings"))["presets"]:
-            tried = {"game": "memory", "settings": {"preset": one["name"]}}
-            preset, effective = one["name"], (await call(page, "api/settings", tried))["effective"]
+        for choice in (await call(page, "api/settings"))["presets"]:
+            tried = {"game": "memory", "settings": {"preset": choice["name"]}}
+            preset, effective = choice["name"], (await call(page, "api/settings", tried))["effective"]
             if effective["ppo"] != own["ppo"]:
                 break
         await form.get_by_label("Settings", exact=True).select_option(preset)

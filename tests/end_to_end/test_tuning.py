@@ -91,9 +91,12 @@ async def test_a_study_that_was_killed_goes_on_and_its_page_shows_it(tmp_path: P
     assert said["state"] == "finished"
     # What was known is not run again.
     assert said["trials"][0] == default.model_dump(mode="json") | {"on_front": said["trials"][0]["on_front"]}
-    assert [one["trial"] for one in said["confirmations"]] == [0, said["trials"][1]["number"]]
-    assert [one["seeds"] for one in said["confirmations"]] == [[1, 2, 3], [1, 2, 3]]
-    assert all(len(one["scores"]) == 3 for one in said["confirmations"])
+    assert [confirmation["trial"] for confirmation in said["confirmations"]] == [
+        0,
+        said["trials"][1]["number"],
+    ]
+    assert [confirmation["seeds"] for confirmation in said["confirmations"]] == [[1, 2, 3], [1, 2, 3]]
+    assert all(len(confirmation["scores"]) == 3 for confirmation in said["confirmations"])
     assert list(said["trials"][1]["settings"]) == ["ppo.learning_rate"]
     assert json.loads((folder / "study.json").read_text())["trials"] == said["trials"]
     assert "study s: 1 trials are done already" in outcome.stderr

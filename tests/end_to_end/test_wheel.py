@@ -125,8 +125,8 @@ async def test_from_the_wheel_to_an_agent_that_plays_in_ones_own_page(
     installed: Path, tmp_path: Path
 ) -> None:
     """The whole way of somebody who has no clone, with what npm brings."""
-    told = _run(installed, "new", "star-catcher", folder=tmp_path)
-    assert told.code == 0 and "cd star-catcher" in told.stdout, told.stderr
+    created = _run(installed, "new", "star-catcher", folder=tmp_path)
+    assert created.code == 0 and "cd star-catcher" in created.stdout, created.stderr
     folder = tmp_path / "star-catcher"
     assert (folder / "vendor" / "attract" / "types" / "play" / "src" / "index.d.ts").is_file()
     await _typed("npm install --no-audit --no-fund --prefer-offline", folder)

@@ -91,19 +91,19 @@ class Keys:
         self.trained: Counter[Key] = Counter()
         self._run = run
         self._commit = run.runner.collection.commit_block
-        self._tell = run._learner.tell
+        self._send = run._learner.send
         run.runner.collection.commit_block = self._committed
-        run._learner.tell = self._told
+        run._learner.send = self._heed
 
     def _committed(self, connection_id: int, block: Any, verdict: Any, now: float) -> Any:
         if verdict.accepted and verdict.rows is not None:
             self.accepted.update(self._keys(verdict.rows))
         return self._commit(connection_id, block, verdict, now)
 
-    def _told(self, message: Any) -> None:
+    def _heed(self, message: Any) -> None:
         if isinstance(message, Train):
             self.trained.update(self._keys(message.rows))
-        self._tell(message)
+        self._send(message)
 
     def _keys(self, rows: Any) -> list[Key]:
         store = self._run.browsers.store
@@ -179,7 +179,7 @@ def _held_by_nobody(gateway: Gateway) -> list[int]:
     """Open leases of workers that are not there (rule C3)."""
     run: Any = gateway.service.active
     state = run.runner.collection._state
-    return [one.lease_id for one in state.book if not state.fleet.by_id(one.worker_id).is_connected]
+    return [lease.lease_id for lease in state.book if not state.fleet.by_id(lease.worker_id).is_connected]
 
 
 async def _speed(gateway: Gateway, run_id: str, seconds: float) -> float:

@@ -102,8 +102,8 @@ def test_a_full_disk_pauses_the_run_keeps_the_last_good_version_and_goes_on_with
     until(lines, "update 1 ")
     latest_of(runs, at_least=5)
     ballast = fill(runs)
-    told = until(lines, "paused until the disk takes writes again")[-1]
-    assert "No space left" in told or "full" in told
+    line = until(lines, "paused until the disk takes writes again")[-1]
+    assert "No space left" in line or "full" in line
     # Whatever was announced is whole, with the disk as full as it is.
     newest, notes = find_newest(runs / "small" / "checkpoints")
     assert newest is not None and notes == []

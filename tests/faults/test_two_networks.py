@@ -50,9 +50,9 @@ async def test_scale_10_a_fleet_behind_a_far_line_outlives_a_dead_one(tmp_path: 
         with networks.inside("fleet"):
             assert await _num_let_in(night, 150) == 150
         # B: turned away, and told why.
-        stranger, told = night.join(token=secrets.token_hex(32))
-        assert await asyncio.to_thread(stranger.process.wait, 60) == 2, told.lines
-        assert "the token is missing, wrong or expired; " in told.wait_for("error: ", 5)
+        stranger, output = night.join(token=secrets.token_hex(32))
+        assert await asyncio.to_thread(stranger.process.wait, 60) == 2, output.lines
+        assert "the token is missing, wrong or expired; " in output.wait_for("error: ", 5)
         # A: no packet arrives, and no end of any connection is told that the other is gone.
         with networks.cut():
             await asyncio.sleep(AWAY_SECONDS)
@@ -161,14 +161,14 @@ def test_scale_10_a_a_line_down_for_90_s(tmp_path: Path, kind: str, joined_by: s
         page = None if heard is not None else night.page()
         night.seconds_to_train()
         before = night.speed(SPEED_SECONDS)
-        told = 0 if heard is None else len(heard.lines)
+        num_heard = 0 if heard is None else len(heard.lines)
         with down():
             time.sleep(LONG_SECONDS)
         seconds = night.seconds_to_train()
         after = night.speed(SPEED_SECONDS)
         print(f"{joined_by}, {kind}: again after {seconds:.1f} s, {after:.0f} of {before:.0f} steps/s")
         if heard is not None:
-            away, back = heard.lines[told:]
+            away, back = heard.lines[num_heard:]
             assert away.startswith("trainer away, waiting: ") and back.startswith("back after ")
         if page is not None:
             assert page.num_opened == 1

@@ -121,7 +121,7 @@ def together(cases: Sequence[Case], num_updates: int, size: int) -> list[list[Le
 
 def run_cells(size: int, task: Callable[..., Answer], *arguments: Any) -> list[Answer]:
     """What the task returned in each cell."""
-    return [one.said() for one in start_cells(size, task, *arguments)]
+    return [cell.said() for cell in start_cells(size, task, *arguments)]
 
 
 def part(group: LearnerGroup) -> None:

@@ -42,7 +42,7 @@ def costs(hidden: tuple[int, int], _connection: Connection, group: LearnerGroup)
 def cost(sizes: Sequence[tuple[int, int]]) -> None:
     for hidden in sizes:
         found = [cell.said() for cell in start_cells(2, costs, hidden)]
-        alone, together = (sum(one) for one in zip(*found, strict=True))
+        alone, together = (sum(seconds) for seconds in zip(*found, strict=True))
         print(
             f"{hidden[0]}-{hidden[1]}: {2 * NUM_STEPS / alone:,.0f} samples per CPU second alone, "
             f"{2 * NUM_STEPS / together:,.0f} in two cells, {alone / together:.2f} of it",
@@ -85,6 +85,6 @@ def goal(seeds: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "cost":
-        cost([one for one in SIZES if len(sys.argv) < 3 or str(one[0]) in sys.argv[2:]])
+        cost([size for size in SIZES if len(sys.argv) < 3 or str(size[0]) in sys.argv[2:]])
     else:
         goal(sys.argv[2:])

@@ -242,14 +242,14 @@ class DrivenCore:
 
     def wanted(self, kind: type[Kind]) -> list[Kind]:
         """All effects of a kind so far."""
-        return [one for one in self.log if isinstance(one, kind)]
+        return [effect for effect in self.log if isinstance(effect, kind)]
 
     def messages(self, kind: type[Kind], connection_id: int | None = None) -> list[Kind]:
         """All messages of a type sent so far, to that connection if given."""
         return [
-            one.message
-            for one in self.wanted(effects.Send)
-            if isinstance(one.message, kind) and connection_id in (None, one.connection_id)
+            sent.message
+            for sent in self.wanted(effects.Send)
+            if isinstance(sent.message, kind) and connection_id in (None, sent.connection_id)
         ]
 
     def leases(self, connection_id: int | None = None) -> list[Lease]:
@@ -259,4 +259,4 @@ class DrivenCore:
     @property
     def trains(self) -> list[Train]:
         """All updates begun so far."""
-        return [one.train for one in self.wanted(effects.StartUpdate)]
+        return [update.train for update in self.wanted(effects.StartUpdate)]

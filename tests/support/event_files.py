@@ -24,8 +24,8 @@ def drawn_by_marks(run_dir: Path, tag: str) -> list[tuple[int, float]]:
     drawn: list[tuple[int, float]] = []
     for event in _events_of(run_dir):
         if event.session_log.status == SessionLog.START:
-            drawn = [one for one in drawn if one[0] < event.step]
-        drawn += [(event.step, one.simple_value) for one in event.summary.value if one.tag == tag]
+            drawn = [point for point in drawn if point[0] < event.step]
+        drawn += [(event.step, scalar.simple_value) for scalar in event.summary.value if scalar.tag == tag]
     return drawn
 
 
@@ -36,10 +36,10 @@ def drawn_by_steps(run_dir: Path, tag: str) -> list[tuple[int, float]]:
     """
     drawn: list[tuple[int, float]] = []
     for event in _events_of(run_dir):
-        for one in event.summary.value:
-            if one.tag == tag:
+        for scalar in event.summary.value:
+            if scalar.tag == tag:
                 drawn = [earlier for earlier in drawn if earlier[0] < event.step]
-                drawn.append((event.step, one.simple_value))
+                drawn.append((event.step, scalar.simple_value))
     return drawn
 
 

@@ -145,7 +145,7 @@ class FakeWorker:
             case _ if message.type == "block_ack":
                 mine = (message.lease_id, message.block_index)
                 self.unacknowledged = [
-                    one for one in self.unacknowledged if (one.lease_id, one.block_index) != mine
+                    block for block in self.unacknowledged if (block.lease_id, block.block_index) != mine
                 ]
                 if message.accepted:
                     self.accepted += 1
@@ -211,7 +211,11 @@ class FakeWorker:
         """Its slots, ascending."""
         assert self.welcome is not None
         agents = self.welcome.description.num_agents
-        return [one * agents + agent for one in self.welcome.instance_ids for agent in range(agents)]
+        return [
+            instance_id * agents + agent
+            for instance_id in self.welcome.instance_ids
+            for agent in range(agents)
+        ]
 
     def segment_blocks(self, lease: Lease, segment: int, first_step: int) -> list[Block]:
         """The blocks of one segment index, at most `slots_per_block` slots of one policy each."""
@@ -306,16 +310,16 @@ class FakeWorker:
             slots = [order.instance_id * agents + agent for agent in range(agents)]
             first = order.episode * self.episode_steps + order.num_before
             block = self._block(lease, index, index, slots, first)
-            told = np.frombuffer(order.action.data, "<i4").reshape(order.action.shape)[order.num_before :]
+            ordered = np.frombuffer(order.action.data, "<i4").reshape(order.action.shape)[order.num_before :]
             played = np.frombuffer(block.action.data, "<i4").reshape(block.action.shape)
             reward = np.frombuffer(block.reward.data, "<f4").reshape(block.reward.shape)
             # Another action than the counting game's own brings another reward.
-            reward = (reward + 0.5 * (told != played)).astype(np.float32)
+            reward = (reward + 0.5 * (ordered != played)).astype(np.float32)
             answers.append(
                 block.model_copy(
                     update={
                         "reward": from_numpy(reward),
-                        "action": from_numpy(told.copy()),
+                        "action": from_numpy(ordered.copy()),
                         "first_step": from_numpy(np.full(agents, order.first_step, np.int32)),
                     }
                 )
@@ -394,7 +398,7 @@ class FakeWorker:
         if self.leases and self.leases[0].lease_id == lease_id:
             self._segment = self._blocks = 0
         self.leases = [lease for lease in self.leases if lease.lease_id != lease_id]
-        self.unacknowledged = [one for one in self.unacknowledged if one.lease_id != lease_id]
+        self.unacknowledged = [block for block in self.unacknowledged if block.lease_id != lease_id]
 
 
 def host_hello(host_id: str = "0" * 32, *, max_workers: int = 1, build: str = "test") -> Hello:

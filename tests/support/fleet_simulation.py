@@ -219,7 +219,7 @@ class Simulation:
                     self.caught.append(effect)
                     for peer in self.peers:
                         if peer.identity == effect.identity:
-                            peer.left_out_after = peer.told
+                            peer.left_out_after = peer.num_sent
                 case _:
                     pass
 
@@ -309,7 +309,7 @@ class Simulation:
                 )
                 self.after(0.1, lambda: self.do(self.core.receive(connection_id, described, self.now)))
             return
-        peer = next((one for one in self.peers if one.connection_id == connection_id), None)
+        peer = next((peer for peer in self.peers if peer.connection_id == connection_id), None)
         if peer is None:
             return
         if isinstance(message, Lease):
@@ -355,20 +355,20 @@ class Simulation:
 
     def _lied(self, peer: Peer, said: list[FromBrowser], lie: Lie) -> list[FromBrowser]:
         """What a liar says instead; the blocks that are not true are remembered."""
-        told = lie(peer, said)
-        truth = [one for one in said if isinstance(one, Block)]
-        for block in told:
+        claimed = lie(peer, said)
+        truth = [message for message in said if isinstance(message, Block)]
+        for block in claimed:
             if isinstance(block, Block) and block not in truth:
                 peer.forged.append(block)
-        return told
+        return claimed
 
     def _only_say(self, peer: Peer) -> None:
         peer.playing = False
         if peer.dead or not peer.worker.leases:
             return
-        peer.told_steps += peer.lies == "steps"
+        peer.claimed_steps += peer.lies == "steps"
         lease_id = peer.worker.leases[0].lease_id
-        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.told_steps)])
+        self._answer(peer, [Progress(run_id=self.config.run_id, lease_id=lease_id, steps=peer.claimed_steps)])
         self._play(peer)
 
     def freeze(self, peer: Peer, seconds: float) -> None:
@@ -423,19 +423,19 @@ class Simulation:
 
     def block(self, connection_id: int, block: Block) -> effects.Verdict:
         """Offer and commit a block as the gateway does."""
-        peer = next((one for one in self.peers if one.connection_id == connection_id), None)
+        peer = next((peer for peer in self.peers if peer.connection_id == connection_id), None)
         if peer is not None:
-            peer.told += block.slot_id.shape[0]
+            peer.num_sent += block.slot_id.shape[0]
         verdict = self.core.offer_block(connection_id, block, self.now)
         wanted = self.core.commit_block(connection_id, block, verdict, self.now)
         accepted = [
-            one.message.accepted  # type: ignore[union-attr]
-            for one in wanted
-            if isinstance(one, effects.Send) and one.message.type == "block_ack"
+            effect.message.accepted  # type: ignore[union-attr]
+            for effect in wanted
+            if isinstance(effect, effects.Send) and effect.message.type == "block_ack"
         ]
         if verdict.rows is not None and accepted == [True]:
-            slots = [int(one) for one in _int32(block.slot_id.data)]
-            steps = [int(one) for one in _int32(block.first_step.data)]
+            slots = [int(slot) for slot in _int32(block.slot_id.data)]
+            steps = [int(step) for step in _int32(block.first_step.data)]
             for row, slot, step in zip(verdict.rows.tolist(), slots, steps, strict=True):
                 free = row not in self.row_key or row in self.guest_rows
                 taken = self.in_flight is not None and row in self.in_flight.rows
@@ -447,7 +447,7 @@ class Simulation:
                     self.guest_rows.discard(row)
                 key = (block.lease_id, slot, block.segment_index)
                 self.row_key[row] = [(key, block.policy_version, step)]
-                if peer is not None and any(one is block for one in peer.forged):
+                if peer is not None and any(forged is block for forged in peer.forged):
                     peer.untrue.add(key)
                 record = any(
                     lease.lease_id == block.lease_id and lease.purpose != "train" for _, lease in self.leases

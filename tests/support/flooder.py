@@ -118,9 +118,9 @@ class Flood:
     def num_open(self) -> int:
         return sum(socket.close_code is None for socket in self._open)
 
-    def tell(self) -> None:
-        told = {"open": self.num_open(), "sent": self.num_sent, "statuses": self.statuses}
-        print(json.dumps(told), flush=True)
+    def report(self) -> None:
+        state = {"open": self.num_open(), "sent": self.num_sent, "statuses": self.statuses}
+        print(json.dumps(state), flush=True)
 
     def end(self) -> None:
         for task in self._tasks:
@@ -135,12 +135,12 @@ async def main(port: int, token: str, idle: int, active: int, slow: int, deaf: i
     asking = asyncio.create_task(flood.ask())
     print("up", flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
-        flood.tell()
+        flood.report()
     if asking.done():
         asking.result()
     asking.cancel()
     flood.end()
-    flood.tell()
+    flood.report()
     # Closing a thousand sockets politely takes longer than the test.
     sys.stdout.flush()
     raise SystemExit(0)
@@ -159,4 +159,4 @@ def burn(share: float) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "burn":
         burn(float(sys.argv[2]))
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2], *(int(one) for one in sys.argv[3:7])))
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], *(int(word) for word in sys.argv[3:7])))

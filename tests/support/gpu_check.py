@@ -203,7 +203,9 @@ def measure_uploads(device: torch.device, sizes: Sizes) -> Iterator[Answer]:
     if device.type == "cuda":
         pinned = pageable.pin_memory()
         taken.append(_seconds(lambda: pinned.to(device, non_blocking=True), device))
-    shown = ", ".join(f"{name} {one:.3f} s" for name, one in zip(("pageable", "pinned"), taken, strict=False))
+    shown = ", ".join(
+        f"{name} {seconds:.3f} s" for name, seconds in zip(("pageable", "pinned"), taken, strict=False)
+    )
     yield Answer(f"upload of {sizes.upload_mib} MiB", shown)
 
 
@@ -319,7 +321,7 @@ def main(arguments: list[str]) -> int:
     if device.type == "cuda" and not given.small:
         name = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
         write_page(PAGE, table(answers, name, datetime.now(UTC).strftime("%Y-%m-%d")))
-    return 1 if any(one.is_right is False for one in answers) else 0
+    return 1 if any(answer.is_right is False for answer in answers) else 0
 
 
 def _image(sizes: Sizes) -> BoxSpace:
@@ -347,7 +349,7 @@ def _moved(batch: Any, device: torch.device) -> Any:
         if isinstance(value, Tensor):
             return value.to(device)
         if isinstance(value, dict):
-            return {key: move(one) for key, one in value.items()}
+            return {key: move(item) for key, item in value.items()}
         return _moved(value, device) if is_dataclass(value) else value
 
     return replace(batch, **{field.name: move(getattr(batch, field.name)) for field in fields(batch)})

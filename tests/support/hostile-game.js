@@ -192,13 +192,13 @@ async function tryAll() {
 
 /** Short lines: longer ones are cut on their way. */
 function report() {
-  const told = Object.entries(tried).map(([name, outcome]) => `<${name} = ${outcome}>`);
+  const outcomes = Object.entries(tried).map(([name, outcome]) => `<${name} = ${outcome}>`);
   const made = [];
-  for (let i = 0; i < told.length; i += 8) made.push(told.slice(i, i + 8).join(" "));
+  for (let i = 0; i < outcomes.length; i += 8) made.push(outcomes.slice(i, i + 8).join(" "));
   const worked = Object.values(tried).filter((outcome) => outcome.startsWith("WORKED")).length;
   return [
     ...made,
-    `hostile: ${told.length} ways tried, ${worked} worked, ${overheard.length} things overheard`,
+    `hostile: ${outcomes.length} ways tried, ${worked} worked, ${overheard.length} things overheard`,
   ];
 }
 
@@ -206,7 +206,7 @@ let lines = null;
 void tryAll();
 
 class Innocent {
-  told = 0;
+  numPrinted = 0;
 
   start() {
     this.steps = 0;
@@ -216,9 +216,9 @@ class Innocent {
   update() {
     this.steps++;
     // Each copy says it: only the first one's console is handed on.
-    if (lines !== null && this.told < lines.length) console.log(lines[this.told++]);
+    if (lines !== null && this.numPrinted < lines.length) console.log(lines[this.numPrinted++]);
     // A run that ends when its goal is reached so ends after the report, however fast the machine.
-    const reward = lines !== null && this.told === lines.length ? 1 : 0;
+    const reward = lines !== null && this.numPrinted === lines.length ? 1 : 0;
     return { observation: [this.steps / 100], reward, terminated: this.steps === 100 };
   }
 

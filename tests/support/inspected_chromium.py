@@ -126,9 +126,9 @@ async def inspected_chromium(url: str, profile: Path) -> AsyncGenerator[Inspecte
 
 async def _address(process: asyncio.subprocess.Process) -> str:
     assert process.stderr is not None
-    told: list[str] = []
+    lines: list[str] = []
     async for line in process.stderr:
-        told.append(line.decode(errors="replace"))
-        if told[-1].startswith(LISTENING):
-            return told[-1].removeprefix(LISTENING).strip()
-    raise AssertionError(f"Chromium did not start: {''.join(told)}")
+        lines.append(line.decode(errors="replace"))
+        if lines[-1].startswith(LISTENING):
+            return lines[-1].removeprefix(LISTENING).strip()
+    raise AssertionError(f"Chromium did not start: {''.join(lines)}")

@@ -132,7 +132,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
         rows = [dict(row) for row in database.execute('SELECT * FROM updates ORDER BY "update"')]
         for row in rows:
             query = 'SELECT name, value FROM metrics WHERE "update" = ?'
-            row["values"] = dict(tuple(one) for one in database.execute(query, (row["update"],)))
+            row["values"] = dict(tuple(pair) for pair in database.execute(query, (row["update"],)))
     return rows
 
 

@@ -70,7 +70,7 @@ class SignsFleet:
         Returns: the rows, in the order of slots.
         """
         horizon, slots = self.horizon, self.num_slots
-        sessions = [onnxruntime.InferenceSession(one, _one_thread()) for one in (onnx or {}).values()]
+        sessions = [onnxruntime.InferenceSession(model, _one_thread()) for model in (onnx or {}).values()]
         arrays = _empty(horizon, slots, self.description)
         finals: list[tuple[int, int, np.ndarray, float]] = []
         ends_after = 5 + np.arange(slots) % 5

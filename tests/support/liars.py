@@ -20,7 +20,10 @@ def _array(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 def _changing(change: Change) -> Lie:
     def lie(peer: Peer, said: list[FromBrowser]) -> list[FromBrowser]:
-        return [change(one) if isinstance(one, Block) and _is_training(peer, one) else one for one in said]
+        return [
+            change(message) if isinstance(message, Block) and _is_training(peer, message) else message
+            for message in said
+        ]
 
     return lie
 
@@ -87,14 +90,16 @@ def _withheld() -> Lie:
     def lie(peer: Peer, said: list[FromBrowser]) -> list[FromBrowser]:
         if peer.worker.last_purpose != "train":
             return said
-        return [one for one in said if not isinstance(one, Block) or draw.random() < 0.5]
+        return [message for message in said if not isinstance(message, Block) or draw.random() < 0.5]
 
     return lie
 
 
 def progress_only(peer: Peer, said: list[FromBrowser]) -> list[FromBrowser]:
     """Never a block and never a close: only signs of life."""
-    return [one for one in said if not isinstance(one, Block | RolloutClose)] + peer.worker.progress()
+    return [
+        message for message in said if not isinstance(message, Block | RolloutClose)
+    ] + peer.worker.progress()
 
 
 def liars() -> dict[str, Callable[[], Lie]]:

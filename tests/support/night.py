@@ -109,7 +109,9 @@ class Night:
     def judge(self) -> None:
         """No row is missing, and the newest version on disk is whole."""
         with closing(sqlite3.connect(self.runs_dir / RUN_ID / "metrics.db")) as database:
-            numbers = [one for (one,) in database.execute('SELECT "update" FROM updates ORDER BY "update"')]
+            numbers = [
+                number for (number,) in database.execute('SELECT "update" FROM updates ORDER BY "update"')
+            ]
         assert numbers == list(range(len(numbers))), "a row is missing"
         checkpoints = self.runs_dir / RUN_ID / "checkpoints"
         load_checkpoint(checkpoints / str(max(versions_in(checkpoints))))
@@ -140,11 +142,11 @@ class Page:
     @property
     def num_opened(self) -> int:
         """How often it was loaded."""
-        return sum(one["event"] == "open" for one in self.said)
+        return sum(event["event"] == "open" for event in self.said)
 
     def errors(self) -> list[str]:
         """What it said of itself while it was not connected."""
-        statuses = [one["status"] for one in self.said if one["event"] == "status" and one["status"]]
+        statuses = [event["status"] for event in self.said if event["event"] == "status" and event["status"]]
         return [
             statuse["error"]
             for statuse in statuses

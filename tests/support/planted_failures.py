@@ -213,7 +213,7 @@ def main() -> int:
             if given.record:
                 RECORDED.mkdir(parents=True, exist_ok=True)
                 stream.save(RECORDED / f"{run.name}.json")
-            ids = {one.finding_id for _, one in stream.said()}
+            ids = {finding.finding_id for _, finding in stream.said()}
             is_right = bool(ids.intersection(run.expected)) if run.expected else not ids
             num_wrong += not is_right
             print(f"{'' if is_right else 'WRONG '}{table_line(run, stream)} {sorted(ids)}", flush=True)

@@ -73,7 +73,7 @@ class PlayedFleet:
         if len(step):
             arrays |= {"final_step": step, "final_column": column}
             arrays["final_value"] = _array(batch.final_value)[step, column]
-            arrays |= {f"final_obs.{key}": _array(one) for key, one in batch.finals.observation.items()}
+            arrays |= {f"final_obs.{key}": _array(values) for key, values in batch.finals.observation.items()}
         assert segments == len(batch.slot_id)
         return arrays
 

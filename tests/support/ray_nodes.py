@@ -46,13 +46,13 @@ class RayNodes:
             start_new_session=True,
         )
         self._heads.append(process)
-        self._wait_for_nodes(len([one for one in self._heads if one.poll() is None]))
+        self._wait_for_nodes(len([head for head in self._heads if head.poll() is None]))
         return psutil.Process(process.pid)
 
     def lose(self, node: psutil.Process) -> None:
         """Kill a node as if with its power: its raylet and all its workers at once."""
         _kill(node.pid)
-        next(one for one in self._heads if one.pid == node.pid).wait()
+        next(head for head in self._heads if head.pid == node.pid).wait()
 
     def nodes(self) -> list[dict[str, Any]]:
         """What the cluster says of its nodes that live."""
@@ -89,9 +89,9 @@ print(json.dumps([node for node in ray.nodes() if node["Alive"]]))
 def _kill(pid: int) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        for one in [*root.children(recursive=True), root]:
+        for process in [*root.children(recursive=True), root]:
             with contextlib.suppress(psutil.NoSuchProcess):
-                one.send_signal(signal.SIGKILL)
+                process.send_signal(signal.SIGKILL)
 
 
 @contextlib.contextmanager

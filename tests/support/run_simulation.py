@@ -67,7 +67,7 @@ class RunSimulation(Simulation):
         self.num_released = 0
         self.answered: list[int] = []
         self.is_disk_full = False
-        self._refusal_is_told = False
+        self._is_refusal_reported = False
         self._writing: tuple[int, int | None] | None = None
         """Version and batch of the row that is being written."""
         self._mail: deque[Callable[[], None]] = deque()
@@ -103,8 +103,8 @@ class RunSimulation(Simulation):
     def free_disk(self) -> None:
         """There is room again."""
         self.is_disk_full = False
-        if self._refusal_is_told:
-            self._refusal_is_told = False
+        if self._is_refusal_reported:
+            self._is_refusal_reported = False
             self.say(lambda core: core.disk_changed(None, self.now))
 
     def ask_for_evaluation(self, request_id: int) -> bool:
@@ -130,9 +130,9 @@ class RunSimulation(Simulation):
             if isinstance(effect, collecting.Send) and isinstance(effect.message, Lease):
                 new = all(effect.message.lease_id != lease.lease_id for _, lease in self.leases)
                 assert not (new and effect.message.purpose == "train"), f"a lease, {self.life.reasons}"
-            if isinstance(effect, effects.TellLearner) and isinstance(effect.message, Train):
-                told = [update.batch_id for update in self.updates]
-                assert effect.message.batch_id in told, f"an update begins, {self.life.reasons}"
+            if isinstance(effect, effects.SendToLearner) and isinstance(effect.message, Train):
+                begun = [update.batch_id for update in self.updates]
+                assert effect.message.batch_id in begun, f"an update begins, {self.life.reasons}"
 
     def _apply(self, wanted: list[effects.Effect]) -> None:
         assert not self._is_applying, "an effect is applied while another is"
@@ -144,15 +144,15 @@ class RunSimulation(Simulation):
 
     def _apply_one(self, effect: effects.Effect) -> None:
         match effect:
-            case effects.TellLearner(message=Train()):
+            case effects.SendToLearner(message=Train()):
                 self._begin_update(effect.message)
-            case effects.TellLearner(message=Warmup()):
+            case effects.SendToLearner(message=Warmup()):
                 self.warmups.append(tuple(effect.message.rows))
                 self.after(0.05, self._version_zero)
             case effects.CommitRow():
                 assert self._writing is None, "two rows at once"
                 version = effect.row.policy_version
-                batch = next((one for one, to in self.published.items() if to == version), None)
+                batch = next((batch_id for batch_id, to in self.published.items() if to == version), None)
                 self._writing = version, batch
                 self.after(self.random.uniform(0.0, 0.05), self._write_row)
             case effects.ExportLast():
@@ -189,8 +189,8 @@ class RunSimulation(Simulation):
         self._read_mail()
 
     def _refuse(self) -> None:
-        if not self._refusal_is_told:
-            self._refusal_is_told = True
+        if not self._is_refusal_reported:
+            self._is_refusal_reported = True
             self.say(lambda core: core.disk_changed("no room", self.now))
 
     # --- the learner ---

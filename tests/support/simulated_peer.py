@@ -24,14 +24,14 @@ class Peer:
     playing: bool = False
     lies: str = ""
     """`progress`: it says every 2 s that it plays, and never does; `steps`: one step more each time."""
-    told_steps: int = 0
+    claimed_steps: int = 0
     identity: str = ""
     played_seconds: float = 0.0
     is_guest: bool = False
     """Invited, whatever the others are."""
     lie: Lie | None = None
     """What becomes of the blocks that it sends."""
-    told: int = 0
+    num_sent: int = 0
     """Segments that it has sent."""
     forged: list[Block] = field(default_factory=list[Block])
     """Blocks that it told otherwise than they were played."""

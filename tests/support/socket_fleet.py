@@ -118,10 +118,10 @@ class SocketFleet:
         try:
             yield self
         finally:
-            for one in (task, *self._workers):
-                one.cancel()
+            for running in (task, *self._workers):
+                running.cancel()
                 with contextlib.suppress(asyncio.CancelledError, *AWAY):
-                    await one
+                    await running
 
     def _connect(self) -> Any:
         return websockets.connect(self.url, compression=None, max_size=None, origin=self.origin)  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ class SocketFleet:
             )
             worker = _Worker(self, socket, index)
             async for data in socket:
-                if not await worker.told(decode_to_browser(data)):
+                if not await worker.handle(decode_to_browser(data)):
                     return
 
 
@@ -210,7 +210,7 @@ class _Worker:
         with contextlib.suppress(websockets.ConnectionClosed):
             await self._socket.send(data)
 
-    async def told(self, message: ToBrowser) -> bool:
+    async def handle(self, message: ToBrowser) -> bool:
         """Deal with a message; False when there is no more to come."""
         match message:
             case WelcomeWorker():

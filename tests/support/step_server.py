@@ -60,15 +60,15 @@ class FakeStepServer:
         finals[:, 3] = 0.5
         episodes = [
             EpisodeResult(
-                instance_id=int(one),
+                instance_id=int(instance),
                 episode=step // self.episode_steps - 1,
                 step=0,
                 returns=[float(step)] * self.num_agents,
                 length_steps=self.episode_steps,
                 length_ticks=self.episode_steps,
-                end_reason="terminated" if one % 2 == 0 else "time_limit",
+                end_reason="terminated" if instance % 2 == 0 else "time_limit",
             )
-            for one in instance_ids
+            for instance in instance_ids
             if is_over
         ]
         return StepOutcome(

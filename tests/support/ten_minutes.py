@@ -171,7 +171,7 @@ def main() -> None:
             typed.append(type_in(command, home, commands))
             print(f"{typed[-1].seconds:7.1f} s  {command}", flush=True)
         in_page = asyncio.run(played(home / "my-game" / "dist", home / "my-game" / "site"))
-        (evaluated,) = (one for one in typed if one.command.startswith("attract eval"))
+        (evaluated,) = (command for command in typed if command.command.startswith("attract eval"))
         found = re.search(r"return (-?[\d.]+)", evaluated.output)
         assert found is not None, evaluated.output
         text = PAGE_TEXT.format(
@@ -179,9 +179,9 @@ def main() -> None:
             cores=len(os.sched_getaffinity(0)),
             load=load,
             wheel=wheel,
-            total=sum(one.seconds for one in typed) + in_page,
-            transcript="".join(f"```text\n{shown(one, home)}\n```\n\n" for one in typed),
-            cpu=sum(one.cpu_seconds for one in typed),
+            total=sum(command.seconds for command in typed) + in_page,
+            transcript="".join(f"```text\n{shown(command, home)}\n```\n\n" for command in typed),
+            cpu=sum(command.cpu_seconds for command in typed),
             in_page=in_page,
             evaluated=float(found[1]),
             images="images",

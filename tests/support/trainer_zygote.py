@@ -131,9 +131,9 @@ async def _serve_run(
             return
         run: Any = world.service.active
         log = os.open(folder / "trained.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        tell = run._learner.tell
+        send = run._learner.send
 
-        def told(message: Any) -> None:
+        def heed(message: Any) -> None:
             if isinstance(message, Train):
                 store = run.browsers.store
                 keys = [[int(store[name][row]) for name in ("slot_id", "first_step")] for row in message.rows]
@@ -141,9 +141,9 @@ async def _serve_run(
                 line = {"update": message.counters.updates, "seed": [seed.low, seed.high], "keys": keys}
                 # Not by `write`, which tests break.
                 os.writev(log, [json.dumps(line).encode() + b"\n"])
-            tell(message)
+            send(message)
 
-        run._learner.tell = told
+        run._learner.send = heed
         world.service.subscribe(
             lambda kind, body: os.write(2, f"{body}\n".encode()) if kind == "report" else None
         )

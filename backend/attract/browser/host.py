@@ -50,7 +50,7 @@ class HeadlessHost:
                 try:
                     await self._open(browser)
                     self.restarts_in_a_row = 0
-                    await _first_of(stop.wait(), self._lost.wait(), self._tell_status())
+                    await _first_of(stop.wait(), self._lost.wait(), self._report_status())
                 except (PlaywrightError, PageError, TimeoutError) as error:
                     # The gateway may not be up yet, or be restarting: the page is opened again.
                     self._report("page_error", {"text": (str(error) or "no answer").splitlines()[0]})
@@ -65,17 +65,17 @@ class HeadlessHost:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(stop.wait(), timeout=delay_seconds)
 
-    async def _tell_status(self) -> None:
+    async def _report_status(self) -> None:
         """Report what the page says of itself whenever that changes; null: it says nothing (yet)."""
-        told: Any = None
+        reported: Any = None
         while True:
             await asyncio.sleep(STATUS_SECONDS)
             try:
                 status = None if self._page is None else await self._page.evaluate(STATUS)
             except (PlaywrightError, PageError, TimeoutError):
                 continue
-            if status != told:
-                told = status
+            if status != reported:
+                reported = status
                 self._report("status", {"status": status})
 
     async def _launch(self, playwright: Playwright) -> Browser:

@@ -69,8 +69,8 @@ class ProcessKeeper:
             start_new_session=True,
         )
         assert process.stdin is not None
-        told = {"words": order.words, "folder": order.folder, "stdin": order.stdin}
-        process.stdin.write(json.dumps(told).encode() + b"\n")
+        job = {"words": order.words, "folder": order.folder, "stdin": order.stdin}
+        process.stdin.write(json.dumps(job).encode() + b"\n")
         self._lines, self._code = [], None
         self._readers = [
             asyncio.create_task(self._read(process.stdout, "stdout")),

@@ -116,8 +116,8 @@ class ClusterPlan:
         words += [word for word in wanted if word not in words]
         group: dict[str, str] = {}
         if self.cells > 1:
-            told = (str(rank), str(self.cells), master.address, str(master.master_port))
-            group = dict(zip(VARIABLES, told, strict=True))
+            values = (str(rank), str(self.cells), master.address, str(master.master_port))
+            group = dict(zip(VARIABLES, values, strict=True))
         return ChildOrder(("train", self.game, *words), {**self._variables(), **group}, self.folder)
 
     def host(self, place: Place) -> ChildOrder:

@@ -127,7 +127,10 @@ class Supervisor:
             if rank == 0:
                 self._lead = process
             code = await self._follow(
-                process, self._write if rank == 0 else self._teller(name), 0 if rank else None, master
+                process,
+                self._write if rank == 0 else self._labelled_output(name),
+                0 if rank else None,
+                master,
             )
             if rank == 0:
                 self._lead = None
@@ -171,7 +174,7 @@ class Supervisor:
             self._begun.add(process)
             if not await _is_done(process.start(self._plan.host(target))):
                 continue
-            code = await self._follow(process, self._teller(name), cell, target)
+            code = await self._follow(process, self._labelled_output(name), cell, target)
             if code is None:
                 refusals = 0
                 continue
@@ -241,7 +244,7 @@ class Supervisor:
         async with self._moved:
             await self._moved.wait_for(lambda: self._places[rank] != known)
 
-    def _teller(self, name: str) -> Callable[[Line], None]:
+    def _labelled_output(self, name: str) -> Callable[[Line], None]:
         return lambda line: self._say(f"{name}: {line[1]}")
 
 

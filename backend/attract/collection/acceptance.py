@@ -215,22 +215,26 @@ class Acceptance:
                 f"block.policy_id: {block.policy_id!r} for these slots",
                 fix=f"the agents of a game are played by {list(self._seating.seats)}",
             )
-        told = block.episodes.instance_id
-        if told:
-            self._check_instances(told, slots, is_run=is_run)
-        if len(block.episodes.returns) != len(told) * self._num_agents:
+        instance_ids = block.episodes.instance_id
+        if instance_ids:
+            self._check_instances(instance_ids, slots, is_run=is_run)
+        if len(block.episodes.returns) != len(instance_ids) * self._num_agents:
             raise malformed(
                 f"block.episodes.returns: {len(block.episodes.returns)} entries",
-                fix=f"{len(told)} episodes, each with {self._num_agents} returns",
+                fix=f"{len(instance_ids)} episodes, each with {self._num_agents} returns",
             )
         return slice(lowest, highest + 1) if is_run else columns
 
-    def _check_instances(self, told: list[int], slots: NDArray[np.int64], *, is_run: bool) -> None:
+    def _check_instances(self, instance_ids: list[int], slots: NDArray[np.int64], *, is_run: bool) -> None:
         agents = self._num_agents
-        if is_run and int(slots[0]) // agents <= min(told) and max(told) <= int(slots[-1]) // agents:
+        if (
+            is_run
+            and int(slots[0]) // agents <= min(instance_ids)
+            and max(instance_ids) <= int(slots[-1]) // agents
+        ):
             return
         known: set[int] = set((slots // agents).tolist())
-        strange = next((instance_id for instance_id in told if instance_id not in known), None)
+        strange = next((instance_id for instance_id in instance_ids if instance_id not in known), None)
         if strange is not None:
             raise malformed(
                 f"block.episodes.instance_id: {strange}", fix="instances that have a slot in this block"

@@ -54,7 +54,7 @@ class Audit:
         self.notes: list[str] = []
         self.off: str | None = None
         """Why this game cannot be audited."""
-        self.is_off_told = False
+        self.is_off_reported = False
         """Whether that was said."""
         self.num_held = 0
         """Segments that wait for a verdict."""
@@ -122,7 +122,7 @@ class Audit:
         held = self._hold(identity, accepted)
         slots = np.frombuffer(block.slot_id.data, "<i4")
         instances = slots // self._num_agents
-        told = last_episodes(block, self._num_agents)
+        claimed = last_episodes(block, self._num_agents)
         whole: list[tuple[int, Gathering]] = []
         for instance in np.unique(instances).tolist() if only is None else [only]:
             columns = np.flatnonzero(instances == instance)
@@ -139,7 +139,7 @@ class Audit:
                 del self._gathering[key]
                 whole.append((instance, gathering))
         if whole:
-            self._draw(identity, worker_id, whole, lesson, told, is_control=only is not None)
+            self._draw(identity, worker_id, whole, lesson, claimed, is_control=only is not None)
         if held is not None:
             self._looked_at(held)
 
@@ -193,7 +193,7 @@ class Audit:
         worker_id: int,
         whole: list[tuple[int, Gathering]],
         lesson: Lesson,
-        told: dict[int, Episode],
+        claimed: dict[int, Episode],
         *,
         is_control: bool,
     ) -> None:
@@ -205,7 +205,7 @@ class Audit:
         unknown: list[Gathering] = []
         for index in chances.permutation(len(whole)).tolist():
             instance, gathering = whole[index]
-            first_step, beginning, play = self._follow(instance, gathering, lesson, told)
+            first_step, beginning, play = self._follow(instance, gathering, lesson, claimed)
             if beginning is None:
                 unknown.append(gathering)
                 continue
@@ -230,7 +230,7 @@ class Audit:
                 self._judged(held, is_good=not is_due)
 
     def _follow(
-        self, instance: int, gathering: Gathering, lesson: Lesson, told: dict[int, Episode]
+        self, instance: int, gathering: Gathering, lesson: Lesson, claimed: dict[int, Episode]
     ) -> tuple[int, Beginning | None, LazyPlay]:
         play = LazyPlay(gathering.parts, self._num_agents)
         block, columns = gathering.parts[0]
@@ -240,7 +240,7 @@ class Audit:
             ended = play().episodes[-1] if play().episodes else None
         else:
             action = columns_of(block, "action", columns)
-            failed, ended = columns_of(block, "valid", columns), told.get(instance)
+            failed, ended = columns_of(block, "valid", columns), claimed.get(instance)
         nobody = np.flatnonzero(~failed.astype(np.bool_).any(axis=1))
         failed_at = int(nobody[-1]) if len(nobody) else -1
         history = self._histories.setdefault(instance, History())
@@ -325,7 +325,7 @@ class Audit:
     def switch_off(self, why: str) -> None:
         """The game cannot be audited: nobody is accused, everything trains."""
         if self.off is None:
-            self.off, self.is_off_told = why, True
+            self.off, self.is_off_reported = why, True
             self.notes.append(f"what guests play is not audited: {why}")
             self.give_up()
             self._histories.clear()

@@ -96,13 +96,13 @@ def believe_check(
     settle(state, described, now)
 
 
-def _tell_what_is_off(state: CollectionState, described: Described) -> None:
+def _report_what_is_off(state: CollectionState, described: Described) -> None:
     audit, bounds = described.audit, described.bounds
-    if audit.off is not None and not audit.is_off_told:
-        audit.is_off_told = True
+    if audit.off is not None and not audit.is_off_reported:
+        audit.is_off_reported = True
         state.note("audit", f"what guests play is not audited: {audit.off}")
-    if bounds.off is not None and not bounds.is_off_told:
-        bounds.is_off_told = True
+    if bounds.off is not None and not bounds.is_off_reported:
+        bounds.is_off_reported = True
         state.note("bounds", f"guests are not held to the boxes of observations: {bounds.off}")
 
 
@@ -110,7 +110,7 @@ def order_replays(state: CollectionState, described: Described, now: float) -> N
     """What waits is played again by workers of the admin's own; without one nothing is audited."""
     audit = described.audit
     if state.fleet.has_guests:
-        _tell_what_is_off(state, described)
+        _report_what_is_off(state, described)
     if audit.off is not None or not state.fleet.has_guests:
         return
     able = [worker for worker in state.fleet.connected() if worker.tier == "local"]
@@ -152,7 +152,9 @@ def settle(state: CollectionState, described: Described, now: float) -> None:
         leave_out(state, forger.identity, why, now)
         first = state.first_versions.get(forger.identity)
         state.emit(ForgerCaught(forger.identity, forger.worker_id, forger.what, first))
-        state.note("audit", _told(state, forger, first), None if first is None else max(0, first - 1))
+        state.note(
+            "audit", _exclusion_text(state, forger, first), None if first is None else max(0, first - 1)
+        )
     for text in notes:
         state.note("audit", text)
 
@@ -165,7 +167,7 @@ def trained_on(state: CollectionState, blocks: list[AcceptedBlock]) -> None:
             known.setdefault(state.fleet.by_id(block.worker_id).identity, state.learner.version + 1)
 
 
-def _told(state: CollectionState, caught: Caught, first_version: int | None) -> str:
+def _exclusion_text(state: CollectionState, caught: Caught, first_version: int | None) -> str:
     text = f"C10: the guest {caught.identity} (worker {caught.worker_id}) is left out: {caught.what}"
     if first_version is None:
         return f"{text}; nothing of it was trained"

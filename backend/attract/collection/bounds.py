@@ -50,7 +50,7 @@ class Bounds:
         self.has_boxes = any(bound.is_box for bound in self._ranges.values())
         self.off: str | None = None
         """Why nobody is held to the boxes."""
-        self.is_off_told = False
+        self.is_off_reported = False
         self.refused: set[str] = set()
         """Identities of which a block was refused."""
         self._controls = 0

@@ -85,14 +85,14 @@ class Ends:
     """
 
     def __init__(self, horizon: int, num_agents: int, claim: Claim, instances: NDArray[np.int64]) -> None:
-        told = claim.episodes
-        self.count = len(told.instance_id)
+        columns = claim.episodes
+        self.count = len(columns.instance_id)
         self._horizon, self._agents, self.num_games = horizon, num_agents, len(instances)
         place_of = {instance: place for place, instance in enumerate(instances.tolist())}
-        self.game = np.array([place_of[instance_id] for instance_id in told.instance_id], np.int64)
-        self.step = np.array(told.step, np.int64)
-        self.is_finished = np.array([reason != "cut" for reason in told.end_reason], np.bool_)
-        self.is_at_limit = np.array([reason == "time_limit" for reason in told.end_reason], np.bool_)
+        self.game = np.array([place_of[instance_id] for instance_id in columns.instance_id], np.int64)
+        self.step = np.array(columns.step, np.int64)
+        self.is_finished = np.array([reason != "cut" for reason in columns.end_reason], np.bool_)
+        self.is_at_limit = np.array([reason == "time_limit" for reason in columns.end_reason], np.bool_)
         places = self.game * horizon + self.step
         if len(np.unique(places)) != self.count:
             raise malformed("block.episodes.step: two episodes end in one step", fix="one ends in a step")
@@ -100,11 +100,11 @@ class Ends:
         marks = np.sort(np.concatenate([places, failed])) if len(failed) else np.sort(places)
         self.marks = np.unique(marks)
         """[m] ascending: game * horizon + step of each end."""
-        self._mark_of_told = np.searchsorted(self.marks, places)
+        self._mark_of_episode = np.searchsorted(self.marks, places)
         mark_game = self.marks // horizon
         self._mark_is_first = np.ones(len(self.marks), np.bool_)
         self._mark_is_first[1:] = mark_game[1:] != mark_game[:-1]
-        self.is_first = self._mark_is_first[self._mark_of_told]
+        self.is_first = self._mark_is_first[self._mark_of_episode]
         """[count]: whether the episode may have begun before the block."""
         self.has_any = np.zeros(self.num_games, np.bool_)
         self.has_any[mark_game] = True
@@ -128,7 +128,7 @@ class Ends:
         last = np.full(self.num_games, -1, np.int64)
         last[game] = marks
         is_open = np.where(last >= 0, (np.arange(self.num_games) + 1) * horizon - 1 - last, before + horizon)
-        return steps[self._mark_of_told], is_open
+        return steps[self._mark_of_episode], is_open
 
     def sums(
         self, numbers: NDArray[Any], before: NDArray[np.float64]
@@ -154,8 +154,8 @@ class Ends:
         begins_column = starts % horizon == 0
         pieces[begins_column] += before[slot_of[begins_column]]
         at = np.searchsorted(starts, end, "right") - 1
-        told = pieces[at].reshape(-1, agents)[self._mark_of_told]
+        of_episodes = pieces[at].reshape(-1, agents)[self._mark_of_episode]
         last = np.searchsorted(starts, (np.arange(numbers.shape[1]) + 1) * horizon - 1, "right") - 1
         is_open = pieces[last]
         is_open[slot[np.repeat(step, agents) == horizon - 1]] = 0.0
-        return told, is_open
+        return of_episodes, is_open

@@ -119,20 +119,20 @@ class Plausibility:
         goes_on = follows[::agents] & (first_step[::agents] > 0)
         carried = is_known & goes_on
         of_slots = np.repeat(carried, agents)
-        told = claim.episodes
+        columns = claim.episodes
         ends = Ends(self._horizon, agents, claim, games + lease.first_slot // agents)
         if agents == 1:
             _check_flags(ends, claim, self._limits.ticks_per_step)
         else:
             _check_flags_of_agents(ends, claim, self._limits.ticks_per_step)
         steps, open_steps = ends.lengths(np.where(goes_on, state.steps[games], 0))
-        self._check_lengths(told, ends, steps, is_known)
+        self._check_lengths(columns, ends, steps, is_known)
         self._check_open(open_steps)
-        episode = np.array(told.episode, np.int64)
+        episode = np.array(columns.episode, np.int64)
         _check_numbers(episode, ends.game, state.next_episode[games])
         sums, open_reward = ends.sums(claim.reward, np.where(of_slots, state.reward[places], 0.0))
         sizes, open_size = ends.sums(np.abs(claim.reward), np.where(of_slots, state.magnitude[places], 0.0))
-        self._check_returns(told, ends, sums, sizes, is_known)
+        self._check_returns(columns, ends, sums, sizes, is_known)
         state.next_step[places] = first_step + self._horizon
         state.reward[places], state.magnitude[places] = open_reward, open_size
         state.steps[games], state.is_known[games] = open_steps, is_known | ends.has_any
@@ -163,15 +163,15 @@ class Plausibility:
 
     def _check_lengths(
         self,
-        told: EpisodeColumns,
+        columns: EpisodeColumns,
         ends: "Ends",
         steps: NDArray[np.int64],
         is_known: NDArray[np.bool_],
     ) -> None:
         if not ends.count:
             return
-        said = np.array(told.length_steps, np.int64)
-        ticks = np.array(told.length_ticks, np.int64)
+        said = np.array(columns.length_steps, np.int64)
+        ticks = np.array(columns.length_ticks, np.int64)
         per_step, most = self._limits.ticks_per_step, self._limits.most_steps
         wrong = ends.is_finished & ((ticks > said * per_step) | (ticks <= (said - 1) * per_step))
         _refuse("length_ticks", ticks, wrong, "every step but the last runs all its ticks (rule T2)")
@@ -192,7 +192,7 @@ class Plausibility:
 
     def _check_returns(
         self,
-        told: EpisodeColumns,
+        columns: EpisodeColumns,
         ends: "Ends",
         sums: NDArray[np.float64],
         sizes: NDArray[np.float64],
@@ -200,7 +200,7 @@ class Plausibility:
     ) -> None:
         if not ends.count:
             return
-        said = np.array(told.returns).reshape(ends.count, self._limits.num_agents)
+        said = np.array(columns.returns).reshape(ends.count, self._limits.num_agents)
         is_sure = ends.is_finished & (is_known[ends.game] | ~ends.is_first)
         wrong = is_sure[:, None] & (np.abs(said - sums) > RETURN_SLACK * (1.0 + sizes))
         if np.count_nonzero(wrong):

@@ -166,39 +166,43 @@ def difference(claimed: Play, replayed: Play) -> str | None:
     """
     valid = claimed.steps["valid"].astype(np.bool_)
     found: list[tuple[int, str]] = []
-    for name, told in claimed.steps.items():
-        seen = replayed.steps[name]
-        differs = _differs(told, seen)
+    for name, values in claimed.steps.items():
+        replayed_values = replayed.steps[name]
+        differs = _differs(values, replayed_values)
         # All but the flags themselves: only where the agent took part.
         differs &= valid if name in ("executed_ticks", "action_mask") or name.startswith("obs.") else True
         if differs.any():
             step, agent = (int(index) for index in np.argwhere(differs)[0])
-            what = f"{_shown(told[step, agent], seen[step, agent])}"
+            what = f"{_shown(values[step, agent], replayed_values[step, agent])}"
             found.append((step, f"{name} of agent {agent} at step {step}: {what}"))
     if found:
         return min(found)[1]
-    for place, told in claimed.finals.items():
-        seen = replayed.finals.get(place)
-        if seen is None or any(_differs(told[key][None], seen[key][None]).any() for key in told):
+    for place, values in claimed.finals.items():
+        replayed_values = replayed.finals.get(place)
+        if replayed_values is None or any(
+            _differs(values[key][None], replayed_values[key][None]).any() for key in values
+        ):
             return f"final observation of agent {place[1]} at step {place[0]}"
     if claimed.finals.keys() != replayed.finals.keys():
         return "final observations of other steps"
     ended = (claimed.steps["terminated"] | claimed.steps["truncated"]).astype(np.bool_)[-1]
     # A single agent sees the next episode's first observation; of several one may be away.
     goes_on = valid[-1] & ~ended if valid.shape[1] > 1 else valid[-1]
-    for key, told in claimed.after.items():
+    for key, values in claimed.after.items():
         count = len(goes_on)
-        apart = _differs(told.reshape(count, -1), replayed.after[key].reshape(count, -1))
+        apart = _differs(values.reshape(count, -1), replayed.after[key].reshape(count, -1))
         if (apart.any(axis=1) & goes_on).any():
             return f"observation {key} after the last step"
     return _episodes_differ(claimed.episodes, replayed.episodes)
 
 
-def _episodes_differ(told: Sequence[Episode], seen: Sequence[Episode]) -> str | None:
-    steps_told, steps_seen = ([episode.step for episode in episodes] for episodes in (told, seen))
-    if steps_told != steps_seen:
-        return f"episodes that end at steps {steps_told}: {steps_seen}"
-    for mine, again in zip(told, seen, strict=True):
+def _episodes_differ(claimed: Sequence[Episode], replayed: Sequence[Episode]) -> str | None:
+    steps_claimed, steps_replayed = (
+        [episode.step for episode in episodes] for episodes in (claimed, replayed)
+    )
+    if steps_claimed != steps_replayed:
+        return f"episodes that end at steps {steps_claimed}: {steps_replayed}"
+    for mine, again in zip(claimed, replayed, strict=True):
         for name in ("episode", "length_steps", "length_ticks", "end_reason", "lesson_id"):
             if getattr(mine, name) != getattr(again, name):
                 return f"{name} of an episode: {_shown(getattr(mine, name), getattr(again, name))}"
@@ -211,30 +215,36 @@ def _episodes_differ(told: Sequence[Episode], seen: Sequence[Episode]) -> str | 
     return None
 
 
-def _near(told: Sequence[float], seen: Sequence[float]) -> bool:
-    if len(told) != len(seen):
+def _near(claimed: Sequence[float], replayed: Sequence[float]) -> bool:
+    if len(claimed) != len(replayed):
         return False
-    return not _differs(np.array([told], np.float64), np.array([seen], np.float64)).any()
+    return not _differs(np.array([claimed], np.float64), np.array([replayed], np.float64)).any()
 
 
-def _differs(told: NDArray[Any], seen: NDArray[Any]) -> NDArray[np.bool_]:
+def _differs(claimed: NDArray[Any], replayed: NDArray[Any]) -> NDArray[np.bool_]:
     """[a, b] of [a, b, ...], or [a] of [a, ...]: whether any number there differs."""
-    if told.dtype.kind == "f":
-        tolerance = max(TOLERANCE, float(np.finfo(told.dtype).eps)) if told.dtype.itemsize < 4 else TOLERANCE
-        expected = seen.astype(np.float64)
-        away = np.abs(told.astype(np.float64) - expected) > tolerance * np.maximum(1.0, np.abs(expected))
+    if claimed.dtype.kind == "f":
+        tolerance = (
+            max(TOLERANCE, float(np.finfo(claimed.dtype).eps)) if claimed.dtype.itemsize < 4 else TOLERANCE
+        )
+        expected = replayed.astype(np.float64)
+        away = np.abs(claimed.astype(np.float64) - expected) > tolerance * np.maximum(1.0, np.abs(expected))
     else:
-        away = np.not_equal(told, seen)
+        away = np.not_equal(claimed, replayed)
     if away.ndim <= 2:
         return np.asarray(away, np.bool_)
     return np.asarray(away.reshape(*away.shape[:2], -1).any(axis=2), np.bool_)
 
 
-def _shown(told: Any, seen: Any) -> str:
-    if np.ndim(told):
-        place = tuple(np.argwhere(np.asarray(told) != np.asarray(seen))[0])
-        told, seen = told[place], seen[place]
-    return f"{told:.6g} told, {seen:.6g} played again" if not isinstance(told, str) else f"{told}, {seen}"
+def _shown(claimed: Any, replayed: Any) -> str:
+    if np.ndim(claimed):
+        place = tuple(np.argwhere(np.asarray(claimed) != np.asarray(replayed))[0])
+        claimed, replayed = claimed[place], replayed[place]
+    return (
+        f"{claimed:.6g} told, {replayed:.6g} played again"
+        if not isinstance(claimed, str)
+        else f"{claimed}, {replayed}"
+    )
 
 
 def _finals(

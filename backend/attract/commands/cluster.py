@@ -108,7 +108,7 @@ def train_on_cluster(order: ClusterOptions, server: ServerSettings) -> int:
     check_address(order.address)
     say = _sayer()
     with connected(order.address, plan.demand()) as cluster:
-        say(told(cluster))
+        say(cluster_text(cluster))
         # Where all is on this machine, nobody else is let in.
         plan = dataclasses.replace(plan, lan=not cluster.is_local)
         return run_async(_train(plan, cluster))
@@ -156,7 +156,7 @@ async def _train(plan: ClusterPlan, cluster: RayCluster) -> int:
         cluster.close()
 
 
-def told(cluster: RayCluster) -> str:
+def cluster_text(cluster: RayCluster) -> str:
     """Which cluster it is."""
     nodes = cluster.node_cpus()
     size = f"{len(nodes)} {'node' if len(nodes) == 1 else 'nodes'}, CPUs: {sum(nodes)}"
@@ -174,7 +174,7 @@ def tune_on_ray(order: TuneOptions, server: ServerSettings) -> int:
     check_optuna()
     check_address("auto")
     with connected("auto", cpus_for(1)) as cluster:
-        _sayer()(told(cluster))
+        _sayer()(cluster_text(cluster))
 
         def trials_of(order: TuneOptions, settings: RunSettings, folder: Path) -> Trials:
             parallel = order.parallel or parallel_on(cluster.node_cpus(), settings.collection.num_workers)

@@ -78,13 +78,13 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
             highlight=False,
             soft_wrap=True,
         )
-        told = told_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
-        if told:
-            console.print(told, highlight=False, soft_wrap=True)
+        hint = hint_of_best(view.policy_version, RunDirectory(server.runs_dir / run_id, None).marked("best"))
+        if hint:
+            console.print(hint, highlight=False, soft_wrap=True)
     return DONE
 
 
-def told_of_best(newest: int, best: int | None) -> str:
+def hint_of_best(newest: int, best: int | None) -> str:
     """What to say where `attract export` ships another version than the one that was played; else empty."""
     if best is None or best == newest:
         return ""

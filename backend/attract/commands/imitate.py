@@ -87,7 +87,7 @@ async def imitate_game(order: ImitateOptions, server: ServerSettings) -> int:
         directory.close()
         discard_unused(server.runs_dir, directory.run_id, keep_logs=False)
         raise
-    _tell(console, order, directory, fitted, played, time.perf_counter() - started)
+    _print_result(console, order, directory, fitted, played, time.perf_counter() - started)
     return DONE
 
 
@@ -122,14 +122,14 @@ def _fit(
     import torch
 
     torch.set_num_threads(settings.learner_threads or default_threads())
-    told = time.perf_counter()
+    printed_at = time.perf_counter()
 
     def on_epoch(policy_id: str, epoch: Epoch) -> None:
-        nonlocal told
+        nonlocal printed_at
         now = time.perf_counter()
-        if now - told < LINE_SECONDS:
+        if now - printed_at < LINE_SECONDS:
             return
-        told = now
+        printed_at = now
         held_out = "" if epoch.held_out is None else f", best error held out {epoch.held_out:.3g}"
         whose = "" if not settings.collection.seats else f"{policy_id}: "
         _say(console, f"{whose}epoch {epoch.number} of {plan.epochs}: loss {epoch.loss:.3g}{held_out}")
@@ -222,7 +222,7 @@ def _mean_return(played: list[Demonstrated]) -> float:
     return math.fsum(returns) / len(returns)
 
 
-def _tell(
+def _print_result(
     console: Console,
     order: ImitateOptions,
     directory: RunDirectory,

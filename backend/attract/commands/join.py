@@ -116,7 +116,7 @@ async def join_trainer(
         await guest.leave()
     if interrupts.exit_code is not None:
         return interrupts.exit_code
-    return guest.tell_end()
+    return guest.report_end()
 
 
 class _Guest:
@@ -149,7 +149,7 @@ class _Guest:
         if self._host is not None:
             await self._host.stop()
 
-    def tell_end(self) -> int:
+    def report_end(self) -> int:
         """Say why it ended; the exit code."""
         if self._failure is not None:
             self._say([f"error: {self._failure}"])

@@ -168,7 +168,7 @@ async def train_game(order: TrainOptions, server: ServerSettings, *, port_is_fix
         # The second signal cut it off.
         return FAILED if stopped_by is None else stopped_by
     models = [] if result.export is None else export_models(Path(result.export), _policy_ids(started))
-    _tell_result(console, result, started.goal, models)
+    _print_result(console, result, started.goal, models)
     if order.json_output:
         print(json.dumps(_json_object(result)), flush=True)
     if follows:
@@ -230,7 +230,7 @@ async def _watch(
         elif isinstance(body, LogLine):
             display.say(log_text(body))
         elif isinstance(body, RunView):
-            standing.tell(body)
+            standing.update(body)
 
     unsubscribe = service.subscribe(on_event)
     finished = asyncio.ensure_future(service.wait_finished())
@@ -252,9 +252,9 @@ async def _watch(
                 )
                 if not finished.done():
                     run = service.view(run_id)
-                    plan.tell(run)
+                    plan.update(run)
                     fleet = service.fleet(run_id)
-                    waiting.tell(
+                    waiting.update(
                         run,
                         last_left_seconds=fleet.last_left_seconds,
                         has_workers=any(host.workers for host in fleet.hosts),
@@ -277,13 +277,13 @@ class _Plan:
     def __init__(self, display: Display, *, verbose: bool) -> None:
         self._display = display
         self._verbose = verbose
-        self._is_told = False
+        self._is_printed = False
 
-    def tell(self, run: RunView) -> None:
+    def update(self, run: RunView) -> None:
         """The run as it stands now."""
-        if self._is_told or run.description is None or run.game_reference is None:
+        if self._is_printed or run.description is None or run.game_reference is None:
             return
-        self._is_told = True
+        self._is_printed = True
         settings = RunSettings.from_mapping(run.settings)
         for line in plan_lines(settings, run.description, run.game_reference, verbose=self._verbose):
             self._display.say(line)
@@ -294,19 +294,19 @@ class _Standing:
 
     def __init__(self, display: Display) -> None:
         self._display = display
-        self._told: str | None = None
+        self._printed: str | None = None
 
-    def tell(self, run: RunView) -> None:
+    def update(self, run: RunView) -> None:
         """The run as it stands now; what was said last is not said again."""
         if run.state == "paused":
             now = run.error or "paused: it goes on when it is resumed on the dashboard"
-        elif run.state in ("running", "evaluating") and self._told is not None:
+        elif run.state in ("running", "evaluating") and self._printed is not None:
             now = None
         else:
             return
-        if now != self._told:
+        if now != self._printed:
             self._display.say(now or "going on")
-        self._told = now
+        self._printed = now
 
 
 def _host_event(display: Display, service: RunService, event: Mapping[str, Any]) -> None:
@@ -337,7 +337,7 @@ def _clear_away(runs_dir: Path, run_id: str, result: RunResult | None) -> RunRes
     return dataclasses.replace(result, error=error or f"it ended before it had a policy: {kept / 'logs'}")
 
 
-def _tell_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
+def _print_result(console: Console, result: RunResult, goal: float | None, models: list[Path]) -> None:
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -55,7 +55,7 @@ class Display(ABC):
     """What the train command tells while it runs; a context manager."""
 
     def __init__(self) -> None:
-        self._stacks_told: set[str] = set()
+        self._stacks_shown: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +81,8 @@ class Display(ABC):
 
     def _text_of(self, report: GameReport) -> str:
         """The report with its stack, or without one that stands above already."""
-        if report.stack is None or report.stack not in self._stacks_told:
-            self._stacks_told.add(report.stack or "")
+        if report.stack is None or report.stack not in self._stacks_shown:
+            self._stacks_shown.add(report.stack or "")
             return report_text(report)
         return report_text(report, again=True)
 
@@ -96,28 +96,28 @@ class PlainDisplay(Display):
     def __init__(self, console: Console) -> None:
         super().__init__()
         self._console = console
-        self._told: RunView | None = None
-        self._untold: tuple[RunView, Mapping[str, float]] | None = None
+        self._printed: RunView | None = None
+        self._pending: tuple[RunView, Mapping[str, float]] | None = None
 
     @override
     def __exit__(self, *_exception: object) -> None:
-        if self._untold is not None:
-            self._tell(*self._untold)
+        if self._pending is not None:
+            self._print_update(*self._pending)
 
     @override
     def updated(self, run: RunView, values: Mapping[str, float]) -> None:
-        self._untold = run, values
-        if self._told is None or self._is_due(run, self._told):
-            self._tell(run, values)
+        self._pending = run, values
+        if self._printed is None or self._is_due(run, self._printed):
+            self._print_update(run, values)
 
-    def _is_due(self, run: RunView, told: RunView) -> bool:
-        if run.episode_return_mean is not None and told.episode_return_mean is None:
+    def _is_due(self, run: RunView, printed: RunView) -> bool:
+        if run.episode_return_mean is not None and printed.episode_return_mean is None:
             return True
         pause = max(LINE_SECONDS, LINE_SHARE * run.elapsed_seconds)
-        return run.elapsed_seconds - told.elapsed_seconds >= pause
+        return run.elapsed_seconds - printed.elapsed_seconds >= pause
 
-    def _tell(self, run: RunView, values: Mapping[str, float]) -> None:
-        self._told, self._untold = run, None
+    def _print_update(self, run: RunView, values: Mapping[str, float]) -> None:
+        self._printed, self._pending = run, None
         parts = [
             f"update {run.updates}",
             f"{run.agent_steps} steps",

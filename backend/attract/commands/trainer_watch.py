@@ -47,8 +47,8 @@ class TrainerWatch:
         self._until_gone = until_gone_seconds
         self._reached = False
         self._silent_since: float | None = now
-        self._told_away = False
-        self._told_not_let_in = False
+        self._is_away_reported = False
+        self._is_wait_reported = False
         self._page: PageStatus | None = None
         self._page_since = now
         self._was_let_in = False
@@ -87,8 +87,8 @@ class TrainerWatch:
                 "refused",
                 f"{problem.text}\n  Start the trainer first, or wait for it with --until-gone SECONDS.",
             )
-        elif not self._told_away and (away >= AWAY_SECONDS or not self._reached):
-            self._told_away = True
+        elif not self._is_away_reported and (away >= AWAY_SECONDS or not self._reached):
+            self._is_away_reported = True
             return [f"trainer away, waiting: {problem.text}"]
         return []
 
@@ -104,24 +104,24 @@ class TrainerWatch:
         elif status.ended and for_seconds >= REFUSED_SECONDS:
             self._end("refused", status.error or "the trainer turned this host away")
         elif status.connected:
-            self._told_not_let_in = False
+            self._is_wait_reported = False
             if not self._was_let_in:
                 self._was_let_in = True
                 return [f"joined {self._address}"]
-        elif self._silent_since is None and for_seconds >= NOT_LET_IN_SECONDS and not self._told_not_let_in:
-            self._told_not_let_in = True
+        elif self._silent_since is None and for_seconds >= NOT_LET_IN_SECONDS and not self._is_wait_reported:
+            self._is_wait_reported = True
             why = "" if status.error is None else f": {status.error}"
             return [f"the trainer answers, its socket has not let this host in yet; trying again{why}"]
         return []
 
     def _answered(self, now: float) -> list[str]:
         away = 0.0 if self._silent_since is None else now - self._silent_since
-        was_told = self._told_away
-        self._silent_since, self._told_away, self._reached = None, False, True
-        if was_told:
+        was_reported = self._is_away_reported
+        self._silent_since, self._is_away_reported, self._reached = None, False, True
+        if was_reported:
             # What the page has said while nobody could answer it is no refusal.
             self._page_since = now
-        return [f"back after {away:.0f} s"] if was_told else []
+        return [f"back after {away:.0f} s"] if was_reported else []
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         if self.outcome is None:

@@ -22,7 +22,7 @@ class StudyDisplay:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
-        self._told: set[tuple[str, int, int]] = set()
+        self._printed: set[tuple[str, int, int]] = set()
         self._is_first = True
 
     def __enter__(self) -> Self:
@@ -47,7 +47,7 @@ class StudyDisplay:
             if self._is_new("trial", trial.number, 0) and trial.state != "running" and not self._is_first:
                 self.say(trial_line(trial))
             elif trial.state == "running":
-                self._told.discard(("trial", trial.number, 0))
+                self._printed.discard(("trial", trial.number, 0))
         for row in view.confirmations:
             if row.seeds and self._is_new("seed", row.trial, len(row.seeds)) and not self._is_first:
                 self.say(confirmation_line(row))
@@ -57,8 +57,8 @@ class StudyDisplay:
 
     def _is_new(self, kind: str, number: int, count: int) -> bool:
         key = (kind, number, count)
-        is_new = key not in self._told
-        self._told.add(key)
+        is_new = key not in self._printed
+        self._printed.add(key)
         return is_new
 
 
@@ -109,8 +109,8 @@ def study_table(view: StudyView) -> Group:
         state: sum(trial.state == state for trial in view.trials)
         for state in ("finished", "pruned", "failed")
     }
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    lines = [f"{told or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]
+    totals = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    lines = [f"{totals or 'no trial has ended yet'} of {view.num_trials}; {duration(view.elapsed_seconds)}"]
     lines += [confirmation_text(row) for row in view.confirmations if row.seeds]
     return Group(table, *(Text(line) for line in lines))
 

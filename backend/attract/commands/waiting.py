@@ -20,7 +20,7 @@ class WaitingForWorkers:
         self._had_workers = False
         self._waited: float | None = None
 
-    def tell(self, run: RunView, *, last_left_seconds: float | None, has_workers: bool) -> None:
+    def update(self, run: RunView, *, last_left_seconds: float | None, has_workers: bool) -> None:
         """The run as it stands now; `last_left_seconds` of its fleet, and whether somebody is in it."""
         self._had_workers = self._had_workers or last_left_seconds is not None
         seconds = run.waiting_seconds

@@ -208,7 +208,7 @@ class GameLibrary:
                 module = await self.resolve(name)
                 entry = GameEntry(name=name, title=title, bundled=False, reference=module.reference)
             except (ConfigurationError, GameError) as error:
-                entry = GameEntry(name=name, title=title, bundled=False, error=_told(error))
+                entry = GameEntry(name=name, title=title, bundled=False, error=_error_text(error))
             entries.append(entry)
         entries.sort(key=lambda entry: entry.error is not None)
         for name in self.bundled_names():
@@ -349,7 +349,7 @@ class GameLibrary:
         return self._maps[sha256]
 
 
-def _told(error: ConfigurationError | GameError) -> str:
+def _error_text(error: ConfigurationError | GameError) -> str:
     """Why a module is no game here, without what only a log needs."""
     return (error.text if isinstance(error, GameError) else str(error))[:20_000]
 

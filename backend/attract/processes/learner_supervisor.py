@@ -94,9 +94,9 @@ class LearnerSupervisor:
     def begin(self, make_begin: Callable[[], Begin]) -> None:
         """Give the learner, and each that follows it, its first message, made anew each time."""
         self._make_begin = make_begin
-        self.tell(make_begin())
+        self.send(make_begin())
 
-    def tell(self, message: WireModel) -> None:
+    def send(self, message: WireModel) -> None:
         """Send a message; without a learner it is dropped, the next one starts from the last checkpoint."""
         if self._link is not None:
             self._link.send(message)

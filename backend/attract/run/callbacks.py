@@ -20,8 +20,8 @@ def act(state: CoreState, action: Action, now: float) -> None:
             view = state.progress.lesson()
             if view is not None:
                 index, reason = action.global_episode_index, action.change.reason
-                told = view.model_copy(update={"global_episode_index": index, "reason": reason})
-                state.out.append(effects.Publish("lesson", told))
+                lesson = view.model_copy(update={"global_episode_index": index, "reason": reason})
+                state.out.append(effects.Publish("lesson", lesson))
         case KeepVersion():
             state.out.append(effects.KeepVersion(state.progress.policy_version))
         case Evaluate():

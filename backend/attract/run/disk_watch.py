@@ -30,7 +30,7 @@ class DiskWatch:
         """Why somebody waits for the disk; None when nobody does."""
         return next(iter(self._reasons.values()), None)
 
-    def tell(self, who: str, reason: str | None) -> None:
+    def report(self, who: str, reason: str | None) -> None:
         """`who` waits for the disk because of `reason`; None: no longer."""
         before = self.reason
         if reason is not None:
@@ -60,10 +60,10 @@ class DiskWatch:
                     reason = refusal(error)
                     if reason is None:
                         raise
-                    self.tell(what, f"{what} cannot be saved: {reason}")
+                    self.report(what, f"{what} cannot be saved: {reason}")
                 await asyncio.sleep(RETRY_SECONDS)
         finally:
-            self.tell(what, None)
+            self.report(what, None)
 
     async def wait_unless_full(self, event: asyncio.Event) -> bool:
         """Wait for `event`; False as soon as the disk refuses, for then it may never come."""

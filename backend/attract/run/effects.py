@@ -24,7 +24,7 @@ class PrepareGame:
 
 
 @dataclass(frozen=True)
-class TellLearner:
+class SendToLearner:
     """Send the learner its work."""
 
     message: Warmup | Train
@@ -40,7 +40,7 @@ class CommitRow:
 
 
 @dataclass(frozen=True)
-class TellRow:
+class PublishRow:
     """Let pages hear the events of the row that was committed last."""
 
 
@@ -136,9 +136,9 @@ class Fault:
 
 RunEffect = (
     PrepareGame
-    | TellLearner
+    | SendToLearner
     | CommitRow
-    | TellRow
+    | PublishRow
     | KeepPolicies
     | Publish
     | Report

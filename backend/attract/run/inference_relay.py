@@ -120,7 +120,7 @@ class CentralRelay:
             for name in ("inbound", "outbound")
         )
         self._rings = (rings[0], rings[1])
-        self._tell(make_begin(str(rings[0].path), str(rings[1].path)))
+        self._send(make_begin(str(rings[0].path), str(rings[1].path)))
 
     def policy(self, effect: SendPolicy) -> bool:
         """A worker is to get a version: the process makes it ready, once for all, and answers for the worker.
@@ -140,7 +140,7 @@ class CentralRelay:
         onnx = self._policies.onnx(version, policy_id=effect.policy_id)
         if version not in self._asked and onnx is not None:
             self._asked.add(version)
-            self._tell(InferPolicy(policy_version=version, onnx=onnx))
+            self._send(InferPolicy(policy_version=version, onnx=onnx))
         return True
 
     def is_for_worker(self, connection_id: int, message: WireModel) -> bool:
@@ -149,7 +149,7 @@ class CentralRelay:
             case WelcomeWorker():
                 self._welcomed(connection_id, message)
             case LeaseVoid() if message.lease_id in self._served:
-                self._tell(CancelLease(lease_id=message.lease_id))
+                self._send(CancelLease(lease_id=message.lease_id))
             case BlockAck():
                 # The worker would not know what was acknowledged: the block was sent in its name.
                 return message.lease_id not in self._served
@@ -167,7 +167,7 @@ class CentralRelay:
     def _flush(self) -> None:
         """The leases that were issued in one turn of the event loop begin together (rule C8)."""
         if self._orders:
-            self._tell(ServeLeases(leases=self._orders))
+            self._send(ServeLeases(leases=self._orders))
             self._orders = []
 
     def observe(self, connection_id: int, message: Observe) -> None:
@@ -178,7 +178,7 @@ class CentralRelay:
         data = encode(message)
         place = self._rings[0].put(data)
         frame = Frame(data=data) if place is None else Frame(start=place.start, length=place.length)
-        self._tell(Observed(worker_id=admitted[0], frame=frame))
+        self._send(Observed(worker_id=admitted[0], frame=frame))
 
     def gone(self, connection_id: int) -> None:
         """A socket is gone: the others do not wait for its worker."""
@@ -186,7 +186,7 @@ class CentralRelay:
         admitted = self._workers.pop(connection_id, None)
         if admitted is not None and self._connections.get(admitted[0]) == connection_id:
             del self._connections[admitted[0]]
-            self._tell(WorkerGone(worker_id=admitted[0]))
+            self._send(WorkerGone(worker_id=admitted[0]))
 
     def _welcomed(self, connection_id: int, welcome: WelcomeWorker) -> None:
         """A worker is admitted, perhaps on a new socket: what was under way on the old one is lost."""
@@ -216,7 +216,7 @@ class CentralRelay:
             ring.close(unlink=True)
         self._rings = None
 
-    def _tell(self, message: WireModel) -> None:
+    def _send(self, message: WireModel) -> None:
         if self._link is not None:
             self._link.send(message)
 

@@ -55,7 +55,7 @@ class LearnerMessages:
         for event, (kind, body) in zip(
             await self._record.commit_update(row, view, bodies), bodies, strict=True
         ):
-            self._notifications.tell(event, kind, body)
+            self._notifications.publish_kept(event, kind, body)
 
     async def trained(self, trained: Trained) -> None:
         """An update is done: the next may begin while this one's version is written."""
@@ -72,7 +72,7 @@ class LearnerMessages:
 
     def stalled(self, reason: str | None) -> None:
         """A version waits for the disk, or no longer does."""
-        self._record.disk.tell("the learner", reason)
+        self._record.disk.report("the learner", reason)
 
     def group_ended(self) -> None:
         """Cell 0 has ended the run of all cells."""

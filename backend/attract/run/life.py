@@ -75,7 +75,7 @@ class PauseReason(Enum):
 
 LIFTED_BY_HAND: Final = (PauseReason.USER, PauseReason.DROPPED_UPDATES, PauseReason.UNCONFIRMED)
 """A person who resumes the run lifts these; the others hold until what caused them is over."""
-TOLD_AS_PAUSED: Final = frozenset({*LIFTED_BY_HAND, PauseReason.DISK})
+SHOWN_AS_PAUSED: Final = frozenset({*LIFTED_BY_HAND, PauseReason.DISK})
 """The others are the run's own business, and no pause to people."""
 
 
@@ -86,7 +86,7 @@ class Life:
         self.phase = Phase.STARTING
         self._reasons: dict[PauseReason, str | None] = {}
         self._outcome: RunState = "stopped"
-        self._told_at_end: RunState = "starting"
+        self._shown_at_end: RunState = "starting"
         self._error: str | None = None
 
     @property
@@ -110,8 +110,8 @@ class Life:
         if self.phase is Phase.ENDED:
             return self._outcome
         if self.is_ending:
-            return self._told_at_end
-        if TOLD_AS_PAUSED & self._reasons.keys():
+            return self._shown_at_end
+        if SHOWN_AS_PAUSED & self._reasons.keys():
             return "paused"
         if PauseReason.CONFIRMING in self._reasons:
             return "evaluating"
@@ -142,9 +142,9 @@ class Life:
 
     def end(self, outcome: RunState) -> None:
         """The end begins; `outcome`: what the run will have come to."""
-        told, error = self.shown, self.error
+        shown, error = self.shown, self.error
         self.happened(Event.END)
-        self._told_at_end, self._error, self._outcome = told, error, outcome
+        self._shown_at_end, self._error, self._outcome = shown, error, outcome
 
     def fail(self, error: str, *, as_failed: bool = True) -> None:
         """It ends, or ended, with this error; `as_failed`: and failed by it."""

@@ -73,16 +73,16 @@ class Notifications:
         self._record.publish(kind, body, keep=keep)
         self._listener(kind, body)
 
-    def tell(self, event: Event, kind: Kind, body: WireModel) -> None:
+    def publish_kept(self, event: Event, kind: Kind, body: WireModel) -> None:
         """An event that is kept already."""
-        self._record.tell(event)
+        self._record.publish_kept(event)
         self._listener(kind, body)
 
     def report(self, report: GameReport, method: MethodSource | None = None) -> GameReport:
         """Something broke, in this method where it is known; what was told of it."""
-        told = self._reports.add(report, method)
-        self.publish("report", told)
-        return told
+        shown = self._reports.add(report, method)
+        self.publish("report", shown)
+        return shown
 
     def logged(self, logged: GameLogged) -> None:
         """The game wrote a line: told to those who listen, the newest are kept for those who come."""

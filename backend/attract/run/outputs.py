@@ -73,7 +73,7 @@ class RunOutputs:
         self._policies = policies
         self._writes = writes
         self._notices = notices
-        self._untold: list[tuple[Any, effects.Kind, Any]] = []
+        self._unpublished: list[tuple[Any, effects.Kind, Any]] = []
         """Events of the row that was committed last: event, kind, body."""
         self._asked: dict[int, asyncio.Future[EvaluationView]] = {}
         self._apply_by: dict[type[Any], Callable[[Any], object]] = {
@@ -89,9 +89,9 @@ class RunOutputs:
             ),
             collecting.Note: notifications.note,
             effects.PrepareGame: lambda effect: housing.prepare_game(effect.description),
-            effects.TellLearner: lambda effect: learner.tell(effect.message),
+            effects.SendToLearner: lambda effect: learner.send(effect.message),
             effects.CommitRow: lambda effect: writes.add(partial(self._commit, effect)),
-            effects.TellRow: self._tell_row,
+            effects.PublishRow: self._publish_row,
             effects.KeepPolicies: self._keep_policies,
             effects.Publish: lambda effect: notifications.publish(effect.kind, effect.body),
             effects.Report: lambda effect: notifications.report(effect.report, effect.method),
@@ -164,13 +164,13 @@ class RunOutputs:
             text = f"{type(error).__name__}: {error}"
             self._runner.do(lambda core, now: core.row_failed(text, now))
             return
-        told = zip(events, effect.bodies, strict=True)
-        self._untold = [(event, kind, body) for event, (kind, body) in told]
+        committed = zip(events, effect.bodies, strict=True)
+        self._unpublished = [(event, kind, body) for event, (kind, body) in committed]
         self._runner.do(lambda core, now: core.row_committed(now))
 
-    def _tell_row(self, effect: effects.TellRow) -> None:
-        for event, kind, body in self._untold:
-            self._notifications.tell(event, kind, body)
+    def _publish_row(self, effect: effects.PublishRow) -> None:
+        for event, kind, body in self._unpublished:
+            self._notifications.publish_kept(event, kind, body)
 
     def _keep_policies(self, effect: effects.KeepPolicies) -> None:
         for policy_id, onnx in effect.onnx.items():

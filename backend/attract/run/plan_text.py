@@ -146,9 +146,9 @@ def _schedule_lines(settings: RunSettings, *, verbose: bool) -> list[str]:
         return ["schedules: none, every rate stays as it is"] if verbose else []
     over = settings.schedule_steps
     # That they end with the run is what anybody expects.
-    is_told = verbose or over != settings.total_steps
+    is_shown = verbose or over != settings.total_steps
     text = f"schedules: {', '.join(names)} change over {over:,} agent steps, and then stay"
-    return [text] if is_told else []
+    return [text] if is_shown else []
 
 
 def _is_scheduled(ppo: PpoSettings, name: str) -> bool:

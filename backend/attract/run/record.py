@@ -216,9 +216,9 @@ class RunRecord:
         if keep:
             with _unless_refused("an event"):
                 event = self._store.add_event(kind, data)
-        self.tell(event)
+        self.publish_kept(event)
 
-    def tell(self, event: Event) -> None:
+    def publish_kept(self, event: Event) -> None:
         """Give an event that is kept already to every page that listens."""
         self._events.publish(self.directory.run_id, event)
 

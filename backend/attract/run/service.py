@@ -385,7 +385,7 @@ class RunService:
             games=self.games,
             start_learner=self._start_learner,
             clock=self._clock,
-            listener=self._tell,
+            listener=self._notify,
             resume=resume,
             initialize_from=initialize_from,
             train=train,
@@ -450,7 +450,7 @@ class RunService:
         """The run that another is to start from."""
         return self._archive.directory(find_run(self._archive.runs_dir, run_id))
 
-    def _tell(self, kind: Kind, body: WireModel) -> None:
+    def _notify(self, kind: Kind, body: WireModel) -> None:
         for listener in list(self._listeners):
             try:
                 listener(kind, body)

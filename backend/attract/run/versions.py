@@ -192,7 +192,7 @@ def announce(state: CoreState, row: UpdateRow, published: Published, now: float)
     for update in [update for update in state.held if update <= row.update]:
         state.due += state.held.pop(update)
     state.absorb(state.collection.published(published, now), now)
-    state.out.append(effects.TellRow())
+    state.out.append(effects.PublishRow())
     if state.awaited is not None and state.awaited[0] == row.update:
         decision = state.awaited[1]
         state.awaited = None
@@ -226,10 +226,10 @@ def start_update(state: CoreState, effect: collecting.StartUpdate, now: float) -
     values = state.progress.metrics_so_far(train.counters, state.fleet(now), now)
     train = train.model_copy(update={"metrics": values})
     state.updates.begin(train)
-    state.out.append(effects.TellLearner(train))
+    state.out.append(effects.SendToLearner(train))
 
 
 def start_warmup(state: CoreState, effect: collecting.StartWarmup, now: float) -> None:
     """The learner gets the random play that sets its statistics (rule P7)."""
     shares = {name: list(rows) for name, rows in effect.rows_by_policy.items()}
-    state.out.append(effects.TellLearner(Warmup(rows=list(effect.rows), rows_by_policy=shares)))
+    state.out.append(effects.SendToLearner(Warmup(rows=list(effect.rows), rows_by_policy=shares)))

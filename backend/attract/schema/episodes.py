@@ -110,12 +110,12 @@ def check_names(named: EpisodeColumns | EpisodeResult, description: GameDescript
 
     Raises: ProtocolError: naming one that is not declared.
     """
-    for kind, told, declared in (
+    for kind, given, declared in (
         ("metrics", named.metrics, description.metrics),
         ("reward_terms", named.reward_terms, description.reward_terms),
     ):
-        if not told.keys() <= declared.keys():
-            strange = min(told.keys() - declared.keys())
+        if not given.keys() <= declared.keys():
+            strange = min(given.keys() - declared.keys())
             raise malformed(
                 f"episodes.{kind}: {strange[:80]!r}", fix=f"the game declares {list(declared)[:20]}"
             )

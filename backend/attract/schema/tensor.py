@@ -72,7 +72,10 @@ def to_flags(tensor: Tensor, name: str, shape: Sequence[int | None]) -> NDArray[
 
 
 def step_numbers(
-    told: DecidedNumbers | OutcomeNumbers, wanted: Mapping[str, str], name: str, shape: Sequence[int | None]
+    numbers: DecidedNumbers | OutcomeNumbers,
+    wanted: Mapping[str, str],
+    name: str,
+    shape: Sequence[int | None],
 ) -> dict[str, NDArray[Any]]:
     """The numbers of each step that a message has, as they are kept.
 
@@ -85,9 +88,9 @@ def step_numbers(
     Raises: ProtocolError: as `to_numpy` and `to_flags`.
     """
     return {
-        key: to_flags(getattr(told, key), f"{name}.{key}", shape)
+        key: to_flags(getattr(numbers, key), f"{name}.{key}", shape)
         if dtype == "bool"
-        else to_numpy(getattr(told, key), f"{name}.{key}", dtype, shape)
+        else to_numpy(getattr(numbers, key), f"{name}.{key}", dtype, shape)
         for key, dtype in wanted.items()
     }
 

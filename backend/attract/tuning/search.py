@@ -125,7 +125,7 @@ class Search:
         trial.set_user_attr("values", values)
         return Trying(trial.number, "running", values)
 
-    def tell(self, trial: Trying) -> None:
+    def finish(self, trial: Trying) -> None:
         """A trial that `ask` gave has ended, as its record says."""
         asked = self._running.pop(trial.number)
         for name, value in _attributes(trial).items():

@@ -114,18 +114,18 @@ class Tuner:
             TrialError: when the defaults cannot be trained, or no trial can.
             ConfigurationError: when the space holds what no run could have.
         """
-        self._tell()
+        self._publish()
         if self._space is None:
             await self._try_default()
         await self._in_parallel(self._has_time, self._try_next)
         finalists = self._finalists()
         if finalists:
             self._state = "confirming"
-            self._tell()
+            self._publish()
             left = self._unconfirmed(finalists)
             await self._in_parallel(lambda: bool(left), lambda: self._confirm(*left.pop(0)))
         self._state = "finished"
-        return self._tell()
+        return self._publish()
 
     async def _in_parallel(self, is_more: Callable[[], bool], do: Callable[[], Awaitable[None]]) -> None:
         """Do one after another, so many at once; the first failure ends the others."""
@@ -166,7 +166,7 @@ class Tuner:
         self._search.add_default(space, trial)
         self._search.keep("space", space_data(space))
         self._space = space
-        self._tell()
+        self._publish()
 
     def _has_time(self) -> bool:
         trials = self._search.trials()
@@ -195,15 +195,15 @@ class Tuner:
             result = await self._run(trial, self._order_of(trial, trial.values), goes_on)
         except TrialError as error:
             trial.state, trial.error = "failed", error.said or str(error)
-            self._search.tell(trial)
-            self._tell()
+            self._search.finish(trial)
+            self._publish()
             self._check_failures(error)
             return
         if not result.ended_early:
             rungs.ended(result.score)
         trial.rungs = rungs.scores
-        self._search.tell(trial)
-        self._tell()
+        self._search.finish(trial)
+        self._publish()
 
     def _check_failures(self, error: TrialError) -> None:
         others = [trial.state for trial in self._search.trials() if trial.number != DEFAULT]
@@ -218,7 +218,7 @@ class Tuner:
         """Run it, and write what came of it into `trial`."""
         began = self._clock()
         self._running[trial.number] = trial
-        self._tell()
+        self._publish()
         try:
             result = await self._runner.run(order, goes_on)
         finally:
@@ -243,7 +243,7 @@ class Tuner:
             progress.seconds,
             progress.agent_steps,
         )
-        self._tell()
+        self._publish()
 
     # --- the confirmation ---
 
@@ -284,7 +284,7 @@ class Tuner:
         known = self._confirmed()
         known.setdefault(str(number), {})[str(seed)] = [result.score, result.seconds]
         self._search.keep("confirmed", known)
-        self._tell()
+        self._publish()
 
     def _judged(self) -> tuple[list[StudyConfirmation], int | None]:
         known, finalists = self._confirmed(), self._finalists()
@@ -327,7 +327,7 @@ class Tuner:
 
     # --- what is told ---
 
-    def _tell(self) -> StudyView:
+    def _publish(self) -> StudyView:
         view = self.view()
         self._search.keep("elapsed_seconds", view.elapsed_seconds)
         self._on_change(view)

@@ -27,7 +27,7 @@ class GroupMember:
     ordered_at: float | None = None
     """When it was asked for what has not come yet; None: nothing is awaited."""
     is_lost: bool = False
-    has_told: bool = False
+    has_reported: bool = False
     """Whether it was heard of before: from then on its steps are counted through."""
 
 
@@ -141,7 +141,7 @@ class Group:
             self._observation[key][columns] = values
         self._numbers["slot_step"][columns] = message.step
         member.ordered_at = None
-        member.has_told = True
+        member.has_reported = True
 
     def deliver(self, *, counted: bool) -> StepBatch:
         """What has come, as views; `counted` unless it is the answer to a mere look."""
@@ -179,7 +179,7 @@ class Group:
 
     def _check_step(self, member: GroupMember, step: int) -> None:
         before = int(self._numbers["slot_step"][member.columns.start])
-        if member.has_told and step != before + 1:
+        if member.has_reported and step != before + 1:
             raise malformed(
                 f"observe.step: {step} after {before}", fix="one more with each outcome (rule S2)"
             )
@@ -237,9 +237,9 @@ def _outcome(outcome: StepOutcome, num_slots: int, ticks_per_step: int) -> dict[
     return arrays
 
 
-def _check_episodes(told: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
+def _check_episodes(episodes: list[EpisodeResult], instance_ids: NDArray[np.int64], num_agents: int) -> None:
     left = set(instance_ids.tolist())
-    for episode in told:
+    for episode in episodes:
         if episode.instance_id not in left:
             raise malformed(
                 f"observe.episodes.instance_id: {episode.instance_id}",

@@ -174,10 +174,10 @@ def _difference(demonstration: Demonstration, play: Play) -> str | None:
     if not demonstration.ended and ended is not None:
         return f"it went on after {num_steps} steps, and now ends after {ended}"
     returns = play.steps["reward"].astype(np.float64).sum(axis=0)
-    for agent, (told, seen) in enumerate(zip(demonstration.returns, returns.tolist(), strict=True)):
-        if abs(told - seen) > RETURN_TOLERANCE * max(1.0, abs(told)):
+    for agent, (recorded, replayed) in enumerate(zip(demonstration.returns, returns.tolist(), strict=True)):
+        if abs(recorded - replayed) > RETURN_TOLERANCE * max(1.0, abs(recorded)):
             whose = f" of agent {agent}" if len(returns) > 1 else ""
-            return f"the return{whose} was {told:.6g}, and now is {seen:.6g}"
+            return f"the return{whose} was {recorded:.6g}, and now is {replayed:.6g}"
     return None
 
 

@@ -16,12 +16,12 @@ def test_token_and_workers_travel_in_the_fragment():
 
 
 async def test_a_chromium_that_is_not_there_ends_the_host_by_name(tmp_path: Path):
-    told: list[tuple[str, dict[str, Any]]] = []
+    reported: list[tuple[str, dict[str, Any]]] = []
     host = HeadlessHost(
         "http://127.0.0.1:1/",
-        lambda kind, detail: told.append((kind, detail)),
+        lambda kind, detail: reported.append((kind, detail)),
         chromium_path=str(tmp_path / "no-chromium"),
     )
     with pytest.raises(ConfigurationError, match="no-chromium"):
         await host.run(asyncio.Event())
-    assert told == []
+    assert reported == []

@@ -18,9 +18,9 @@ def test_every_command_is_listed_with_its_first_sentence(
 ) -> None:
     assert set(COMMANDS) == {name for name in cli.app if not name.startswith("-")}
     assert attract("--help") == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for name, command in COMMANDS.items():
-        assert re.search(rf"^│ {name} +{str(command.__doc__)[:30]}", told, re.MULTILINE), name
+        assert re.search(rf"^│ {name} +{str(command.__doc__)[:30]}", output, re.MULTILINE), name
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_what_cannot_be_is_told_in_our_words_and_exits_2(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTRACT_RUNS_DIR", str(tmp_path / "runs"))
     assert attract(*words.split()) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: ") and expected in told.err
-    assert "pydantic" not in told.err and "Traceback" not in told.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("error: ") and expected in output.err
+    assert "pydantic" not in output.err and "Traceback" not in output.err
     assert not (tmp_path / "runs").exists()

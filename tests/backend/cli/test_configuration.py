@@ -26,10 +26,10 @@ def test_the_environment_stands_above_the_defaults(
     for name, value in TWINS.items():
         monkeypatch.setenv(name, value)
     assert attract("serve") == 0
-    plain, told = served
+    plain, configured = served
     assert (plain.host, plain.port, plain.lan) == ("127.0.0.1", 8000, False)
-    assert (told.host, told.port, told.lan) == ("192.0.2.1", 8123, True)
-    assert (told.runs_dir, told.project_dir) == (Path("/elsewhere/runs"), Path("/elsewhere"))
+    assert (configured.host, configured.port, configured.lan) == ("192.0.2.1", 8123, True)
+    assert (configured.runs_dir, configured.project_dir) == (Path("/elsewhere/runs"), Path("/elsewhere"))
 
 
 def test_an_empty_variable_is_none(
@@ -41,9 +41,9 @@ def test_an_empty_variable_is_none(
     for name in TWINS:
         monkeypatch.setenv(name, "")
     attract("serve")
-    plain, told = served
-    assert told == plain
-    assert told.host == "127.0.0.1", "an empty address would be every address of the machine"
+    plain, configured = served
+    assert configured == plain
+    assert configured.host == "127.0.0.1", "an empty address would be every address of the machine"
 
 
 def test_a_flag_stands_above_the_environment(

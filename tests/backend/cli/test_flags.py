@@ -17,7 +17,7 @@ RULE_ID = re.compile(r"\b[TESPCID]\d{1,2}\b")
 
 def test_every_option_has_a_text_for_a_user_and_a_group() -> None:
     arguments = cli.app["train"].assemble_argument_collection(parse_docstring=True)
-    shown = [one for one in arguments if one.show]
+    shown = [argument for argument in arguments if argument.show]
     assert len(shown) > 60
     for argument in shown:
         assert argument.parameter.help, f"{argument.name} has no text"
@@ -75,9 +75,9 @@ MISTAKES = [
 @pytest.mark.parametrize(("words", "expected"), MISTAKES)
 def test_a_mistake_is_one_line_and_exits_2(words: str, expected: str) -> None:
     console = Console(width=60, soft_wrap=True, highlight=False)
-    with console.capture() as told, pytest.raises(SystemExit) as ended:
+    with console.capture() as captured, pytest.raises(SystemExit) as ended:
         cli.app(words.split(), error_console=console)
     assert ended.value.code == 2
-    assert told.get().startswith("error: ")
-    assert expected in told.get()
-    assert len(told.get().splitlines()) == 1
+    assert captured.get().startswith("error: ")
+    assert expected in captured.get()
+    assert len(captured.get().splitlines()) == 1

@@ -53,8 +53,8 @@ def test_new_lists_what_it_wrote_and_what_to_type_next(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert attract("new", "my-walk", "--template", "physics") == 0
-    told = capsys.readouterr().out
-    wrote, _, following = told.partition("\n\nNext:\n\n")
+    output = capsys.readouterr().out
+    wrote, _, following = output.partition("\n\nNext:\n\n")
     files = [Path(line.removeprefix("wrote ")) for line in wrote.splitlines()]
     assert Path("my-walk/src/game.ts") in files and all(path.is_file() for path in files)
     assert following.startswith("cd my-walk\nattract train src/game.ts ")

@@ -13,8 +13,8 @@ def test_bench_lists_its_figures_and_measures_none(
     attract: Callable[..., object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert attract("bench", "--list") == 0
-    told = capsys.readouterr()
-    assert "learner/" in told.out and told.err == ""
+    output = capsys.readouterr()
+    assert "learner/" in output.out and output.err == ""
 
 
 def test_results_are_told_where_runs_and_the_table_are(

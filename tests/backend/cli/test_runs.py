@@ -55,10 +55,10 @@ def test_eval_leaves_to_the_run_what_was_not_given(
     monkeypatch.setattr(evaluate, "evaluate_run", evaluate_run)
     assert attract("eval", "walk", "--runs-dir", str(run_of_three)) == 0
     assert attract("eval", "walk", "--episodes", "4", "--seed", "5", "--no-deterministic", "--json") == 0
-    (plain, server), (told, _) = evaluated
+    (plain, server), (options, _) = evaluated
     assert plain == EvaluateOptions("walk", None, None, None, False, None)
     assert (server.runs_dir, server.port) == (run_of_three, 0)
-    assert told == EvaluateOptions("walk", 4, 5, False, True, None)
+    assert options == EvaluateOptions("walk", 4, 5, False, True, None)
 
 
 def test_export_names_its_files_as_the_folder_was_given(
@@ -73,9 +73,9 @@ def test_export_names_its_files_as_the_folder_was_given(
     monkeypatch.setattr(export, "export_run", export_run)
     monkeypatch.chdir(tmp_path)
     assert attract("export", "latest", "--out", "public", "--format", "js") == 0
-    told = capsys.readouterr().out
-    assert told.startswith("wrote public/policy.onnx and public/policy.json (run walk, version 7)\n")
-    assert 'import { loadAgent } from "./public/agent.js";' in told
-    assert "http.server" not in told
+    output = capsys.readouterr().out
+    assert output.startswith("wrote public/policy.onnx and public/policy.json (run walk, version 7)\n")
+    assert 'import { loadAgent } from "./public/agent.js";' in output
+    assert "http.server" not in output
     assert attract("export", "latest", "--out", "public", "--page") == 0
     assert "python3 -m http.server --directory public 8000" in capsys.readouterr().out

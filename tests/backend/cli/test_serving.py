@@ -20,9 +20,13 @@ def test_flags_of_the_server_reach_it_from_both_commands(
     monkeypatch.setenv("ATTRACT_WORKER_TIER", "local")
     attract("serve")
     attract("serve", "--worker-tier", "invited", "--behind-proxy", "10.0.0.1, 10.1.0.0/16")
-    plain, told = served
+    plain, settings = served
     assert (plain.lan, plain.worker_tier, plain.behind_proxy) == (True, "local", ())
-    assert (told.lan, told.worker_tier, told.behind_proxy) == (True, "invited", ("10.0.0.1", "10.1.0.0/16"))
+    assert (settings.lan, settings.worker_tier, settings.behind_proxy) == (
+        True,
+        "invited",
+        ("10.0.0.1", "10.1.0.0/16"),
+    )
     help_of = {
         command: {
             argument.names: argument.parameter.help

@@ -69,8 +69,8 @@ def test_a_game_s_own_file_is_named_where_it_does_not_fit_a_flag(
     (tmp_path / "walk.train.yaml").write_text("policy: {recurrent: lstm}\nppo: {burn_in_steps: 8}\n")
     game = str(tmp_path / "walk.ts")
     assert attract("train", game, "--ppo.horizon", "4") == 2
-    told = capsys.readouterr().err
-    assert told.startswith("error: ppo.burn_in_steps in walk.train.yaml and --ppo.horizon: ")
+    errors = capsys.readouterr().err
+    assert errors.startswith("error: ppo.burn_in_steps in walk.train.yaml and --ppo.horizon: ")
     assert trained == []
 
 

@@ -85,7 +85,7 @@ async def test_cell_0_is_heard_and_its_exit_code_is_that_of_all():
         running.said
     )
     assert all(process.is_stopped for process in (*cells, *hosts))
-    assert [one.orders[0].stdin.partition("/join")[0] for one in hosts] == [
+    assert [host.orders[0].stdin.partition("/join")[0] for host in hosts] == [
         "http://10.0.0.0:8000",
         "http://10.0.0.1:7001",
     ]

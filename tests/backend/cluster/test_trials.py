@@ -76,7 +76,7 @@ async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_pat
     runner = ClusterRunner(tmp_path, Nodes(tmp_path).keeper)
     task = asyncio.ensure_future(runner.run(order_of("cartpole"), lambda _progress: begun.set() or True))
     await asyncio.wait_for(begun.wait(), 120)
-    family = [one for one in psutil.Process(os.getpid()).children(recursive=True) if one not in before]
+    family = [child for child in psutil.Process(os.getpid()).children(recursive=True) if child not in before]
     assert len(family) > 2
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -303,7 +303,7 @@ def test_a_withdrawn_block_may_come_again() -> None:
     assert driven.block(10, block).accepted
 
 
-def told(block: Block, **columns: Any) -> Block:
+def with_episodes(block: Block, **columns: Any) -> Block:
     """The block with an episode that tells this of itself."""
     episodes = block.episodes.model_copy(update=columns)
     return block.model_copy(update={"episodes": episodes})
@@ -313,16 +313,16 @@ def told(block: Block, **columns: Any) -> Block:
 @pytest.mark.parametrize("name", ["", "x" * 200, "not_declared"])
 def test_hostile_05_a_block_names_only_metrics_that_the_game_declares(kind: str, name: str) -> None:
     driven = DrivenCore.started(num_workers=1, horizon=8)
-    block = next(one for one in driven.workers[10].play() if isinstance(one, Block))
+    block = next(message for message in driven.workers[10].play() if isinstance(message, Block))
     values = [1.0] * len(block.episodes.instance_id)
     with pytest.raises(ProtocolError, match=rf"episodes.{kind}"):
-        driven.block(10, told(block, **{kind: {name: values}}))
+        driven.block(10, with_episodes(block, **{kind: {name: values}}))
     driven.block(10, block)
 
 
 def test_hostile_04_a_close_of_a_lease_that_is_not_the_senders_counts_for_nothing() -> None:
     driven = DrivenCore.started()
-    close = next(one for one in driven.workers[11].play() if isinstance(one, RolloutClose))
+    close = next(message for message in driven.workers[11].play() if isinstance(message, RolloutClose))
     driven.say(10, close)
     driven.say(10, close.model_copy(update={"lease_id": 999}))
     assert not driven.wanted(effects.LeaseClosed)

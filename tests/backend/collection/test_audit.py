@@ -18,7 +18,7 @@ def first_block() -> Block:
     """One block of three games, as a worker of the counting game sends it."""
     driven = DrivenCore.started()
     said: list[FromBrowser] = driven.workers[10].play()
-    return next(one for one in said if isinstance(one, Block))
+    return next(message for message in said if isinstance(message, Block))
 
 
 def accepted(block: Block) -> AcceptedBlock:
@@ -79,15 +79,15 @@ def with_controls(audit: Audit, block: Block) -> None:
 
 def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught() -> None:
     block = first_block()
-    for told, is_caught in ((block, False), (forged(block, 100), True)):
+    for sent, is_caught in ((block, False), (forged(block, 100), True)):
         audit = auditing()
         slots = from_numpy(np.array([50, 51, 52], np.int32))
         with_controls(audit, block.model_copy(update={"slot_id": slots}))
-        audit.take(GUEST, 0, told, accepted(told), Lesson())
+        audit.take(GUEST, 0, sent, accepted(sent), Lesson())
         assert not audit.passed, "it waits"
         for _ in range(3):
             replay(audit, [block])
-        assert [one.identity for one in audit.caught] == [GUEST] * is_caught
+        assert [caught.identity for caught in audit.caught] == [GUEST] * is_caught
         assert (len(audit.passed), len(audit.lost)) == ((0, 1) if is_caught else (1, 0))
         assert audit.num_held == 0
 
@@ -95,14 +95,14 @@ def test_C10_what_agrees_trains_and_what_differs_twice_in_the_same_way_is_caught
 def test_C10_without_a_control_nobody_is_accused() -> None:
     block = first_block()
     audit = auditing()
-    told = forged(block, 100)
-    audit.take(GUEST, 0, told, accepted(told), Lesson())
+    sent = forged(block, 100)
+    audit.take(GUEST, 0, sent, accepted(sent), Lesson())
     for _ in range(3):
         replay(audit, [block])
     assert not audit.caught
     assert not audit.passed
     with_controls(audit, block.model_copy(update={"slot_id": from_numpy(np.array([50, 51, 52], np.int32))}))
-    assert [one.identity for one in audit.caught] == [GUEST]
+    assert [caught.identity for caught in audit.caught] == [GUEST]
 
 
 def test_C10_a_game_that_gives_something_else_each_time_accuses_nobody() -> None:

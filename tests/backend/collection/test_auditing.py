@@ -45,7 +45,7 @@ LONG = [(seed, schedule) for seed in range(20) for schedule in ("overlap", "sync
 
 @pytest.mark.parametrize(
     ("seed", "schedule"),
-    [*SHORT, *(pytest.param(*one, marks=pytest.mark.soak) for one in LONG if one not in SHORT)],
+    [*SHORT, *(pytest.param(*case, marks=pytest.mark.soak) for case in LONG if case not in SHORT)],
 )
 def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int, schedule: str) -> None:
     lies = random.Random(seed).sample(KINDS, 3)
@@ -53,9 +53,9 @@ def test_C10_of_a_fleet_with_30_percent_liars_they_alone_are_left_out(seed: int,
     simulation.run(60.0, until=lambda: len(simulation.left_out()) == 3 and len(simulation.updates) > 15)
     # Some lies are seen without a replay: the block cannot have happened, and its socket is closed. Who is
     # put off so may begin anew and only be late: that agrees with itself, and is for the learner (rule C7).
-    left_out = {one.split(" ")[0] for one in simulation.left_out()}
+    left_out = {name.split(" ")[0] for name in simulation.left_out()}
     late = {lie.split(" ")[0] for lie in lies} - left_out
-    assert late <= {"stale"} and "honest" not in left_out, [one.what for one in simulation.caught]
+    assert late <= {"stale"} and "honest" not in left_out, [caught.what for caught in simulation.caught]
     assert len(simulation.updates) > 15
     trained = {key for keys in simulation.update_keys for key in keys}
     for peer in simulation.peers:

@@ -59,7 +59,7 @@ def test_C8_episodes_follow_from_instance_and_step() -> None:
     first = block([0, 1], [0, 1], 4, episodes=episodes((1, 3), (0, 1)))
     second = block([2, 3], [0, 1], 0, episodes=episodes((1, 2), (0, 3), (0, 1)))
     for blocks in ([first, second], [second, first]):
-        found = [(one.instance_id, one.step) for one in episodes_in_order(blocks)]
+        found = [(episode.instance_id, episode.step) for episode in episodes_in_order(blocks)]
         assert found == [(0, 1), (0, 3), (0, 1), (1, 2), (1, 3)]
 
 
@@ -87,27 +87,27 @@ def test_C7_one_segment_per_local_lease_and_every_other_one_is_verified() -> Non
     assert set(mixed.verify_rows) > {6, 7}
 
 
-def told_and_looked_at(secret: int) -> tuple[list[Any], list[list[int]]]:
+def messages_and_samples(secret: int) -> tuple[list[Any], list[list[int]]]:
     """All that workers were told in five updates of one fleet, and the rows that were spot-checked."""
     driven = DrivenCore.started(secret=secret, max_workers=2)
     for _ in range(5):
         for connection_id in (10, 11):
             driven.play(connection_id)
         driven.publish()
-    sent = [one for one in driven.log if isinstance(one, effects.Send | effects.SendPolicy)]
+    sent = [effect for effect in driven.log if isinstance(effect, effects.Send | effects.SendPolicy)]
     return sent, [train.verify_rows for train in driven.trains]
 
 
 def test_C7_hostile_07_what_is_looked_at_does_not_follow_from_what_a_worker_is_told() -> None:
-    told, looked_at = told_and_looked_at(secret=1)
+    messages, looked_at = messages_and_samples(secret=1)
     assert len(looked_at) == 5
-    others = {secret: told_and_looked_at(secret) for secret in (1, 2, 3)}
-    assert all(other[0] == told for other in others.values()), "workers see no difference"
+    others = {secret: messages_and_samples(secret) for secret in (1, 2, 3)}
+    assert all(other[0] == messages for other in others.values()), "workers see no difference"
     assert others[1][1] == looked_at, "and yet it is a draw that can be repeated by who has the secret"
     assert others[2][1] != looked_at
     assert others[3][1] != looked_at
     # Whoever guesses each update's two segments of three from all that he knows is right one time in nine.
-    draws = {tuple(told_and_looked_at(secret)[1][0]) for secret in range(60)}
+    draws = {tuple(messages_and_samples(secret)[1][0]) for secret in range(60)}
     assert len(draws) == 9
 
 
@@ -116,7 +116,7 @@ def test_a_pool_is_taken_whole() -> None:
     pool.add(block([0, 1], [0, 1], 0))
     pool.add(block([2], [2], 0, policy_version=3))
     assert pool.num_segments == 3
-    assert [one.policy_version for one in pool.drop_unusable(1, 5)] == [0]
+    assert [segment.policy_version for segment in pool.drop_unusable(1, 5)] == [0]
     assert pool.num_segments == 1
     assert len(pool.take()) == 1
     assert pool.num_segments == 0
@@ -142,16 +142,16 @@ def test_each_batch_that_waits_takes_what_is_one_version_older() -> None:
     filling = [
         block([row + 3], [0], row + 3, policy_version=version) for row, version in enumerate((3, 4, 5, 6))
     ]
-    for one in sealed:
-        pool.add(one)
+    for segment in sealed:
+        pool.add(segment)
     pool.seal()
-    for one in filling:
-        pool.add(one)
+    for segment in filling:
+        pool.add(segment)
     gone = pool.drop_unusable(5, 5)
     # the batch now filling takes version 5 alone, the sealed one before it 4 and 5
-    assert {one.rows[0] for one in gone} == {0, 3, 4, 6}
-    assert [one.policy_version for one in pool.take()] == [4, 5]
-    assert [one.policy_version for one in pool.take()] == [5]
+    assert {segment.rows[0] for segment in gone} == {0, 3, 4, 6}
+    assert [segment.policy_version for segment in pool.take()] == [4, 5]
+    assert [segment.policy_version for segment in pool.take()] == [5]
 
 
 def test_S1_a_batch_closes_at_the_first_lease_boundary_with_enough_and_the_surplus_trains() -> None:
@@ -184,9 +184,9 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
             assert len(driven.trains) == before + (connection_id == order[-1])
         driven.publish()
     counted = [
-        (one.instance_id, one.episode, index)
+        (result.instance_id, result.episode, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for index, one in enumerate(effect.results, effect.first_index)
+        for index, result in enumerate(effect.results, effect.first_index)
     ]
     # Episodes of 7 steps: episode 0 is cut, episode 1 ends at step 13, in the fourth segment.
     assert counted == []
@@ -194,9 +194,9 @@ def test_C8_sync_gives_the_same_batch_whoever_is_first(order: tuple[int, int]) -
     for connection_id in order:
         driven.play(connection_id)
     counted = [
-        (one.instance_id, index)
+        (result.instance_id, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for index, one in enumerate(effect.results, effect.first_index)
+        for index, result in enumerate(effect.results, effect.first_index)
     ]
     assert counted == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
     assert driven.trains[-1].counters.global_episode_index == 6
@@ -225,9 +225,9 @@ def test_C6_overlap_numbers_episodes_as_they_come() -> None:
     driven.play(11, 4)
     driven.play(10, 4)
     counted = [
-        (one.instance_id, index)
+        (result.instance_id, index)
         for effect in driven.wanted(effects.EpisodesCounted)
-        for index, one in enumerate(effect.results, effect.first_index)
+        for index, result in enumerate(effect.results, effect.first_index)
     ]
     assert counted == [(3, 0), (4, 1), (5, 2), (0, 3), (1, 4), (2, 5)]
 

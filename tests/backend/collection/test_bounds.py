@@ -50,12 +50,12 @@ def test_a_game_that_declares_no_range_may_reward_with_anything() -> None:
 def seen(space: DictSpace | BoxSpace, **changes: Any) -> tuple[Bounds, Block]:
     """A block [4 steps, 3 slots] of zeros, but for `changes`: by key and place, a number."""
     spaces = space.spaces if isinstance(space, DictSpace) else {"obs": space}
-    kinds = {key: "float32" if isinstance(one, BoxSpace) else "int32" for key, one in spaces.items()}
+    kinds = {key: "float32" if isinstance(space, BoxSpace) else "int32" for key, space in spaces.items()}
     shapes = {
-        key: tuple(one.shape)
-        if isinstance(one, BoxSpace)
-        else (len(getattr(one, "nvec", [])),) * (one.kind != "discrete")
-        for key, one in spaces.items()
+        key: tuple(space.shape)
+        if isinstance(space, BoxSpace)
+        else (len(getattr(space, "nvec", [])),) * (space.kind != "discrete")
+        for key, space in spaces.items()
     }
     steps = {key: np.zeros((4, 3, *shapes[key]), kinds[key]) for key in spaces}
     after = {key: np.zeros((3, *shapes[key]), kinds[key]) for key in spaces}
@@ -63,8 +63,8 @@ def seen(space: DictSpace | BoxSpace, **changes: Any) -> tuple[Bounds, Block]:
         steps[key][place] = number
     block = played_block(num_slots=3, horizon=4).model_copy(
         update={
-            "observation": {key: from_numpy(one) for key, one in steps.items()},
-            "bootstrap_observation": {key: from_numpy(one) for key, one in after.items()},
+            "observation": {key: from_numpy(values) for key, values in steps.items()},
+            "bootstrap_observation": {key: from_numpy(values) for key, values in after.items()},
             "final_observations": None,
         }
     )
@@ -152,7 +152,9 @@ def test_hostile_08_a_guests_block_is_looked_at_before_it_counts_and_that_of_the
     driven.join(11, 1, host_id="1" * 32)
     driven.ready()
     for connection_id, is_guest in ((10, False), (11, True)):
-        block = next(one for one in driven.workers[connection_id].play() if isinstance(one, Block))
+        block = next(
+            message for message in driven.workers[connection_id].play() if isinstance(message, Block)
+        )
         forged = block.model_copy(update={field: FORGED[field]})
         if is_guest:
             with pytest.raises(ProtocolError, match=rf"block.{field}"):
@@ -209,7 +211,7 @@ class Guests:
 
     @property
     def notes(self) -> list[str]:
-        return [f"{one.kind}: {one.text}" for one in self.driven.wanted(effects.Note)]
+        return [f"{note.kind}: {note.text}" for note in self.driven.wanted(effects.Note)]
 
 
 def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_accused() -> None:
@@ -222,8 +224,8 @@ def test_hostile_08_outside_of_its_box_a_guests_segment_is_refused_and_nobody_ac
     refused = world.answer_to(11, 2e6)
     assert not refused.accepted
     assert "outside of the game's own box: observation.obs[0]: 2e+06" in (refused.reason or "")
-    (told,) = [note for note in world.notes if note.startswith("bounds:")]
-    assert "was refused" in told
+    (note,) = [note for note in world.notes if note.startswith("bounds:")]
+    assert "was refused" in note
     assert world.driven.core._state.conduct.num_out == 0
     # Those of the admin's own are not looked at any more.
     assert world.answer_to(10, 2e6).accepted
@@ -234,8 +236,8 @@ def test_hostile_08_where_the_admins_own_workers_leave_the_box_no_guest_is_held_
     for _ in range(CONTROLS + 2):
         world.round()
     assert all(ack.accepted for ack in world.driven.acks)
-    (told,) = [note for note in world.notes if note.startswith("bounds:")]
-    assert "a worker of the admin's own is outside as well: observation.obs" in told
+    (note,) = [note for note in world.notes if note.startswith("bounds:")]
+    assert "a worker of the admin's own is outside as well: observation.obs" in note
 
 
 def finding(finding_id: str) -> CheckFinding:
@@ -263,8 +265,8 @@ def test_hostile_08_what_check_finds_out_of_bounds_binds_no_guest() -> None:
 def test_C10_what_check_finds_switches_the_audit_off_before_anybody_is_accused(found: str) -> None:
     world = Guests(is_audited=True)
     world.driven.do(world.driven.core.game_checked([finding("no-draw"), finding(found)], 0.0))
-    (told,) = [note for note in world.notes if note.startswith("audit:")]
-    assert told == (
+    (note,) = [note for note in world.notes if note.startswith("audit:")]
+    assert note == (
         "audit: what guests play is not audited: `attract check` found that it cannot be played again: "
         f"it does {found}"
     )

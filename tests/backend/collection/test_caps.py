@@ -52,8 +52,8 @@ def test_one_network_gives_an_eighth_where_eight_others_are_there() -> None:
     assert caps.most == 10
     blocks = [block(index, 5) for index in (0, 1, 2, 0, 3, 4, 5)]
     kept, over = caps.keep(blocks, lambda index: workers[index])
-    assert [one.worker_id for one in kept] == [0, 1, 3, 4, 5]
-    assert [one.worker_id for one in over] == [2, 0]
+    assert [worker.worker_id for worker in kept] == [0, 1, 3, 4, 5]
+    assert [worker.worker_id for worker in over] == [2, 0]
 
 
 @pytest.mark.parametrize(

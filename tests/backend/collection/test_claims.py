@@ -14,7 +14,7 @@ from blocks import played_block
 HORIZON = 4
 
 
-def told(*ends: tuple[int, int, str]) -> EpisodeColumns:
+def columns(*ends: tuple[int, int, str]) -> EpisodeColumns:
     """(instance, step, end_reason) of each."""
     return EpisodeColumns(
         instance_id=[instance for instance, _, _ in ends],
@@ -45,7 +45,7 @@ def ends(one: Claim, instances: list[int], num_agents: int = 1) -> Ends:
 
 
 REWARD = np.array([[1, 10], [2, 20], [3, 30], [4, 40]], np.float32)
-THREE = told((10, 1, "terminated"), (10, 3, "time_limit"), (11, 2, "cut"))
+THREE = columns((10, 1, "terminated"), (10, 3, "time_limit"), (11, 2, "cut"))
 
 
 def test_a_block_is_read_as_it_travels() -> None:
@@ -69,8 +69,8 @@ def test_E9_a_claim_is_whole_when_it_has_all_agents_of_its_games_side_by_side() 
 
 
 def test_claims_of_one_segment_are_joined_in_the_order_of_their_slots() -> None:
-    late = claim([2, 3], told((9, 1, "cut")), reward=REWARD)
-    early = claim([0, 1], told((8, 0, "terminated")), reward=REWARD * 100)
+    late = claim([2, 3], columns((9, 1, "cut")), reward=REWARD)
+    early = claim([0, 1], columns((8, 0, "terminated")), reward=REWARD * 100)
     both = joined_claim([late, early])
     assert both.places.tolist() == [0, 1, 2, 3]
     assert both.first_step.tolist() == [0, 100, 200, 300]
@@ -101,7 +101,7 @@ def test_numbers_are_summed_over_each_episode_and_over_what_is_left_open() -> No
 
 
 def test_the_agents_of_a_game_end_together_and_each_has_its_own_sum() -> None:
-    one = ends(claim([0, 1], told((7, 2, "terminated"))), [7], num_agents=2)
+    one = ends(claim([0, 1], columns((7, 2, "terminated"))), [7], num_agents=2)
     assert one.num_games == 1
     sums, still_open = one.sums(REWARD, np.array([100.0, 200.0]))
     assert sums.tolist() == [[106.0, 260.0]]
@@ -130,4 +130,4 @@ def test_a_step_in_which_a_game_failed_ends_an_episode_that_nobody_tells_of() ->
 
 def test_two_episodes_cannot_end_in_one_step() -> None:
     with pytest.raises(ProtocolError, match="two episodes end in one step"):
-        ends(claim([0], told((10, 1, "cut"), (10, 1, "terminated"))), [10])
+        ends(claim([0], columns((10, 1, "cut"), (10, 1, "terminated"))), [10])

@@ -65,7 +65,7 @@ def test_C1_a_worker_that_comes_back_keeps_its_ids_and_its_lease() -> None:
 def test_a_second_socket_of_the_same_worker_replaces_the_first() -> None:
     driven = DrivenCore.started()
     driven.rejoin(20, driven.workers[10])
-    assert [one.connection_id for one in driven.wanted(effects.CloseConnection)] == [10]
+    assert [closing.connection_id for closing in driven.wanted(effects.CloseConnection)] == [10]
     driven.do(driven.core.disconnect(10, driven.now))
     driven.wait(3.0)
     driven.play(20)
@@ -99,7 +99,7 @@ def test_stop_ends_workers_and_keeps_hosts() -> None:
     driven = DrivenCore.started()
     driven.do(driven.core.stop(driven.now))
     assert len(driven.messages(RunEnded, HOST)) == 1
-    assert {one.connection_id for one in driven.wanted(effects.CloseConnection)} == {10, 11}
+    assert {closing.connection_id for closing in driven.wanted(effects.CloseConnection)} == {10, 11}
     assert driven.core.next_deadline() is None
     assert driven.block(10, played_block(lease_id=1)).reason == "spent lease"
     assert driven.core.stop(driven.now) == []
@@ -111,8 +111,8 @@ def test_an_evaluation_is_split_over_the_fleet_and_comes_back_in_order() -> None
     for connection_id in (11, 10, 10, 11, 10, 11):
         driven.play(connection_id)
     orders = [lease for lease in driven.leases() if lease.purpose == "evaluate"]
-    assert [[order.index for order in one.episodes] for one in orders] == [[0, 1, 2, 3], [4, 5, 6]]
-    assert all(one.seats[0].deterministic and one.seed == Seed(low=5, high=6) for one in orders)
+    assert [[order.index for order in lease.episodes] for lease in orders] == [[0, 1, 2, 3], [4, 5, 6]]
+    assert all(order.seats[0].deterministic and order.seed == Seed(low=5, high=6) for order in orders)
     (done,) = driven.wanted(effects.EvaluationDone)
     assert [result.returns for result in done.results] == [[float(index)] for index in range(7)]
     assert done.view.return_mean == 3.0
@@ -160,7 +160,10 @@ def test_the_fleet_view_names_everybody() -> None:
     driven.play(10)
     view = driven.core.fleet_view(2.0)
     (host,) = view.hosts
-    assert [(one.worker_index, one.state) for one in host.workers] == [(0, "waiting"), (1, "playing")]
+    assert [(worker.worker_index, worker.state) for worker in host.workers] == [
+        (0, "waiting"),
+        (1, "playing"),
+    ]
     assert host.workers[0].collected_steps == 24
     # 12 steps between the first block at 1 s and the second at 2 s
     assert host.workers[0].steps_per_second == pytest.approx(12.0, rel=0.15)

@@ -32,7 +32,7 @@ def test_results_come_back_by_index_whichever_lease_is_first() -> None:
     evaluation.complete(1, [result(0.0), result(1.0), result(2.0)])
     done = evaluation.done()
     assert done is not None
-    assert [one.returns[0] for one in done.results] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert [episode.returns[0] for episode in done.results] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert done.view.return_mean == 2.0
     assert done.view.return_std == pytest.approx(2.0**0.5)  # (4 + 1 + 0 + 1 + 4) / 5 = 2
     assert (done.view.policy_version, done.view.length_mean) == (3, 10.0)

@@ -15,7 +15,7 @@ def test_C8_seats_follow_from_host_and_index() -> None:
     fleet.connect_host(2, host_hello("a" * 32), "local")
     for connection_id, index, host in ((13, 1, "a"), (12, 0, "a"), (11, 1, "b"), (10, 0, "b")):
         joined(fleet, connection_id, index, host * 32)
-    assert [one.connection_id for one in fleet.waiting_for_admission()] == [10, 11, 12, 13]
+    assert [worker.connection_id for worker in fleet.waiting_for_admission()] == [10, 11, 12, 13]
 
 
 def test_C1_ids_are_never_given_twice() -> None:
@@ -26,12 +26,12 @@ def test_C1_ids_are_never_given_twice() -> None:
     fleet.disconnect(10, 1.0)
     third = joined(fleet, 12, 0)
     fleet.admit(third)
-    assert [list(one.instance_ids) for one in (first, second, third)] == [
+    assert [list(worker.instance_ids) for worker in (first, second, third)] == [
         [0, 1, 2, 3],
         [4, 5, 6, 7],
         [8, 9, 10, 11],
     ]
-    assert [one.worker_id for one in fleet.present()] == [1, 2]
+    assert [worker.worker_id for worker in fleet.present()] == [1, 2]
     assert fleet.newest_of(third.host, 0) is third
 
 
@@ -95,9 +95,9 @@ def test_conduct_counts_for_who_stands_behind_the_socket_whatever_a_page_calls_i
         strangers.append(fleet.connect_worker(connection_id, hello, "invited", 0.0, "3f2a9c01@192.0.2.7")[0])
         fleet.connect_host(20 + connection_id, host_hello(host * 32), "invited", "3f2a9c01@192.0.2.7")
     assert {stranger.identity for stranger in strangers} == {"3f2a9c01@192.0.2.7"}
-    assert {one.identity for one in fleet.hosts.values()} == {"3f2a9c01@192.0.2.7"}
+    assert {host.identity for host in fleet.hosts.values()} == {"3f2a9c01@192.0.2.7"}
     own = [joined(fleet, connection_id, index) for connection_id, index in ((12, 0), (13, 1))]
-    assert [one.identity for one in own] == ["a" * 32 + "/0", "a" * 32 + "/1"]
+    assert [worker.identity for worker in own] == ["a" * 32 + "/0", "a" * 32 + "/1"]
 
 
 def test_hostile_B_of_1020_lives_with_one_token_only_the_last_are_remembered() -> None:
@@ -147,15 +147,15 @@ def test_0048_of_1530_pages_without_workers_the_view_names_a_few_and_counts_all(
     for connection_id, host in ((10, 1529), (11, 3)):
         joined(fleet, connection_id, 0, f"{host:032x}")
     view = fleet.view(0.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
-    assert [int(one.host_id, 16) for one in view.hosts] == [*range(MAX_IDLE_SHOWN + 1), 1529]
-    assert [int(one.host_id, 16) for one in view.hosts if one.workers] == [3, 1529]
+    assert [int(host.host_id, 16) for host in view.hosts] == [*range(MAX_IDLE_SHOWN + 1), 1529]
+    assert [int(host.host_id, 16) for host in view.hosts if host.workers] == [3, 1529]
     assert view.num_hosts == 1530
     for number in range(1529):
         fleet.disconnect(5000 + number, 1.0)
     fleet.disconnect(10, 1.0)
     later = fleet.view(2.0, leases_open=0, leases_lapsed=0, blocks_refused=0)
     # One worker's page is gone but it plays on, the other's page is here without it.
-    assert ([len(one.workers) for one in later.hosts], later.num_hosts) == ([1, 1], 2)
+    assert ([len(host.workers) for host in later.hosts], later.num_hosts) == ([1, 1], 2)
 
 
 def test_0048_the_view_of_many_pages_looks_at_each_worker_once() -> None:

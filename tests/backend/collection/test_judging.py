@@ -9,9 +9,9 @@ from driven_core import DrivenCore
 
 def refuse(driven: DrivenCore, connection_id: int, count: int, *, is_blamed: bool = True) -> None:
     """Play a batch; the learner refuses so many segments of one worker."""
-    for one in (10, 11):
-        if driven.workers[one].leases:
-            driven.play(one)
+    for player in (10, 11):
+        if driven.workers[player].leases:
+            driven.play(player)
     worker_id = connection_id - 10
     batch = driven.core._state.learner.batch
     assert batch is not None
@@ -38,7 +38,7 @@ def test_hostile_07_C7_a_stranger_that_stays_wrong_is_left_out_with_the_reason()
     assert left_out(driven) == [None, None]
     refuse(driven, 11, 1)
     assert left_out(driven) == [None, "3 segments did not stand up to being computed again"]
-    (note,) = [one for one in driven.wanted(Note) if one.kind == "quarantine"]
+    (note,) = [note for note in driven.wanted(Note) if note.kind == "quarantine"]
     assert note.text.startswith("3f2a9c01@192.0.2.1 (worker 1) gets no leases any more: 3 segments")
     assert driven.core.fleet_view(driven.now).hosts[0].workers[1].state == "left_out"
     before = len(driven.leases(11))
@@ -76,9 +76,9 @@ def test_hostile_07_or_after_ten_updates_on_probation_in_which_nothing_of_it_was
                 driven.play(connection_id)
         driven.publish()
         if update == 5:
-            told = left_out(driven)[1]
-            assert told is not None
-            assert told.startswith("on probation")
+            reason = left_out(driven)[1]
+            assert reason is not None
+            assert reason.startswith("on probation")
     assert left_out(driven) == [None, None]
 
 
@@ -103,8 +103,8 @@ def test_hostile_07_C7_where_nobody_can_be_confirmed_nobody_is_blamed_and_the_ru
     driven = DrivenCore.started(schedule="sync")
     for update in range(3):
         assert not driven.core.paused, update
-        for one in (10, 11):
-            driven.play(one)
+        for connection_id in (10, 11):
+            driven.play(connection_id)
         batch = driven.core._state.learner.batch
         assert batch is not None
         driven.publish([RejectedRow(row=row, largest_difference=1.0) for row in batch.verify_rows])

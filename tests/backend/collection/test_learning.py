@@ -211,10 +211,10 @@ def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears
     first, second = driven.trains
     assert second.counters.agent_steps == 2 * first.counters.agent_steps
     assert driven.core.policy_version == 0
-    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0}
+    assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
     driven.publish_trained(first.batch_id)
     assert driven.core.policy_version == 1
-    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0, 1}
+    assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}
     assert driven.core.updating, "the second is still under way"
     assert driven.core.counters.updates == 1
 
@@ -222,7 +222,7 @@ def test_D1_the_next_update_begins_while_the_version_is_written_and_nobody_hears
 def test_D1_an_evaluation_is_of_the_version_that_is_public() -> None:
     driven = both_trained()
     driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
-    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0}
+    assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0}
 
 
 def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> None:
@@ -230,7 +230,7 @@ def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> N
     driven.do(driven.core.learner_lost(driven.now))
     driven.version = 0
     driven.ready()
-    assert [one.kind for one in driven.wanted(effects.Note)] == ["learner", "learner"]
+    assert [note.kind for note in driven.wanted(effects.Note)] == ["learner", "learner"]
     assert not driven.core.updating
     assert driven.core.policy_version == 0
     for _ in range(2):
@@ -239,7 +239,7 @@ def test_D1_a_version_that_was_lost_before_it_was_durable_is_trained_anew() -> N
     assert len(driven.trains) == 3
     driven.publish()
     assert driven.core.policy_version == 1
-    assert {one.policy_version for one in driven.wanted(effects.SendPolicy)} == {0, 1}
+    assert {sent.policy_version for sent in driven.wanted(effects.SendPolicy)} == {0, 1}
 
 
 def test_T4_a_cell_goes_on_from_what_all_cells_have_come_to() -> None:

@@ -69,7 +69,7 @@ def test_a_finished_lease_tells_how_long_after_its_issue_it_closed() -> None:
     driven.now = 5.0
     driven.play(10)
     # both were issued at 0: the second waited behind the first
-    assert [(one.worker_id, one.seconds) for one in driven.wanted(effects.LeaseFinished)] == [
+    assert [(lease.worker_id, lease.seconds) for lease in driven.wanted(effects.LeaseFinished)] == [
         (0, 3.0),
         (0, 5.0),
     ]
@@ -124,8 +124,8 @@ def talk(driven: DrivenCore, seconds: float, steps: Callable[[int], int], connec
         driven.wait(5.0)
         leases = driven.workers[connection_id].leases
         if leases:
-            told = Progress(run_id="run-1", lease_id=leases[0].lease_id, steps=steps(count))
-            driven.say(connection_id, told)
+            progress = Progress(run_id="run-1", lease_id=leases[0].lease_id, steps=steps(count))
+            driven.say(connection_id, progress)
 
 
 def test_hostile_03_C3_the_same_words_again_renew_nothing() -> None:
@@ -253,7 +253,7 @@ def test_C3_a_thawed_worker_is_asked_again_once_it_is_heard() -> None:
     count = len(driven.leases(10))
     driven.wait(100.0)
     assert len(driven.leases(10)) == count, "a frozen tab gets no more leases"
-    pushed = [one for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    pushed = [sent for sent in driven.wanted(effects.SendPolicy) if sent.connection_id == 10]
     assert len(pushed) == 2, "one policy to begin with, one to ask whether it lives"
     driven.hold_acks = False
     for answer in driven.workers[10].take_policy(0):
@@ -269,13 +269,13 @@ def test_never_more_than_one_unacknowledged_policy_and_the_latest_wins() -> None
         if driven.core.updating:
             driven.publish()
             driven.wait(0.1)  # until nobody waits for worker 10's session any more
-    pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    pushed = [sent.policy_version for sent in driven.wanted(effects.SendPolicy) if sent.connection_id == 10]
     assert pushed == [0, 1]
     newest = driven.version
     assert newest > 1
     for answer in driven.workers[10].take_policy(1):
         driven.say(10, answer)
-    pushed = [one.policy_version for one in driven.wanted(effects.SendPolicy) if one.connection_id == 10]
+    pushed = [sent.policy_version for sent in driven.wanted(effects.SendPolicy) if sent.connection_id == 10]
     assert pushed == [0, 1, newest]
 
 
@@ -299,8 +299,11 @@ def idle_at_a_new_version(num_hosts: int = 1, **changes: Any) -> DrivenCore:
 
 def leased(driven: DrivenCore) -> list[int]:
     """Connections that were given a lease of version 1."""
-    newest = [[lease.seats[0].policy_version for lease in driven.leases(one)][-1] for one in (10, 11)]
-    return [one for one, version in zip((10, 11), newest, strict=True) if version == 1]
+    newest = [
+        [lease.seats[0].policy_version for lease in driven.leases(connection_id)][-1]
+        for connection_id in (10, 11)
+    ]
+    return [connection_id for connection_id, version in zip((10, 11), newest, strict=True) if version == 1]
 
 
 def acknowledge(driven: DrivenCore, connection_id: int) -> None:

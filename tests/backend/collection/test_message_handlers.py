@@ -29,8 +29,8 @@ def test_the_first_host_describes_the_game_and_the_others_wait_for_it() -> None:
     driven.do(driven.core.connect_host(1, host_hello("a" * 32, max_workers=2), "local", 0.0))
     driven.do(driven.core.connect_host(2, host_hello("b" * 32, max_workers=3), "local", 0.0))
     first, second = driven.messages(Assignment, 1), driven.messages(Assignment, 2)
-    assert [(one.describe, one.num_workers) for one in first] == [(True, 2)]
-    assert [(one.describe, one.num_workers) for one in second] == [(False, 0)]
+    assert [(order.describe, order.num_workers) for order in first] == [(True, 2)]
+    assert [(order.describe, order.num_workers) for order in second] == [(False, 0)]
     driven.do(driven.core.disconnect(1, 0.1))
     assert driven.messages(Assignment, 2)[-1].describe
     driven.host(2, "b" * 32, max_workers=3)
@@ -73,7 +73,7 @@ def test_hostile_02_a_stranger_is_not_asked_what_the_game_is_and_not_believed() 
     driven.do(driven.core.receive(2, described_as(999), 0.0))
     driven.do(driven.core.receive(2, game_failure("load"), 0.0))
     assert driven.core.description is None
-    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     driven.wait(29.0)
     assert describes(driven, 2) == [False]
     driven.do(driven.core.connect_host(1, host_hello("a" * 32), "local", driven.now))
@@ -91,9 +91,9 @@ def test_hostile_02_without_a_host_of_ones_own_strangers_stand_in_one_after_the_
         driven.do(driven.core.connect_host(connection_id, hello, "invited", 0.0, f"3f2a9c01@{connection_id}"))
     driven.wait(31.0)
     assert (describes(driven, 2), describes(driven, 3)) == ([False, True], [False])
-    assert [one.kind for one in driven.wanted(effects.Note)] == ["strangers"]
+    assert [note.kind for note in driven.wanted(effects.Note)] == ["strangers"]
     driven.do(driven.core.receive(2, game_failure("load"), driven.now))
-    assert not any(one.fatal for one in driven.wanted(effects.GameBroken))
+    assert not any(report.fatal for report in driven.wanted(effects.GameBroken))
     assert describes(driven, 3) == [False, True]
     driven.do(driven.core.receive(2, described_as(999), driven.now))
     assert driven.core.description is None, "it had its turn"
@@ -213,7 +213,9 @@ def test_an_evaluation_has_a_return_for_each_agent_and_names_what_the_game_decla
     driven.play(10)
     driven.play(11)
     driven.do(driven.core.request_evaluation(2, True, Seed(low=5, high=6), driven.now))
-    connection, worker = next((key, one) for key, one in driven.workers.items() if one.leases)
+    connection, worker = next(
+        (key, candidate) for key, candidate in driven.workers.items() if candidate.leases
+    )
     (result,) = worker.play()
     assert isinstance(result, EvaluationResult)
     for change, says in (

@@ -68,7 +68,7 @@ def changed(tensor: Tensor, change: Callable[[Any], Any]) -> Tensor:
     return from_numpy(change(array).astype(array.dtype))
 
 
-def told(**changes: Callable[[Any], Any]) -> Callable[[Block], dict[str, Any]]:
+def with_columns(**changes: Callable[[Any], Any]) -> Callable[[Block], dict[str, Any]]:
     def change(block: Block) -> dict[str, Any]:
         columns = {name: how(getattr(block.episodes, name)) for name, how in changes.items()}
         return {"episodes": block.episodes.model_copy(update=columns)}
@@ -92,30 +92,30 @@ def erased(block: Block) -> dict[str, Any]:
 
 LIES: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
     "rewards x 100": (of("reward", lambda a: a * 100), "episodes.returns"),
-    "returns": (told(returns=lambda a: [5000.0 for _ in a]), "episodes.returns"),
-    "lengths": (told(length_steps=lambda a: [one - 1 for one in a]), "episodes.length"),
-    "ticks": (told(length_ticks=lambda a: [one + 1 for one in a]), "episodes.length_ticks"),
+    "returns": (with_columns(returns=lambda a: [5000.0 for _ in a]), "episodes.returns"),
+    "lengths": (with_columns(length_steps=lambda a: [number - 1 for number in a]), "episodes.length"),
+    "ticks": (with_columns(length_ticks=lambda a: [number + 1 for number in a]), "episodes.length_ticks"),
     "longer than the limit": (
-        told(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
+        with_columns(length_steps=lambda a: [9 for _ in a], length_ticks=lambda a: [18 for _ in a]),
         "episodes.length_steps",
     ),
     "shorter than it was, and ended by the game": (
-        told(
-            length_steps=lambda a: [one - 1 for one in a],
-            length_ticks=lambda a: [one - 2 for one in a],
+        with_columns(
+            length_steps=lambda a: [number - 1 for number in a],
+            length_ticks=lambda a: [number - 2 for number in a],
             end_reason=lambda a: ["game_truncated" for _ in a],
         ),
         "episodes.length_steps",
     ),
     "ends erased": (erased, "truncated"),
     "flags without episodes": (of("truncated", np.zeros_like), "episodes.step"),
-    "another end": (told(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),
-    "another step": (told(step=lambda a: [(one + 1) % HORIZON for one in a]), "episodes.step"),
+    "another end": (with_columns(end_reason=lambda a: ["terminated" for _ in a]), "episodes.end_reason"),
+    "another step": (with_columns(step=lambda a: [(number + 1) % HORIZON for number in a]), "episodes.step"),
     "an episode twice": (
-        told(instance_id=lambda a: [a[0] for _ in a], step=lambda a: [a[0] for _ in a]),
+        with_columns(instance_id=lambda a: [a[0] for _ in a], step=lambda a: [a[0] for _ in a]),
         "episodes.step",
     ),
-    "an old episode again": (told(episode=lambda a: [0 for _ in a]), "episodes.episode"),
+    "an old episode again": (with_columns(episode=lambda a: [0 for _ in a]), "episodes.episode"),
     "first_step shifted": (of("first_step", lambda a: a + 7), "first_step"),
     "first_step back": (of("first_step", lambda a: a - HORIZON), "first_step"),
     "half a step": (of("executed_ticks", lambda a: a - 1), "executed_ticks"),
@@ -138,12 +138,12 @@ def test_hostile_08_S2_T2_what_cannot_have_happened_is_refused_by_the_name_of_it
 
 
 UNSEEN = {
-    "longer than the limit": told(
+    "longer than the limit": with_columns(
         length_steps=lambda a: [LIMIT + 2 for _ in a],
         length_ticks=lambda a: [2 * LIMIT + 4 for _ in a],
         end_reason=lambda a: ["game_truncated" for _ in a],
     ),
-    "at the limit before it": told(
+    "at the limit before it": with_columns(
         length_steps=lambda a: [LIMIT - 2 for _ in a], length_ticks=lambda a: [2 * LIMIT - 4 for _ in a]
     ),
 }
@@ -166,9 +166,9 @@ def test_hostile_08_of_two_episodes_in_one_segment_each_has_a_number_of_its_own(
     assert block.episodes.instance_id.count(0) == 2
     for change, is_true in ((lambda a: a, True), (lambda a: [0 for _ in a], False)):
         one = Plausibility(GameLimits(1, 2, LIMIT), 2 * LIMIT)
-        told_block = block.model_copy(update=told(episode=change)(block))
+        changed_block = block.model_copy(update=with_columns(episode=change)(block))
         with contextlib.nullcontext() if is_true else pytest.raises(ProtocolError, match="one twice"):
-            one.check(a_lease(LeaseBook()), told_block, slice(0, SLOTS))
+            one.check(a_lease(LeaseBook()), changed_block, slice(0, SLOTS))
 
 
 def by_agents(block: Block, agents: int, shares: list[list[int]]) -> Iterator[Block]:
@@ -177,7 +177,7 @@ def by_agents(block: Block, agents: int, shares: list[list[int]]) -> Iterator[Bl
     per_step = ("reward", "terminated", "truncated", "valid", "executed_ticks")
     for share in shares:
         chosen = np.isin(slots % agents, share)
-        tells = slots[chosen] % agents == 0
+        is_first_agent = slots[chosen] % agents == 0
         update: dict[str, Any] = {
             name: changed(getattr(block, name), lambda a, chosen=chosen: a[:, chosen]) for name in per_step
         }
@@ -185,7 +185,7 @@ def by_agents(block: Block, agents: int, shares: list[list[int]]) -> Iterator[Bl
             name: changed(getattr(block, name), lambda a, chosen=chosen: a[chosen])
             for name in ("slot_id", "first_step")
         }
-        if not tells.any():
+        if not is_first_agent.any():
             update["episodes"] = block.episodes.model_copy(
                 update={name: [] for name in type(block.episodes).model_fields if name not in NAMED}
             )
@@ -269,7 +269,7 @@ def test_hostile_08_under_central_inference_a_lease_may_have_gaps_and_its_steps_
 
 def test_hostile_08_a_gap_is_no_lie_and_what_follows_it_is_not_known() -> None:
     one = Plausibility(GameLimits(1, 2, 0), HORIZON)
-    wrong = told(returns=lambda a: [5000.0 for _ in a])
+    wrong = with_columns(returns=lambda a: [5000.0 for _ in a])
     for number, (lease, block) in enumerate(played(worker_of(1), segments=1)):
         if number in (1, 2):
             continue  # lost with a lease that lapsed

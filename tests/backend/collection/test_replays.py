@@ -37,7 +37,7 @@ def ended(episode: int, step: int) -> Episode:
 
 def known(beginning: Beginning | None) -> tuple[int, str | None, list[int]]:
     assert beginning is not None
-    played = [int(one) for part in beginning.actions for one in part[:, 0]]
+    played = [int(action) for part in beginning.actions for action in part[:, 0]]
     return beginning.episode, beginning.begun.lesson_id, played
 
 

@@ -61,7 +61,7 @@ def test_E9_policies_are_published_one_at_a_time_and_a_lease_waits_for_the_last(
     driven.ready()
 
     def sent() -> list[tuple[str, int]]:
-        return [(one.policy_id, one.policy_version) for one in driven.wanted(SendPolicy)]
+        return [(sent.policy_id, sent.policy_version) for sent in driven.wanted(SendPolicy)]
 
     assert sent() == [("hunter", 0)]
     assert not driven.leases(10), "the other policy is not there yet"
@@ -88,14 +88,14 @@ def test_a_worker_that_comes_back_in_between_gets_every_policy_again() -> None:
     worker = driven.close(10)
     driven.hold_acks = False
     driven.rejoin(20, worker)
-    again = [one.policy_id for one in driven.wanted(SendPolicy) if one.connection_id == 20]
+    again = [sent.policy_id for sent in driven.wanted(SendPolicy) if sent.connection_id == 20]
     assert again == ["hunter", "prey"]
     assert driven.leases(20)
 
 
 def test_E9_a_block_holds_the_slots_of_the_policy_it_names() -> None:
     driven = started()
-    blocks = [one for one in driven.workers[10].play() if isinstance(one, Block)]
+    blocks = [message for message in driven.workers[10].play() if isinstance(message, Block)]
     assert [block.policy_id for block in blocks] == ["hunter", "prey"]
     for policy_id in ("prey", "main"):
         with pytest.raises(ProtocolError, match="policy_id"):
@@ -121,7 +121,7 @@ def test_one_policy_needs_no_rows_of_its_own() -> None:
     driven.play(10)
     driven.play(11)
     assert driven.trains[0].rows_by_policy == {}
-    assert [one.policy_id for one in driven.wanted(SendPolicy)] == ["main", "main"]
+    assert [sent.policy_id for sent in driven.wanted(SendPolicy)] == ["main", "main"]
 
 
 def test_an_acknowledgement_of_an_older_version_sends_nothing_on() -> None:

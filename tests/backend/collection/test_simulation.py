@@ -71,7 +71,7 @@ def test_C1_whatever_happens_every_accepted_segment_trains_once(schedule: str, p
         assert max(simulation.lags) <= largest, f"seed {seed}"
         indices = [index for index, _ in simulation.episodes]
         assert indices == list(range(len(indices))), f"seed {seed}"
-        assert all(one.end_reason != "cut" for _, one in simulation.episodes)
+        assert all(episode.end_reason != "cut" for _, episode in simulation.episodes)
 
 
 def trained_content(latency: tuple[float, float], seed: int) -> tuple[list[list[Key]], list[tuple[int, int]]]:
@@ -80,7 +80,7 @@ def trained_content(latency: tuple[float, float], seed: int) -> tuple[list[list[
     simulation = Simulation(config, seed=seed, latency=latency, segment_seconds=(0.1, 0.3))
     simulation.start()
     simulation.run(300.0, until=lambda: len(simulation.updates) >= 20)
-    episodes = [(one.instance_id, index) for index, one in simulation.episodes]
+    episodes = [(episode.instance_id, index) for index, episode in simulation.episodes]
     return simulation.update_keys[:20], episodes[:20]
 
 
@@ -216,11 +216,11 @@ def episodes_of(schedule: str, num_workers: int, seed: int) -> dict[tuple[int, i
 @pytest.mark.parametrize("schedule", ["sync", "overlap", "async"])
 def test_C5_the_same_episodes_come_from_any_number_of_workers(schedule: str) -> None:
     alone = episodes_of(schedule, 1, seed=1)
-    assert len({tuple(one) for one in alone.values()}) == len(alone) > 50, "every episode is another"
+    assert len({tuple(episode) for episode in alone.values()}) == len(alone) > 50, "every episode is another"
     for num_workers in (2, 3, 4, 12):
         shared = episodes_of(schedule, num_workers, seed=num_workers)
         both = alone.keys() & shared.keys()
-        assert {one[0] for one in both} == set(range(12)), "all twelve games"
+        assert {key[0] for key in both} == set(range(12)), "all twelve games"
         assert all(alone[place] == shared[place] for place in both)
         # Nothing is skipped where no lease lapses: of each game the first episodes, one after another.
         for instance in range(12 if schedule == "sync" else 0):

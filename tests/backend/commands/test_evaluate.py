@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attract.browser import chromium
-from attract.commands.evaluate import EvaluateOptions, evaluate_run, told_of_best
+from attract.commands.evaluate import EvaluateOptions, evaluate_run, hint_of_best
 from attract.errors import ConfigurationError
 from attract.runs.directory import RunDirectory
 from attract.settings.run import ServerSettings
@@ -34,5 +34,5 @@ async def test_without_a_browser_nothing_is_begun(tmp_path: Path, monkeypatch: p
 
 
 def test_it_says_where_another_version_ships():
-    assert told_of_best(12, None) == told_of_best(12, 12) == ""
-    assert "that of v9, which `attract export` ships unless told --version 12" in told_of_best(12, 9)
+    assert hint_of_best(12, None) == hint_of_best(12, 12) == ""
+    assert "that of v9, which `attract export` ships unless told --version 12" in hint_of_best(12, 9)

@@ -63,8 +63,8 @@ def test_what_a_page_does_not_load_is_left_out_and_said(project: Path) -> None:
         "game.page.ts": 20,
         "package.json": 30,
     }
-    told = left_out_text(left_out | {"runs/": 40, "venv/": 2})
-    assert told == (
+    text = left_out_text(left_out | {"runs/": 40, "venv/": 2})
+    assert text == (
         "left out: node_modules/ (3 MB), .git/ (5 kB), game.js.map (70 B), runs/ (40 B), "
         "package.json (30 B), 2 more (22 B)"
     )

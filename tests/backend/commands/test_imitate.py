@@ -29,8 +29,8 @@ async def test_D1_what_it_leaves_is_a_run_with_a_version_a_row_and_an_export(
     source = write_demonstrations(tmp_path / "played", record("keydoor", keydoor_player, episodes=6))
     server = ServerSettings(runs_dir=tmp_path / "runs")
     code = await imitate_game(options(source, policy={"recurrent": "gru", "recurrent_size": 8}), server)
-    told = json.loads(capsys.readouterr().out)
+    report = json.loads(capsys.readouterr().out)
     directory = RunDirectory.view(server.runs_dir, "cloned")
-    assert code == 0 and told["demonstrations"] == 6 and directory.marked("latest") == 0
-    assert told["metrics"]["train/cloning_epochs"] == 3
+    assert code == 0 and report["demonstrations"] == 6 and directory.marked("latest") == 0
+    assert report["metrics"]["train/cloning_epochs"] == 3
     assert (directory.export / "policy.onnx").is_file() and directory.read_game()[1] is not None

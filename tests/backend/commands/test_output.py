@@ -57,9 +57,9 @@ def test_a_command_whose_answer_nobody_reads_ends_without_a_traceback(words: str
     )
     assert command.stdout is not None and command.stderr is not None
     command.stdout.close()
-    told = command.stderr.read().decode()
+    errors = command.stderr.read().decode()
     command.stderr.close()
-    assert (command.wait(60), told) == (141, "")
+    assert (command.wait(60), errors) == (141, "")
 
 
 def test_what_nobody_reads_is_not_kept() -> None:

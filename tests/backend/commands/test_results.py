@@ -59,9 +59,9 @@ def test_each_run_is_done_once_and_what_is_recorded_is_not_done_again(
     machine = Machine(monkeypatch)
     said: list[str] = []
     assert make_results(options(tmp_path), said.append) == 0
-    trained = [one for one in machine.asked if one[0] == "train"]
+    trained = [words for words in machine.asked if words[0] == "train"]
     assert len(trained) >= 1
-    assert all("--seed" in one and one[one.index("--seed") + 1] == "1" for one in trained)
+    assert all("--seed" in words and words[words.index("--seed") + 1] == "1" for words in trained)
     page = (tmp_path / "results.md").read_text().splitlines()
     (row,) = [line for line in page if line.startswith("| CartPole |")]
     # The seed that was run, of three.

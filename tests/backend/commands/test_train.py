@@ -59,7 +59,7 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
         _run("evaluating"),
         _run("finished"),
     ):
-        standing.tell(view)
+        standing.update(view)
     assert out.getvalue().splitlines() == [
         full,
         "going on",
@@ -71,16 +71,16 @@ def test_a_pause_is_told_once_with_its_reason_and_so_is_its_end() -> None:
 def test_S5_P10_what_was_derived_is_told_once_when_the_game_is_known() -> None:
     out = io.StringIO()
     plan = _Plan(create_display(Console(file=out, width=200), "a"), verbose=True)
-    plan.tell(_run("starting"))
+    plan.update(_run("starting"))
     assert out.getvalue() == ""
     reference = GameReference(name="counting", sha256="a" * 64, url="games/x.js")
     known = _run("running").model_copy(
         update={"description": DESCRIPTION, "game_reference": reference, "settings": {}}
     )
-    plan.tell(known)
-    plan.tell(known)
-    told = out.getvalue().splitlines()
-    assert [line.split(":")[0] for line in told] == [
+    plan.update(known)
+    plan.update(known)
+    printed = out.getvalue().splitlines()
+    assert [line.split(":")[0] for line in printed] == [
         "training",
         "batch",
         "minibatches",

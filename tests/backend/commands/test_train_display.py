@@ -73,8 +73,8 @@ def test_between_two_plain_lines_pass_five_seconds_or_a_sixtieth_and_the_last_up
     seconds = [0.1, 1.0, 5.0, 5.2, 9.0, 10.3, 600.0, 606.0, 609.9, 610.1, 611.0, 611.5]
     lines = _plain(*(_run(updates=place, elapsed_seconds=at) for place, at in enumerate(seconds)))
     # 610.1 - 600 is less than 610.1 / 60 = 10.17, 611 - 600 is more than 611 / 60 = 10.18.
-    told = [seconds[int(line.split()[1])] for line in lines]
-    assert told == [0.1, 5.2, 10.3, 600.0, 611.0, 611.5]
+    printed = [seconds[int(line.split()[1])] for line in lines]
+    assert printed == [0.1, 5.2, 10.3, 600.0, 611.0, 611.5]
 
 
 def test_the_first_return_is_told_at_once_and_before_it_that_no_episode_has_ended() -> None:
@@ -252,18 +252,18 @@ NOT_THE_GAMES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "text", "told"), NOT_THE_GAMES)
+@pytest.mark.parametrize(("kind", "name", "text", "expected"), NOT_THE_GAMES)
 def test_what_is_not_the_game_s_fault_is_not_laid_at_its_door(
-    kind: str, name: str, text: str, told: str
+    kind: str, name: str, text: str, expected: str
 ) -> None:
     report = GameReport(kind=kind, name=name, text=text, stack=None)
-    assert report_text(report) == told
+    assert report_text(report) == expected
     for terminal in (False, True):
         out = io.StringIO()
         console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
         with create_display(console, "a") as display:
             display.reported(report)
-        assert told in out.getvalue()
+        assert expected in out.getvalue()
         assert "game" not in out.getvalue()
 
 

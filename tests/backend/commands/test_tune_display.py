@@ -31,8 +31,8 @@ def view(**more: object) -> StudyView:
 def lines_of(*views: StudyView) -> list[str]:
     output = io.StringIO()
     with StudyDisplay(Console(file=output, width=200)) as display:
-        for one in views:
-            display.changed(one)
+        for view in views:
+            display.changed(view)
     return output.getvalue().splitlines()
 
 

@@ -35,38 +35,38 @@ def run(waiting_seconds: float | None, state: RunState = "running") -> RunView:
 def test_scale_03_it_says_once_since_when_nobody_plays_with_the_link_and_when_they_are_back() -> None:
     said, links = Said(), iter(["http://a/join.html#token=x"])
     waiting = WaitingForWorkers(said, lambda: next(links), has_own=False)
-    waiting.tell(run(None), last_left_seconds=None, has_workers=False)
+    waiting.update(run(None), last_left_seconds=None, has_workers=False)
     for seconds in (5.2, 6.0, 90.0):
-        waiting.tell(run(seconds), last_left_seconds=seconds, has_workers=False)
+        waiting.update(run(seconds), last_left_seconds=seconds, has_workers=False)
     assert said.lines == [
         "waiting for workers: the last one left 5 s ago\n"
         "  join: http://a/join.html#token=x\n"
         "  or: attract join 'http://a/join.html#token=x'"
     ]
-    waiting.tell(run(None), last_left_seconds=None, has_workers=True)
+    waiting.update(run(None), last_left_seconds=None, has_workers=True)
     assert said.lines[1:] == ["workers are here after 1:30"]
 
 
 def test_scale_03_a_browser_of_its_own_has_time_to_start() -> None:
     said = Said()
     waiting = WaitingForWorkers(said, lambda: "link", has_own=True)
-    waiting.tell(run(12.0, "starting"), last_left_seconds=None, has_workers=False)
+    waiting.update(run(12.0, "starting"), last_left_seconds=None, has_workers=False)
     assert said.lines == []
-    waiting.tell(run(30.1, "starting"), last_left_seconds=None, has_workers=False)
+    waiting.update(run(30.1, "starting"), last_left_seconds=None, has_workers=False)
     assert said.lines[0].startswith("waiting for workers: none has come yet")
 
 
 def test_scale_03_a_run_that_is_over_waits_for_nobody() -> None:
     said = Said()
     waiting = WaitingForWorkers(said, lambda: "link", has_own=False)
-    waiting.tell(run(7.0), last_left_seconds=7.0, has_workers=False)
-    waiting.tell(run(None, "finished"), last_left_seconds=None, has_workers=False)
+    waiting.update(run(7.0), last_left_seconds=7.0, has_workers=False)
+    waiting.update(run(None, "finished"), last_left_seconds=None, has_workers=False)
     assert len(said.lines) == 1
 
 
 def test_scale_03_nobody_is_there_where_a_run_is_stopped_before_anybody_came() -> None:
     said = Said()
     waiting = WaitingForWorkers(said, lambda: "link", has_own=False)
-    waiting.tell(run(464.0), last_left_seconds=None, has_workers=False)
-    waiting.tell(run(None), last_left_seconds=None, has_workers=False)
+    waiting.update(run(464.0), last_left_seconds=None, has_workers=False)
+    waiting.update(run(None), last_left_seconds=None, has_workers=False)
     assert len(said.lines) == 1

@@ -21,9 +21,9 @@ GAME = GameDescription.model_validate(
 
 
 def resolve(**given: object) -> dict[str, tuple[str, list[float]]]:
-    parameters = {name: DistributionSettings.from_mapping(one) for name, one in given.items()}  # type: ignore[arg-type]
+    parameters = {name: DistributionSettings.from_mapping(setting) for name, setting in given.items()}  # type: ignore[arg-type]
     resolved = resolve_parameters(parameters, GAME, setting="parameters")
-    return {name: (one.kind, one.values) for name, one in resolved.items()}
+    return {name: (distribution.kind, distribution.values) for name, distribution in resolved.items()}
 
 
 def test_each_kind_becomes_what_a_lease_carries():

@@ -40,7 +40,7 @@ def test_every_advice_is_given_by_some_sign() -> None:
         finding_id, _, variant = key.partition("/")
         assert (
             key in given
-            or (variant and any(one.startswith(f"{finding_id}/{{") for one in given))
+            or (variant and any(finding.startswith(f"{finding_id}/{{") for finding in given))
             or (f'f"{finding_id}/{{' in source)
         ), f"nothing gives {key}"
 

@@ -40,7 +40,10 @@ def test_where_nothing_can_be_found_by_chance_it_is_said_within_a_quarter_of_the
 def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdrawn() -> None:
     diagnosis = Diagnosis(RunFacts(total_steps=40_000, max_steps=10))
     said = [
-        [(one.finding_id, one.withdrawn) for one in diagnosis.observe(update, 2_000 * update, UNPAID)]
+        [
+            (finding.finding_id, finding.withdrawn)
+            for finding in diagnosis.observe(update, 2_000 * update, UNPAID)
+        ]
         for update in range(1, 11)
     ]
     # From 5,000 steps on, an eighth of the run, which is update 3; the third row that shows it is update 5.
@@ -49,12 +52,17 @@ def test_a_finding_is_said_once_it_has_lasted_and_again_only_when_it_was_withdra
     assert (finding.first_update, finding.first_agent_steps) == (3, 6_000)
     assert "20,000 steps" in finding.text, "its number does not go on"
     said = [
-        [(one.finding_id, one.withdrawn) for one in diagnosis.observe(update, 2_000 * update, PAID)]
+        [
+            (finding.finding_id, finding.withdrawn)
+            for finding in diagnosis.observe(update, 2_000 * update, PAID)
+        ]
         for update in range(11, 11 + CLEAR_UPDATES + 5)
     ]
     assert said == [[]] * (CLEAR_UPDATES - 1) + [[("reward-constant", True)]] + [[]] * 5
     assert diagnosis.findings == []
-    assert [(one.finding_id, one.withdrawn) for one in diagnosis.all_said] == [("reward-constant", True)]
+    assert [(finding.finding_id, finding.withdrawn) for finding in diagnosis.all_said] == [
+        ("reward-constant", True)
+    ]
 
 
 def test_an_evaluation_far_from_the_training_is_said_at_once_and_again_by_its_row() -> None:

@@ -134,9 +134,9 @@ def test_only_abandoned_stores_are_removed(tmp_path: Path) -> None:
     abandoned.close()
     (tmp_path / "other.bin").write_text("not ours")
     assert remove_stale(tmp_path) == [tmp_path / f"{NAME_PREFIX}b.bin"]
-    assert sorted(one.name for one in tmp_path.iterdir()) == [f"{NAME_PREFIX}a.bin", "other.bin"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{NAME_PREFIX}a.bin", "other.bin"]
     used.close(unlink=True)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["other.bin"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.bin"]
 
 
 def test_a_missing_field_is_an_error(tmp_path: Path) -> None:

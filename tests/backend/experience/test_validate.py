@@ -307,7 +307,7 @@ def test_of_large_observations_a_segment_holds_fewer_final_ones() -> None:
 @pytest.mark.parametrize("value", [1.7e308, -1e31])
 @pytest.mark.parametrize("name", ["returns", "metrics", "reward_terms"])
 def test_hostile_04_what_an_episode_tells_is_bounded(name: str, value: float) -> None:
-    told: Any = [value] if name == "returns" else {"score": [value]}
-    block = played_block().model_copy(update={"episodes": episode_at(1, **{name: told})})
+    column: Any = [value] if name == "returns" else {"score": [value]}
+    block = played_block().model_copy(update={"episodes": episode_at(1, **{name: column})})
     with pytest.raises(ProtocolError, match=f"block.episodes.{name}"):
         check_block(block, LAYOUT)

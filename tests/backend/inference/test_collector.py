@@ -83,7 +83,7 @@ class World:
         """Answer acts, one at a time, until nothing more is said or `most` were answered."""
         self.take(self.collector.advance())
         for _ in range(most):
-            answerable = [one for one in self.under_way if one[0] not in self.silent]
+            answerable = [step for step in self.under_way if step[0] not in self.silent]
             if not answerable:
                 return
             self.under_way.remove(answerable[0])
@@ -120,7 +120,7 @@ def test_a_lease_gives_blocks_that_the_store_takes_and_one_close():
     world = World()
     world.lease(0, 7, version=3, num_segments=2)
     world.play()
-    assert [(one.lease_id, one.segment_index, one.block_index) for one in world.blocks] == [
+    assert [(block.lease_id, block.segment_index, block.block_index) for block in world.blocks] == [
         (7, 0, 0),
         (7, 0, 1),
         (7, 1, 2),
@@ -173,8 +173,8 @@ def test_E4_bootstrap_is_0_after_termination_and_the_final_value_after_truncatio
     assert arrays["final_column"].tolist() == [1]
     assert arrays["final_value"].tolist() == [3004.5]
     assert arrays["final_obs.obs"].tolist() == [[1.0, 4.0, (1 + 3) % 3, 0.5]]
-    told = world.blocks[0].episodes
-    assert (told.instance_id, told.step) == ([0, 1], [3, 3])
+    episodes = world.blocks[0].episodes
+    assert (episodes.instance_id, episodes.step) == ([0, 1], [3, 3])
 
 
 def test_S3_S4_a_segment_carries_the_state_it_began_with_and_state_is_zeroed_at_an_episodes_end():
@@ -216,9 +216,9 @@ def test_a_worker_that_comes_later_joins_between_two_rounds():
     world.lease(1, 8)
     world.play()
     assert sorted(close.lease_id for close in world.closes) == [7, 8]
-    by_lease = {lease: [one for one in world.blocks if one.lease_id == lease] for lease in (7, 8)}
-    assert [one.segment_index for one in by_lease[7]] == [0, 0, 1, 1, 2, 2]
-    assert [world.arrays(one)["first_step"][0] for one in by_lease[7]] == [0, 0, 4, 4, 8, 8]
+    by_lease = {lease: [block for block in world.blocks if block.lease_id == lease] for lease in (7, 8)}
+    assert [block.segment_index for block in by_lease[7]] == [0, 0, 1, 1, 2, 2]
+    assert [world.arrays(block)["first_step"][0] for block in by_lease[7]] == [0, 0, 4, 4, 8, 8]
     assert len(by_lease[8]) == 2
     for block in world.blocks:
         assert world.arrays(block)["valid"].all()
@@ -259,7 +259,7 @@ def test_an_observe_that_is_refused_makes_no_block_and_the_others_play_on():
         world.collector.observe(1, wrong)
     # As the process does: nobody waits for it; what it had begun comes to nothing.
     world.collector.gone(1)
-    world.under_way = [one for one in world.under_way if one[0] != 1]
+    world.under_way = [step for step in world.under_way if step[0] != 1]
     world.play()
     assert [close.lease_id for close in world.closes] == [7]
     assert {block.lease_id for block in world.blocks} == {7}
@@ -379,7 +379,7 @@ def test_whatever_happens_each_lease_ends_once_and_no_segment_comes_twice(seed: 
             lease = open_leases.pop(worker)
             ended.add(lease)
             world.collector.void(lease)
-            world.under_way = [one for one in world.under_way if one[0] != worker]
+            world.under_way = [step for step in world.under_way if step[0] != worker]
         else:
             world.play(int(rng.integers(1, 6)))
         for close in world.closes:

@@ -195,7 +195,7 @@ def test_correctness_R7_a_pass_is_bounded_by_its_bytes(recurrent, monkeypatch: p
     rows: list[int] = []
     run = cut._run_at_once
     monkeypatch.setattr(cut, "_run_at_once", lambda *given: rows.append(len(given[2])) or run(*given))
-    got, expected = (one.decide(7, batch_of(observation), state) for one in (cut, whole))
+    got, expected = (decider.decide(7, batch_of(observation), state) for decider in (cut, whole))
     assert rows == [7] * 5 + [5]
     np.testing.assert_array_equal(got.action, expected.action)
     for name in ("log_prob", "value", "state"):

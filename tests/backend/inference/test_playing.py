@@ -67,7 +67,7 @@ def test_leases_are_played_in_the_order_in_which_they_came_and_each_once():
     queues = LeaseQueues()
     for lease_id in (7, 8, 7):
         queues.add(4, [10, 11, 12], lease(lease_id, version=lease_id))
-    assert [one.lease.lease_id for one in queues.of(4)] == [7, 8]
+    assert [queued.lease.lease_id for queued in queues.of(4)] == [7, 8]
     assert queues.versions() == {7, 8}
     first = queues.next_of(4)
     assert first is not None

@@ -320,9 +320,9 @@ def test_C7_correctness_R9_of_a_worker_that_was_wrong_once_every_segment_is_reco
         honest, worker_id=worker_id, log_prob=honest.log_prob + 0.5 * (worker_id == 1) * honest.valid
     )
     kept, refused = trainer.verify(lies, [0, 5, 10], extent="sample")
-    assert sorted(one.row for one in refused) == [4, 5, 6, 7]
+    assert sorted(refusal.row for refusal in refused) == [4, 5, 6, 7]
     assert kept.rows == (0, 1, 2, 3, 8, 9, 10, 11)
     # From then on too, though none of its segments is asked for; one that is right is trained on.
     half = replace(lies, log_prob=torch.where(torch.arange(12) == 6, honest.log_prob, lies.log_prob))
     kept, refused = trainer.verify(half, [0, 10], extent="sample")
-    assert sorted(one.row for one in refused) == [4, 5, 7] and 6 in kept.rows
+    assert sorted(refusal.row for refusal in refused) == [4, 5, 7] and 6 in kept.rows

@@ -48,7 +48,7 @@ def test_every_tensor_of_the_state_dict_is_patched():
     randomise(policy, 7)
     state = policy.state_dict()
     model = onnx.load_model_from_string(patcher.patched(state))
-    found = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     for name, tensor in state.items():
         np.testing.assert_array_equal(found[name], tensor.numpy(), err_msg=name)
 
@@ -81,7 +81,7 @@ def test_C8_the_same_weights_give_the_same_bytes():
 def test_the_batch_size_is_free_and_names_are_the_wires():
     policy = build()
     session = onnxruntime.InferenceSession(OnnxPatcher(policy).patched(policy.state_dict()))
-    assert [one.name for one in session.get_inputs()] == ["obs"]
+    assert [node.name for node in session.get_inputs()] == ["obs"]
     assert [output.name for output in session.get_outputs()] == ["logits", "value"]
     for count in (1, 2, 77):
         logits, value = session.run(None, {"obs": np.zeros((count, 4), np.float32)})
@@ -147,7 +147,7 @@ def test_an_export_is_two_files_that_say_the_same(tmp_path):
     assert {key: json.loads(value) for key, value in props.items()} == document
     # The outputs that policy.json names are the model's, with these types.
     types = {"int32": "tensor(int32)", "float32": "tensor(float)"}
-    assert {one.name: one.type for one in session.get_outputs()} == {
+    assert {node.name: node.type for node in session.get_outputs()} == {
         name: types[output["dtype"]] for name, output in document["outputs"].items()
     }
 
@@ -171,8 +171,8 @@ def test_policy_json_describes_the_inputs_outputs_state_and_action_of_the_model(
         (metadata["inputs"], session.get_inputs()),
         (metadata["outputs"], session.get_outputs()),
     ):
-        assert {one.name: (one.type, one.shape) for one in found} == {
-            name: (types[one["dtype"]], one["shape"]) for name, one in described.items()
+        assert {node.name: (node.type, node.shape) for node in found} == {
+            name: (types[entry["dtype"]], entry["shape"]) for name, entry in described.items()
         }
     assert metadata["outputs"]["action"]["shape"] == shape and metadata["outputs"]["action"]["dtype"] == dtype
     assert metadata["inputs"]["state_ins"]["shape"] == ["batch", 16]
@@ -187,7 +187,9 @@ def test_a_games_mask_is_an_input_of_the_model_that_ships(action):
     randomise(policy, 3)
     document = policy_metadata(policy, game, 3, {})
     model = shipped_model(OnnxPatcher(policy).patched(policy.state_dict()), document)
-    (taken,) = [one for one in onnxruntime.InferenceSession(model).get_inputs() if one.name == "action_mask"]
+    (taken,) = [
+        node for node in onnxruntime.InferenceSession(model).get_inputs() if node.name == "action_mask"
+    ]
     described = document["inputs"]["action_mask"]
     assert (taken.type, taken.shape) == ("tensor(uint8)", ["batch", 5])
     assert (described["dtype"], described["shape"]) == ("uint8", ["batch", 5])

@@ -55,12 +55,12 @@ def test_C9_the_graph_computes_what_the_network_computes(name):
     policy = build(name)
     graph = policy_graph(policy)
     assert check_parity(policy, graph.SerializeToString()).is_within_tolerance
-    assert {one.name for one in graph.graph.initializer} >= policy.state_dict().keys()
+    assert {tensor.name for tensor in graph.graph.initializer} >= policy.state_dict().keys()
     # ONNX Runtime's web build refuses an initializer that is an input as well.
     inputs = [entry.input_name for entry in policy.entries] + ["state_ins"] * (policy.state_size > 0)
-    assert [one.name for one in graph.graph.input] == inputs
+    assert [value.name for value in graph.graph.input] == inputs
     outputs = [*policy.output_names, "value"] + ["state_outs"] * (policy.state_size > 0)
-    assert [one.name for one in graph.graph.output] == outputs
+    assert [value.name for value in graph.graph.output] == outputs
 
 
 @pytest.mark.parametrize("name", ["shared", "small_cnn", "gru"])

@@ -18,7 +18,7 @@ def run(graph: GraphBuilder, output: str, **inputs: Any) -> Any:
     made = helper.make_graph(
         graph.nodes,
         "test",
-        [helper.make_tensor_value_info(name, floats, one.shape) for name, one in inputs.items()],
+        [helper.make_tensor_value_info(name, floats, tensor.shape) for name, tensor in inputs.items()],
         [helper.make_tensor_value_info(output, floats, [None, None])],
         graph.initializers,
     )

@@ -78,8 +78,8 @@ def test_S3_a_core_reads_and_writes_the_packed_state(name: str):
     graph = GraphBuilder()
     core = create_core(name, 4, 3, torch.Generator())  # type: ignore[arg-type]
     output = write_core(graph, core, "features")
-    read = {one for node in graph.nodes for one in node.input}
-    written = {one for node in graph.nodes for one in node.output}
+    read = {name for node in graph.nodes for name in node.input}
+    written = {name for node in graph.nodes for name in node.output}
     assert "state_ins" in read
     assert "state_outs" in written
     # The state of a GRU is its output; of an LSTM it is the first half of [h, c].

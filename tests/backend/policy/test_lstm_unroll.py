@@ -64,4 +64,4 @@ def test_observations_get_no_gradient_that_nobody_wants():
     inputs, *rest = arguments()
     states = unroll_lstm(inputs.detach(), *rest, resets(0.3))
     states.sum().backward()
-    assert inputs.grad is None and all(one.grad is not None for one in rest)
+    assert inputs.grad is None and all(tensor.grad is not None for tensor in rest)

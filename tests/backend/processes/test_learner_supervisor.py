@@ -17,28 +17,28 @@ class Owner:
     """Records what it is told."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[Any] = asyncio.Queue()
+        self.calls: asyncio.Queue[Any] = asyncio.Queue()
 
     async def learner_ready(self, ready: Ready) -> None:
-        self.told.put_nowait(ready)
+        self.calls.put_nowait(ready)
 
     async def trained(self, trained: Trained) -> None:
-        self.told.put_nowait(trained)
+        self.calls.put_nowait(trained)
 
     async def published(self, published: Published) -> None:
-        self.told.put_nowait(published)
+        self.calls.put_nowait(published)
 
     async def dropped(self, dropped: Dropped) -> None:
-        self.told.put_nowait(dropped)
+        self.calls.put_nowait(dropped)
 
     def learner_lost(self) -> None:
-        self.told.put_nowait("lost")
+        self.calls.put_nowait("lost")
 
     def learner_failed(self, why: str) -> None:
-        self.told.put_nowait(f"failed: {why}")
+        self.calls.put_nowait(f"failed: {why}")
 
     async def next(self) -> Any:
-        return await asyncio.wait_for(self.told.get(), WAIT_SECONDS)
+        return await asyncio.wait_for(self.calls.get(), WAIT_SECONDS)
 
 
 def begin_in(run_dir: Any) -> Begin:
@@ -70,9 +70,9 @@ async def test_after_three_deaths_without_an_update_there_is_no_other(tmp_path: 
     supervisor = LearnerSupervisor(learner.start, owner)
     await supervisor.start()
     supervisor.begin(lambda: begin_in(tmp_path))
-    told = [await owner.next() for _ in range(MAX_DEATHS + 1)]
-    assert told[:MAX_DEATHS] == ["lost"] * MAX_DEATHS
-    assert "no such thing" in told[-1]
+    calls = [await owner.next() for _ in range(MAX_DEATHS + 1)]
+    assert calls[:MAX_DEATHS] == ["lost"] * MAX_DEATHS
+    assert "no such thing" in calls[-1]
     assert learner.lives == MAX_DEATHS
     assert not supervisor.is_alive
     await supervisor.close()
@@ -84,9 +84,9 @@ async def test_no_other_is_started_where_it_would_fail_in_the_same_way(tmp_path:
     supervisor = LearnerSupervisor(learner.start, owner)
     await supervisor.start()
     supervisor.begin(lambda: begin_in(tmp_path))
-    told = [await owner.next(), await owner.next()]
-    assert told[0] == "lost"
-    assert "cannot go on: ValueError: no such thing" in told[1]
+    calls = [await owner.next(), await owner.next()]
+    assert calls[0] == "lost"
+    assert "cannot go on: ValueError: no such thing" in calls[1]
     assert learner.lives == 1
     await supervisor.close()
 
@@ -129,4 +129,4 @@ async def test_closing_is_no_death():
     await supervisor.start()
     await supervisor.close()
     await supervisor.close(at_once=True)
-    assert owner.told.empty()
+    assert owner.calls.empty()

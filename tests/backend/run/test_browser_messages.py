@@ -108,11 +108,11 @@ class World:
 
     def block(self) -> Block:
         """The worker's next one."""
-        (block,) = [one for one in self.worker.play() if isinstance(one, Block)]
+        (block,) = [message for message in self.worker.play() if isinstance(message, Block)]
         return block
 
     def sent(self, kind: type[Any]) -> list[Any]:
-        sends = [one for one in self.applied if isinstance(one, collecting.Send)]
+        sends = [effect for effect in self.applied if isinstance(effect, collecting.Send)]
         return [send.message for send in sends if isinstance(send.message, kind)]
 
 
@@ -159,7 +159,9 @@ def test_a_block_before_the_game_is_known_is_refused() -> None:
 
 def quarantined(world: World) -> list[str]:
     return [
-        one.text for one in world.applied if isinstance(one, collecting.Note) and one.kind == "quarantine"
+        effect.text
+        for effect in world.applied
+        if isinstance(effect, collecting.Note) and effect.kind == "quarantine"
     ]
 
 

@@ -33,9 +33,9 @@ def lessons_of(fleet: SocketFleet, purpose: str) -> list[tuple[str | None, dict[
     """Lesson and parameters of each lease, repetitions left out."""
     found: list[tuple[str | None, dict[str, list[float]]]] = []
     for lease in fleet.leases:
-        told = (lease.lesson_id, {name: one.values for name, one in lease.parameters.items()})
-        if lease.purpose == purpose and told not in found[-1:]:
-            found.append(told)
+        setting = (lease.lesson_id, {name: parameter.values for name, parameter in lease.parameters.items()})
+        if lease.purpose == purpose and setting not in found[-1:]:
+            found.append(setting)
     return found
 
 
@@ -57,12 +57,12 @@ async def test_C6_a_lesson_changes_by_its_metric_and_reaches_later_leases_pages_
         )
         await finished(world)
         assert lessons_of(fleet, "train") == [("small", {"size": [6.0]}), ("large", {"size": [12.0, 20.0]})]
-        (told,) = [body for kind, body in world.events if kind == "lesson"]
-        assert isinstance(told, LessonView)
-        assert (told.name, told.number, told.num_lessons) == ("large", 2, 2)
+        (lesson,) = [body for kind, body in world.events if kind == "lesson"]
+        assert isinstance(lesson, LessonView)
+        assert (lesson.name, lesson.number, lesson.num_lessons) == ("large", 2, 2)
         # 4 slots of a worker finish in one step; the check at the 40th episode, index 39, decides.
-        assert told.global_episode_index == 39
-        assert "rollout/ep_rew_mean was at least 9 2 times in a row" in (told.reason or "")
+        assert lesson.global_episode_index == 39
+        assert "rollout/ep_rew_mean was at least 9 2 times in a row" in (lesson.reason or "")
         now = world.service.view(view.run_id)
         assert now.lesson is not None
         assert now.lesson.name == "large"
@@ -82,7 +82,7 @@ async def test_D2_a_run_resumed_in_the_middle_goes_on_in_its_lesson_with_its_win
         after = await finished(world)
         assert after.updates > before.updates
         assert [lesson for lesson, _ in lessons_of(fleet, "train")] == ["large"]
-        first, *_, last = [one.curriculum for one in trained(world.learner)[before.updates :]]
+        first, *_, last = [message.curriculum for message in trained(world.learner)[before.updates :]]
         assert first["lesson"]["name"] == saved["lesson"]["name"] == "large"
         # The episodes of before are still in the window: its mean is between those of both sessions.
         assert before.episode_return_mean == 10.0
@@ -124,9 +124,9 @@ async def test_C6_an_evaluation_decides_a_lesson(tmp_path: Path):
             callbacks={"evaluation": {"every_steps": 64, "episodes": 2}},
         )
         await finished(world)
-        (told,) = [body for kind, body in world.events if kind == "lesson"]
-        assert isinstance(told, LessonView)
-        assert told.reason == "eval/mean_reward was at least 7 2 times in a row, lastly 7"
+        (lesson,) = [body for kind, body in world.events if kind == "lesson"]
+        assert isinstance(lesson, LessonView)
+        assert lesson.reason == "eval/mean_reward was at least 7 2 times in a row, lastly 7"
 
 
 async def test_C6_versions_are_kept_for_good_by_steps(tmp_path: Path):
@@ -161,20 +161,20 @@ async def test_C6_rounds_of_averaging_go_with_the_update_whose_episodes_make_the
         world.learner.drop_updates = 2
         await world.start(total_steps=640, federated=FEDERATED)
         await finished(world)
-        begin = next(one for one in world.learner.heard if isinstance(one, ipc.Begin))
+        begin = next(message for message in world.learner.heard if isinstance(message, ipc.Begin))
         federated = begin.settings["federated"]
         assert (federated["rank"], federated["every_episodes"]) == (0, 10)
         messages = trained(world.learner)
         undone, done = messages[:2], messages[2:]
-        rounds = [number for one in done for number in one.federated_rounds]
+        rounds = [number for update in done for number in update.federated_rounds]
         assert rounds == list(range(1, len(rounds) + 1))
         assert len(rounds) >= 3
         seen = 0
-        for one in done:
-            seen = one.counters.global_episode_index // 10
-            assert one.curriculum["federated_rounds"] == seen
-            assert one.federated_rounds == [] or one.federated_rounds[-1] == seen
-        assert all(one.federated_rounds in ([], [1], [1, 2]) for one in undone)
+        for update in done:
+            seen = update.counters.global_episode_index // 10
+            assert update.curriculum["federated_rounds"] == seen
+            assert update.federated_rounds == [] or update.federated_rounds[-1] == seen
+        assert all(update.federated_rounds in ([], [1], [1, 2]) for update in undone)
 
 
 async def test_scale_12_what_is_told_of_other_trainers_reaches_whoever_listens(tmp_path: Path):
@@ -186,7 +186,7 @@ async def test_scale_12_what_is_told_of_other_trainers_reaches_whoever_listens(t
         )
         await world.start(total_steps=128)
         await finished(world)
-    assert [(one.kind, one.text) for one in heard] == [("federated", "trainer 1 is gone")]
+    assert [(note.kind, note.text) for note in heard] == [("federated", "trainer 1 is gone")]
 
 
 async def test_the_learner_that_takes_over_gets_the_same_message_again(tmp_path: Path):

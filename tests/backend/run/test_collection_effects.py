@@ -22,7 +22,7 @@ from run_state import run_state
 CHANGED = effects.StateChanged()
 
 
-def told(state: CoreState, effect: collecting.Effect, now: float = 1.0) -> list[effects.Effect]:
+def handled(state: CoreState, effect: collecting.Effect, now: float = 1.0) -> list[effects.Effect]:
     """What the run wants done as it hears this."""
     state.out.clear()
     HANDLERS[type(effect)](state, effect, now)
@@ -36,18 +36,18 @@ def lease(purpose: Any) -> Lease:
 def test_the_clock_starts_with_the_first_lease_and_training_with_the_first_one_for_training() -> None:
     state = run_state()
     warmup = collecting.Send(10, lease("warmup"))
-    assert told(state, warmup, now=5.0) == [warmup]
+    assert handled(state, warmup, now=5.0) == [warmup]
     assert (state.life.phase, state.progress.elapsed_seconds(6.0)) == (Phase.STARTING, 1.0)
     train = collecting.Send(10, lease("train"))
-    assert told(state, train, now=7.0) == [train, CHANGED]
+    assert handled(state, train, now=7.0) == [train, CHANGED]
     assert (state.life.phase, state.progress.elapsed_seconds(8.0)) == (Phase.TRAINING, 3.0)
-    assert told(state, train, now=9.0) == [train], "said once"
+    assert handled(state, train, now=9.0) == [train], "said once"
 
 
 def test_a_message_that_is_no_lease_only_goes_out() -> None:
     state = run_state()
     ended = collecting.Send(10, RunEnded(run_id="run-1", reason=""))
-    assert told(state, ended, now=5.0) == [ended]
+    assert handled(state, ended, now=5.0) == [ended]
     assert state.progress.elapsed_seconds(9.0) == 0.0
 
 
@@ -69,9 +69,9 @@ def test_what_workers_say_of_their_leases_is_in_the_next_row() -> None:
         game_seconds=2.0,
         wait_seconds=0.0,
     )
-    assert told(state, collecting.LeaseFinished(0, 1.5)) == []
-    assert told(state, collecting.LeaseFinished(1, 2.5)) == []
-    assert told(state, collecting.LeaseClosed(close)) == []
+    assert handled(state, collecting.LeaseFinished(0, 1.5)) == []
+    assert handled(state, collecting.LeaseFinished(1, 2.5)) == []
+    assert handled(state, collecting.LeaseClosed(close)) == []
     row = metrics(state)
     assert row["fleet/worker_latency_mean"] == 2.0
     assert (row["fleet/game_fraction"], row["fleet/inference_fraction"]) == (0.5, 0.25)
@@ -79,11 +79,11 @@ def test_what_workers_say_of_their_leases_is_in_the_next_row() -> None:
 
 def test_a_metric_that_cannot_be_taken_is_a_fault_and_not_the_end_of_the_run() -> None:
     state = run_state()
-    (fault,) = told(state, collecting.LeaseClosed(cast("Any", None)))
+    (fault,) = handled(state, collecting.LeaseClosed(cast("Any", None)))
     assert isinstance(fault, effects.Fault)
     assert (fault.what, type(fault.error)) == ("LeaseClosed", AttributeError)
     state.progress.statistics = cast("Any", None)
-    (fault,) = told(state, collecting.LeaseFinished(0, 1.0))
+    (fault,) = handled(state, collecting.LeaseFinished(0, 1.0))
     assert isinstance(fault, effects.Fault)
     assert (fault.what, type(fault.error)) == ("LeaseFinished", AttributeError)
     assert not state.life.is_ending
@@ -92,12 +92,12 @@ def test_a_metric_that_cannot_be_taken_is_a_fault_and_not_the_end_of_the_run() -
 def test_C7_where_nothing_can_be_confirmed_the_run_pauses_and_says_why() -> None:
     state = run_state()
     unconfirmed = collecting.Unconfirmed("nothing of anybody could be confirmed")
-    assert told(state, unconfirmed) == [collecting.Note("paused", unconfirmed.text), CHANGED]
+    assert handled(state, unconfirmed) == [collecting.Note("paused", unconfirmed.text), CHANGED]
     assert state.life.reasons == {PauseReason.UNCONFIRMED}
     assert state.life.error == unconfirmed.text
     state.end("stopped", 2.0)
     state.life.lift(PauseReason.UNCONFIRMED)
-    assert told(state, unconfirmed) == [], "a run that ends pauses for nothing"
+    assert handled(state, unconfirmed) == [], "a run that ends pauses for nothing"
     assert state.life.reasons == set()
 
 
@@ -110,16 +110,18 @@ def with_size(default: float) -> GameDescription:
 def test_a_game_that_is_known_is_prepared_once_with_the_parameters_in_force() -> None:
     state = run_state(parameters={"size": 8})
     game = with_size(5)
-    assert told(state, collecting.GameKnown(game)) == [effects.PrepareGame(game), CHANGED]
+    assert handled(state, collecting.GameKnown(game)) == [effects.PrepareGame(game), CHANGED]
     assert state.progress.description == game
-    assert {name: one.values for name, one in state.progress.parameters.items()} == {"size": [8.0]}
-    assert told(state, collecting.GameKnown(game)) == [], "a second host says the same"
+    assert {name: parameter.values for name, parameter in state.progress.parameters.items()} == {
+        "size": [8.0]
+    }
+    assert handled(state, collecting.GameKnown(game)) == [], "a second host says the same"
 
 
 def test_another_game_than_before_ends_the_run() -> None:
     state = run_state()
-    told(state, collecting.GameKnown(counting_description()))
-    told(state, collecting.GameKnown(counting_description(num_actions=4)))
+    handled(state, collecting.GameKnown(counting_description()))
+    handled(state, collecting.GameKnown(counting_description(num_actions=4)))
     assert state.life.is_ending
     assert not state.progress.refused, "it did begin"
     assert state.life.error == ("the game is not the one this run was started with: its description changed")
@@ -128,8 +130,8 @@ def test_another_game_than_before_ends_the_run() -> None:
 
 def test_settings_that_the_game_does_not_know_refuse_the_run_before_anything_is_made() -> None:
     state = run_state(parameters={"sise": 8})
-    wanted = told(state, collecting.GameKnown(with_size(5)))
-    assert not any(isinstance(one, effects.PrepareGame) for one in wanted)
+    wanted = handled(state, collecting.GameKnown(with_size(5)))
+    assert not any(isinstance(effect, effects.PrepareGame) for effect in wanted)
     assert (state.life.is_ending, state.progress.refused) == (True, True)
     assert "size" in (state.life.error or ""), "the nearest name"
 
@@ -141,7 +143,7 @@ def broken(kind: str, name: str, text: str, *, fatal: bool) -> collecting.GameBr
 def test_a_failure_that_is_not_fatal_is_only_told() -> None:
     state = run_state()
     failure = broken("throw", "TypeError", "x is undefined", fatal=False)
-    assert told(state, failure) == [effects.Report(failure.report, None)]
+    assert handled(state, failure) == [effects.Report(failure.report, None)]
     assert not state.life.is_ending
 
 
@@ -157,5 +159,5 @@ def test_a_fatal_failure_ends_the_run_with_one_sentence(name: str, text: str, er
     state = run_state()
     state.life.happened(Event.LEASED)
     failure = broken("throw", name, text, fatal=True)
-    assert told(state, failure)[0] == effects.Report(failure.report, None)
+    assert handled(state, failure)[0] == effects.Report(failure.report, None)
     assert (state.life.is_ending, state.life.error) == (True, error)

@@ -18,7 +18,9 @@ from run_state import run_state
 def sent(wanted: Iterable[effects.Effect], kind: type[Any]) -> list[Any]:
     """The messages of a type that are to go out."""
     return [
-        one.message for one in wanted if isinstance(one, collecting.Send) and isinstance(one.message, kind)
+        effect.message
+        for effect in wanted
+        if isinstance(effect, collecting.Send) and isinstance(effect.message, kind)
     ]
 
 
@@ -27,25 +29,27 @@ def note(text: str) -> collecting.Note:
 
 
 def test_what_a_handler_causes_is_taken_in_after_all_that_waits_already() -> None:
-    def told(state: CoreState, effect: collecting.Note, now: float) -> None:
+    def handle_note(state: CoreState, effect: collecting.Note, now: float) -> None:
         if effect.text == "first":
             state.absorb([note("third")], now)
             assert state.out == [], "not within the one that caused it"
         state.out.append(collecting.Note("heard", effect.text))
 
-    state = run_state(handlers={collecting.Note: told})
+    state = run_state(handlers={collecting.Note: handle_note})
     state.absorb([note("first"), collecting.WakeAfter(1.0), note("second")], 0.0)
-    heard = [one.text if isinstance(one, collecting.Note) else type(one).__name__ for one in state.out]
+    heard = [
+        effect.text if isinstance(effect, collecting.Note) else type(effect).__name__ for effect in state.out
+    ]
     assert heard == ["first", "WakeAfter", "second", "third"], "who has no handler comes out in its place"
 
 
 def test_a_handler_that_fails_leaves_the_next_effects_to_be_taken_in() -> None:
-    def told(state: CoreState, effect: collecting.Note, now: float) -> None:
+    def handle_note(state: CoreState, effect: collecting.Note, now: float) -> None:
         if effect.text == "broken":
             raise ZeroDivisionError("a fault of our own")
         state.out.append(effect)
 
-    state = run_state(handlers={collecting.Note: told})
+    state = run_state(handlers={collecting.Note: handle_note})
     with pytest.raises(ZeroDivisionError):
         state.absorb([note("broken"), note("behind it")], 0.0)
     state.absorb([note("next")], 1.0)
@@ -66,9 +70,11 @@ def test_only_the_first_reason_pauses_collection_and_only_the_last_one_lets_it_g
     assert (driven.trains, state.out) == ([], [])
     state.lift(3.0, PauseReason.USER)
     assert not driven.core.paused
-    (told,) = state.out
-    assert isinstance(told, effects.TellLearner), "what resuming brings goes through the run's own handlers"
-    assert isinstance(told.message, Train)
+    (effect,) = state.out
+    assert isinstance(effect, effects.SendToLearner), (
+        "what resuming brings goes through the run's own handlers"
+    )
+    assert isinstance(effect.message, Train)
 
 
 def test_lifting_a_reason_that_does_not_hold_starts_nothing() -> None:

@@ -65,12 +65,12 @@ async def test_another_error_is_not_the_disks():
 async def test_two_who_wait_are_one_wait():
     watch, heard = DiskWatch(), list[str | None]()
     watch.listen(heard.append)
-    watch.tell("a", "a is full")
-    watch.tell("b", "b is full")
-    watch.tell("a", None)
+    watch.report("a", "a is full")
+    watch.report("b", "b is full")
+    watch.report("a", None)
     assert watch.reason == "b is full"
-    watch.tell("b", None)
-    watch.tell("b", None)
+    watch.report("b", None)
+    watch.report("b", None)
     assert heard == ["a is full", None]
 
 
@@ -78,9 +78,9 @@ async def test_nobody_waits_for_an_event_that_the_disk_holds_up():
     watch, event = DiskWatch(), asyncio.Event()
     waiting = asyncio.create_task(watch.wait_unless_full(event))
     await asyncio.sleep(0)
-    watch.tell("a", "a is full")
+    watch.report("a", "a is full")
     assert await waiting is False
-    watch.tell("a", None)
+    watch.report("a", None)
     event.set()
     assert await watch.wait_unless_full(event) is True
 
@@ -125,9 +125,9 @@ async def test_a_row_without_room_pauses_the_run_which_goes_on_when_there_is_som
         paused: RunView = await until(world, is_paused)
         assert paused.error is not None
         assert "cannot be saved" in paused.error and "full" in paused.error
-        told = paused.policy_version
+        version = paused.policy_version
         # The last good version stays the newest, for pages and on disk.
-        assert (world.runs_dir / view.run_id / "latest").readlink().name == str(told)
+        assert (world.runs_dir / view.run_id / "latest").readlink().name == str(version)
         pages.limit = ROOM
         running: RunView = await until(
             world, lambda body: isinstance(body, RunView) and body.state == "running"
@@ -163,10 +163,10 @@ async def test_a_run_that_a_person_paused_stays_so_when_there_is_room(tmp_path: 
         await until(world, lambda body: isinstance(body, MetricsRow))
         await world.service.pause(view.run_id)
         run: Any = world.service.active
-        run._record.disk.tell("a row", "no room")
+        run._record.disk.report("a row", "no room")
         news: RunView = await until(world, lambda body: isinstance(body, RunView))
         assert news.state == "paused" and "no room" in str(news.error)
-        run._record.disk.tell("a row", None)
+        run._record.disk.report("a row", None)
         news = await until(world, lambda body: isinstance(body, RunView))
         assert (news.state, news.error) == ("paused", None)
 

@@ -23,14 +23,14 @@ async def test_an_effect_that_is_applied_while_another_is_raises() -> None:
 
     def apply(effect: Effect) -> None:
         with pytest.raises(RuntimeError) as error:
-            runner.apply(effects.TellRow())
+            runner.apply(effects.PublishRow())
         raised.append(str(error.value))
 
     runner = runner_of(apply)
     runner.apply(effects.StateChanged())
-    assert raised == ["expected no TellRow to be applied while another effect is"]
+    assert raised == ["expected no PublishRow to be applied while another effect is"]
     runner.connect(lambda effect: None)
-    runner.apply(effects.TellRow())
+    runner.apply(effects.PublishRow())
 
 
 async def test_an_input_within_an_effect_is_decided_at_once_and_applied_after_all_that_waits() -> None:

@@ -22,4 +22,4 @@ def test_one_worker_is_listened_to_until_it_is_quiet() -> None:
     now = HANDOVER_SECONDS
     assert keeper.take(5, line(2))
     assert not keeper.take(4, line(3))
-    assert [one.text for one in keeper.lines()] == ["line 0", "line 2"]
+    assert [line.text for line in keeper.lines()] == ["line 0", "line 2"]

@@ -42,7 +42,7 @@ def test_the_same_failure_is_counted_and_keeps_where_it_came_first():
     reports.add(report(slot_id=3, step_values="action 1"))
     assert reports.add(report(slot_id=9, step_values="action 0")).count == 2
     assert reports.add(report(slot_id=9)).count == 3
-    kept = [(one.text, one.count, one.slot_id, one.step_values) for one in reports.all()]
+    kept = [(report.text, report.count, report.slot_id, report.step_values) for report in reports.all()]
     assert kept == [("boom", 3, 3, "action 1")]
 
 

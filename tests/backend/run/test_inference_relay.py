@@ -93,7 +93,7 @@ class World:
         self.relay = CentralRelay("run-1", start, self, self.hub, self.policies, self.folder)
         await self.relay.start()
         self.relay.begin(self._begin)
-        begin = await self.told()
+        begin = await self.next_message()
         assert isinstance(begin, BeginInference)
         self.inbound = FrameRing.open(Path(begin.inbound_path))
         self.outbound = FrameRing.open(Path(begin.outbound_path))
@@ -113,7 +113,7 @@ class World:
         self.failed.append(error)
         self.happened.set()
 
-    async def told(self) -> ToInference:
+    async def next_message(self) -> ToInference:
         (length,) = LENGTH.unpack(await self.reader.readexactly(LENGTH.size))
         return decode_to_inference(await self.reader.readexactly(length))
 
@@ -193,7 +193,7 @@ async def test_a_version_goes_to_the_process_once_and_is_acknowledged_for_every_
     world.welcome(11, 1)
     assert world.relay.policy(SendPolicy(10, "main", 0))
     assert world.relay.policy(SendPolicy(11, "main", 0))
-    asked = await world.told()
+    asked = await world.next_message()
     assert isinstance(asked, InferPolicy)
     assert (asked.policy_version, asked.onnx) == (0, b"zero")
     world.say(PolicyInferred(policy_version=0, create_ms=3.0))
@@ -213,9 +213,9 @@ async def test_C8_leases_of_one_turn_are_handed_on_together(world: World):
     for connection, lease_id in ((10, 1), (11, 2)):
         # The worker hears of it too: it opens the lease and waits for acts.
         assert world.relay.is_for_worker(connection, served_lease(lease_id))
-    told = await world.told()
-    assert isinstance(told, ServeLeases)
-    assert [(lease.worker_id, lease.instance_ids, lease.lease.lease_id) for lease in told.leases] == [
+    message = await world.next_message()
+    assert isinstance(message, ServeLeases)
+    assert [(lease.worker_id, lease.instance_ids, lease.lease.lease_id) for lease in message.leases] == [
         (0, [0, 1], 1),
         (1, [2, 3], 2),
     ]
@@ -225,10 +225,10 @@ async def test_C8_leases_of_one_turn_are_handed_on_together(world: World):
 async def test_observations_go_through_the_ring_and_acts_come_back_as_they_are(world: World, inline: bool):
     world.welcome(10, 0)
     world.relay.observe(10, observe(1))
-    told = await world.told()
-    assert isinstance(told, Observed)
-    assert told.frame.data is None
-    data = world.inbound.take(RingPlace(told.frame.start, told.frame.length))
+    message = await world.next_message()
+    assert isinstance(message, Observed)
+    assert message.frame.data is None
+    data = world.inbound.take(RingPlace(message.frame.start, message.frame.length))
     assert decode_from_browser(data) == observe(1)
     act = Act(run_id="run-1", lease_id=1, group=0, action=None)
     world.say_for(0, act, to_worker=True, inline=inline)
@@ -286,9 +286,9 @@ async def test_a_worker_hears_no_acknowledgement_of_blocks_that_were_sent_in_its
 async def test_a_lease_that_lapses_is_void_for_both(world: World):
     world.welcome(10, 0)
     world.relay.is_for_worker(10, served_lease(1))
-    await world.told()
+    await world.next_message()
     assert world.relay.is_for_worker(10, LeaseVoid(run_id="run-1", lease_id=1, reason="silent"))
-    assert await world.told() == CancelLease(lease_id=1)
+    assert await world.next_message() == CancelLease(lease_id=1)
 
 
 async def test_an_evaluation_is_the_workers_own_and_brings_it_the_policy(world: World):
@@ -304,14 +304,14 @@ async def test_an_evaluation_is_the_workers_own_and_brings_it_the_policy(world: 
 async def test_a_worker_that_goes_or_comes_back_on_another_socket_is_told_of(world: World):
     world.welcome(10, 0)
     world.relay.gone(10)
-    assert await world.told() == WorkerGone(worker_id=0)
+    assert await world.next_message() == WorkerGone(worker_id=0)
     world.welcome(11, 0)
     world.welcome(12, 0)
-    assert await world.told() == WorkerGone(worker_id=0)
+    assert await world.next_message() == WorkerGone(worker_id=0)
     # The old socket's end comes late and means nothing.
     world.relay.gone(11)
     world.relay.observe(12, observe(1))
-    assert isinstance(await world.told(), Observed)
+    assert isinstance(await world.next_message(), Observed)
 
 
 async def test_a_process_that_ends_ends_the_run(world: World):

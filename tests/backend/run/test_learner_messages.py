@@ -62,8 +62,8 @@ async def test_hostile_15_every_row_of_a_durable_version_is_there_after_a_kill(
         resumed = rows_of(database)
         assert list(resumed) == list(range(max(resumed) + 1))
         assert {update: resumed[update] for update in written} == written
-        told = [body.update for _, body in world.events if isinstance(body, MetricsRow)]
-        assert told == list(range(min(num_kept, last) + 1, max(resumed) + 1)), (
+        published = [body.update for _, body in world.events if isinstance(body, MetricsRow)]
+        assert published == list(range(min(num_kept, last) + 1, max(resumed) + 1)), (
             "pages that look on get the repaired rows too"
         )
 

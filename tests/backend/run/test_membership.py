@@ -20,20 +20,20 @@ class Heard:
 
     def __init__(self) -> None:
         self.sent: list[tuple[int, str]] = []
-        self.told: list[tuple[str, int]] = []
+        self.calls: list[tuple[str, int]] = []
         self.browsers = self
 
     def send(self, connection_id: int, message: Any) -> None:
         self.sent.append((connection_id, message.type))
 
     def connected(self, connection_id: int, *_: object) -> None:
-        self.told.append(("connected", connection_id))
+        self.calls.append(("connected", connection_id))
 
     def received(self, connection_id: int, _: object) -> None:
-        self.told.append(("received", connection_id))
+        self.calls.append(("received", connection_id))
 
     def disconnected(self, connection_id: int) -> None:
-        self.told.append(("disconnected", connection_id))
+        self.calls.append(("disconnected", connection_id))
 
     @property
     def run(self) -> ActiveRun:
@@ -53,17 +53,17 @@ def test_a_host_waits_for_a_run_and_is_handed_over_once(tmp_path: Path):
     run = Heard()
     membership.hand_over(run.run)
     membership.hand_over(run.run)
-    assert run.told == [("connected", 1)]
+    assert run.calls == [("connected", 1)]
     after = Heard()
     membership.hand_over(after.run)
-    assert after.told == [("connected", 1)]
+    assert after.calls == [("connected", 1)]
 
 
 def test_a_worker_belongs_to_the_run_it_was_made_for(tmp_path: Path):
     membership, _ = create(tmp_path)
     run = Heard()
     membership.connected(run.run, 2, hello_for("run-1"), "local", "me")
-    assert run.told == [("connected", 2)]
+    assert run.calls == [("connected", 2)]
     for active in (None, run.run):
         with pytest.raises(ProtocolError, match="run run-2 is not active"):
             membership.connected(active, 3, hello_for("run-2"), "local", "me")
@@ -78,7 +78,7 @@ def test_what_comes_for_a_run_that_has_ended_is_dropped(tmp_path: Path):
     membership.received(after.run, 2, message)
     membership.disconnected(after.run, 2)
     membership.disconnected(run.run, 2)
-    assert run.told == [("connected", 2), ("received", 2)] and after.told == []
+    assert run.calls == [("connected", 2), ("received", 2)] and after.calls == []
 
 
 def hello_for(run_id: str) -> Hello:

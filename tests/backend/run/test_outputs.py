@@ -51,8 +51,8 @@ class Learner:
         self.export_error: Exception | None = None
         self.close_error: Exception | None = None
 
-    def tell(self, message: Any) -> None:
-        self._done.append(("tell", message))
+    def send(self, message: Any) -> None:
+        self._done.append(("send", message))
 
     async def export(self, order: Export) -> Any:
         self._done.append(("export", order.out_dir, order.policy_version, order.summary["run_id"]))
@@ -116,7 +116,7 @@ class World:
             GameReports(lambda stack, _method: stack),
             GameLogKeeper(lambda: 0.0),
             lambda: FLEET,
-            lambda kind, body: self.done.append(("told", kind, body)),
+            lambda kind, body: self.done.append(("published", kind, body)),
             lambda: 0.0,
             keep=True,
         )
@@ -211,14 +211,14 @@ async def test_I1_what_the_relay_takes_does_not_reach_the_worker(tmp_path: Path)
             collecting.Send(connection_id, train_lease(version=3)),
             collecting.SendPolicy(connection_id, "main", 3),
         )
-    assert [(one[0], one[1]) for one in world.done] == [("send", 2), ("send_policy", 2)]
+    assert [(call[0], call[1]) for call in world.done] == [("send", 2), ("send_policy", 2)]
     await world.record.close()
     world.directory.close()
 
 
 async def test_the_models_of_a_version_are_there_before_it_is_sent(world: World) -> None:
     await world.applied(effects.KeepPolicies(4, {"left": b"l", "right": b"r"}))
-    assert [world.policies.onnx(4, policy_id=one) for one in ("left", "right")] == [b"l", b"r"]
+    assert [world.policies.onnx(4, policy_id=policy_id) for policy_id in ("left", "right")] == [b"l", b"r"]
     assert world.policies.onnx(4) is None
 
 
@@ -228,8 +228,8 @@ async def test_D1_a_row_is_on_disk_before_its_commit_is_said_and_told_only_when_
     assert world.directory.marked("latest") == 1
     assert await world.record.newest_row() == (1.0, 1)
     assert world.done == [], "nobody hears of it before it is announced"
-    await world.applied(effects.TellRow())
-    assert world.done == [("told", "metrics", METRICS)]
+    await world.applied(effects.PublishRow())
+    assert world.done == [("published", "metrics", METRICS)]
     assert world.core.progress.counters == Counters(), "the core moves on, not its outputs"
 
 
@@ -239,7 +239,7 @@ async def test_a_row_that_cannot_be_written_is_said_with_the_reason(world: World
     ((name, (text,)),) = world.inputs
     assert (name, world.broken) == ("row_failed", [])
     assert text.startswith("TypeError: unsupported operand"), "the fault's kind, and what it says"
-    await world.applied(effects.TellRow())
+    await world.applied(effects.PublishRow())
     assert world.done == [], "its version is never announced"
 
 
@@ -272,16 +272,16 @@ async def test_pages_are_told_of_a_state_as_it_was_when_it_changed(world: World)
     world.outputs.apply(effects.StateChanged())
     world.core.progress.counters = COUNTERS
     await world.applied(effects.StateChanged())
-    assert [one[2].agent_steps for one in world.done] == [0, 64]
+    assert [call[2].agent_steps for call in world.done] == [0, 64]
     lesson = LessonView(name="easy", number=1, num_lessons=2)
     await world.applied(effects.Publish("lesson", lesson))
-    assert world.done[-1] == ("told", "lesson", lesson)
+    assert world.done[-1] == ("published", "lesson", lesson)
 
 
 async def test_the_learner_and_the_game_get_what_is_meant_for_them(world: World) -> None:
     warmup = Warmup(rows=[1, 2])
-    await world.applied(effects.TellLearner(warmup), effects.PrepareGame(counting_description()))
-    assert world.done == [("tell", warmup), ("prepare", counting_description())]
+    await world.applied(effects.SendToLearner(warmup), effects.PrepareGame(counting_description()))
+    assert world.done == [("send", warmup), ("prepare", counting_description())]
 
 
 async def test_a_core_that_waits_is_woken(world: World) -> None:

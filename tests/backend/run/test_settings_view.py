@@ -39,7 +39,7 @@ def test_a_games_own_value_is_overruled_by_a_default_that_was_chosen(games: Game
     assert (view.own["ppo"]["gamma"], view.effective["ppo"]["gamma"]) == (GAMMA, usual)
 
 
-@pytest.mark.parametrize("preset", [one.name for one in settings_form().presets])
+@pytest.mark.parametrize("preset", [preset.name for preset in settings_form().presets])
 def test_a_preset_that_is_chosen_changes_what_is_shown(games: GameLibrary, preset: str):
     view = settings_view(games, "tuned", {"preset": preset, "ppo": {"clip_range": CLIP}})
     assert view.effective is not None

@@ -18,4 +18,4 @@ def test_P8_the_third_undone_update_in_a_row_pauses_and_the_second_does_not() ->
 
 def test_D1_nothing_is_announced_of_a_row_that_was_not_asked_for() -> None:
     core = RunSimulation(small_config()).run_core
-    assert not [one for one in core.row_committed(1.0) if isinstance(one, effects.TellRow)]
+    assert not [effect for effect in core.row_committed(1.0) if isinstance(effect, effects.PublishRow)]

@@ -97,8 +97,8 @@ def test_watched_a_process_shows_its_own_lines_and_those_of_libraries_in_one_for
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     shown = [json.loads(splitline) for splitline in done.stderr.splitlines()]
-    assert [one["logger"] for one in shown] == ["attract.a", "uvicorn.error", "py.warnings"]
-    assert {one["run"] for one in shown} == {"r"}
+    assert [line["logger"] for line in shown] == ["attract.a", "uvicorn.error", "py.warnings"]
+    assert {line["run"] for line in shown} == {"r"}
 
 
 def test_a_child_takes_the_form_from_variables_that_the_gateway_has_checked():

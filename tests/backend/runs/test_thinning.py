@@ -61,7 +61,7 @@ def grow(
     for first in range(updates.start, updates.stop, batch):
         new = range(first, min(first + batch, updates.stop))
         write(store, new)
-        kept |= {one for one in new if one % keep_every == 0}
+        kept |= {update for update in new if update % keep_every == 0}
         with store._engine.begin() as connection:
             thinning.thin(connection, kept | set(new[-10:]), **sizes)
 
@@ -95,7 +95,7 @@ def test_watched_old_rows_become_buckets_with_mean_extremes_and_number(store: Me
     assert series.low is not None and series.high is not None
     assert (series.low[1], series.high[1]) == (9.0, 16.0)
     # What was whole is whole.
-    assert series.values[4:] == [float(one) for one in range(33, 101)]
+    assert series.values[4:] == [float(update) for update in range(33, 101)]
     # What the diagnosis begins with: a bucket is one row, of its means.
     assert [row[0] for row in store.rows()] == [8, 16, 24, 32, *range(33, 101)]
     assert store.rows()[0][2]["rollout/ep_rew_mean"] == 4.5
@@ -146,7 +146,7 @@ def test_scale_13_a_hundred_thousand_rows_stay_small_and_keep_their_shape(
     assert sorted(far)[len(far) * 9 // 10] < 10.0
     # The newest are whole, and what resuming needs is there.
     newest = store.query("r", ["rollout/ep_rew_mean"], from_steps=49_501_000, max_points=10_000).series[0]
-    assert newest.values == [float(one) for one in range(49_501, 50_001)]
+    assert newest.values == [float(update) for update in range(49_501, 50_001)]
     assert (store.last_update(), store.last_version(), store.last_seconds()) == (50_000, 50_000, 5_000.0)
     with store._engine.connect() as connection:
         kept = "SELECT count(*) FROM updates WHERE policy_version % 100 = 0"
@@ -157,7 +157,7 @@ def test_D2_a_resumed_run_forgets_buckets_of_updates_it_will_do_anew(store: Metr
     grow(store, range(1, 201), whole=40, width=8, per_level=100)
     store.rewind(20)
     # Of 17 to 24, one bucket, some are to be done anew.
-    assert [one[0] for one in store.rows()] == [8, 16]
+    assert [row[0] for row in store.rows()] == [8, 16]
     assert store.query("r", ["train/loss"]).series[0].values
     row = UpdateRow(21, 21_000, 21_000, 2.1, 21, "checkpoints/21", "0" * 64, {"train/loss": 1.0})
     store.commit_update(row, {})

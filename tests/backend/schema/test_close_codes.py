@@ -12,7 +12,7 @@ CODES = {
 def test_each_code_has_one_reason_and_is_one_that_a_server_may_send():
     assert len(set(CODES.values())) == len(CODES)
     # 1005 and 1006 stand for no code at all; RFC 6455 leaves 4000 to 4999 to applications.
-    assert all(1000 <= one <= 1015 or 4000 <= one <= 4999 for one in CODES.values())
+    assert all(1000 <= code <= 1015 or 4000 <= code <= 4999 for code in CODES.values())
     assert not {1005, 1006} & set(CODES.values())
 
 

@@ -19,13 +19,13 @@ def columns(**changes: Any) -> EpisodeColumns:
 
 
 def test_rows_become_columns_and_the_same_rows_again():
-    told = columns_of([FIRST, SECOND])
-    assert told.instance_id == [3, 5]
-    assert told.returns == [1.5, -1.0, 0.0, 2.0]
-    assert told.metrics == {"food": [4.0, None]}
-    assert told.reward_terms == {"step": [-0.25, 1.0]}
-    assert told.lesson_id == ["easy", None]
-    assert list(Episodes(told, num_agents=2)) == [FIRST, SECOND]
+    columns = columns_of([FIRST, SECOND])
+    assert columns.instance_id == [3, 5]
+    assert columns.returns == [1.5, -1.0, 0.0, 2.0]
+    assert columns.metrics == {"food": [4.0, None]}
+    assert columns.reward_terms == {"step": [-0.25, 1.0]}
+    assert columns.lesson_id == ["easy", None]
+    assert list(Episodes(columns, num_agents=2)) == [FIRST, SECOND]
 
 
 def test_results_of_an_evaluation_have_the_same_columns():
@@ -46,7 +46,7 @@ def test_results_of_an_evaluation_have_the_same_columns():
 
 def test_without_lessons_no_lesson_travels():
     assert columns_of([SECOND]).lesson_id == []
-    assert [one.lesson_id for one in Episodes.of([SECOND], 2)] == [None]
+    assert [episode.lesson_id for episode in Episodes.of([SECOND], 2)] == [None]
 
 
 def test_returns_are_one_per_agent():

@@ -129,7 +129,7 @@ def test_an_invitation_is_believed_as_it_was_signed_and_no_other_way(store: Acce
         f"{token}.x",
         token[:-1],
     ]
-    assert [one for one in forged if store.invitation(one) is not None] == []
+    assert [token for token in forged if store.invitation(token) is not None] == []
     assert store.invitation(token) is not None
     # Signed, but no row: it may have been revoked by what is gone.
     (tmp_path / ".access" / "access.db").unlink()

@@ -44,27 +44,28 @@ async def test_watched_starts_stops_joins_and_refusals_are_recorded_with_who_did
             await until(lambda: bool(wrong.refused), WAIT_SECONDS)
         written = lines(world.runs_dir)
         asked = [
-            (one["path"], one["status"], one["role"], one["credential"]) for one in of(world, "requested")
+            (entry["path"], entry["status"], entry["role"], entry["credential"])
+            for entry in of(world, "requested")
         ]
         assert asked == [
             ("/api/runs", 201, "admin", admin),
             (f"/api/runs/{run}/stop", 200, "admin", admin),
         ]
-        assert [(one["run"], one["game"]) for one in of(world, "run_started")] == [(run, "counting")]
-        assert [(one["run"], one["state"]) for one in of(world, "run_ended")] == [(run, "stopped")]
+        assert [(entry["run"], entry["game"]) for entry in of(world, "run_started")] == [(run, "counting")]
+        assert [(entry["run"], entry["state"]) for entry in of(world, "run_ended")] == [(run, "stopped")]
         joined = of(world, "joined")
-        assert {(one["role"], one["tier"], one["credential"]) for one in joined} == {
+        assert {(entry["role"], entry["tier"], entry["credential"]) for entry in joined} == {
             ("host", "local", token_key(fleet.token)),
             ("worker", "local", token_key(fleet.token)),
         }
-        assert len({one["connection"] for one in joined}) == 3
+        assert len({entry["connection"] for entry in joined}) == 3
         by_http, by_socket = of(world, "refused")
         assert (by_http["status"], by_http["credential"]) == (401, token_key("guessed"))
         assert "role" not in by_http
         assert by_socket["code"] == "token"
-        assert {one["address"] for one in written if one["action"] in ("refused", "joined", "requested")} == {
-            "127.0.0.1"
-        }
+        assert {
+            entry["address"] for entry in written if entry["action"] in ("refused", "joined", "requested")
+        } == {"127.0.0.1"}
 
 
 async def test_watched_a_server_has_one_trail_from_its_start_to_its_end(
@@ -84,7 +85,7 @@ async def test_watched_a_server_has_one_trail_from_its_start_to_its_end(
     # Two would count what they leave out each by itself, and a flood would get twice its allowance.
     assert len(made) == 1
     written = [line for line in lines(runs_dir) if line["action"] in ("run_started", "run_ended")]
-    assert {one["run"] for one in written} == {run}
+    assert {entry["run"] for entry in written} == {run}
     first, *_, last = lines(runs_dir)
     assert (first["action"], last["action"]) == ("server_started", "server_ended")
     assert (first["version"], first["host"]) == (__version__, "127.0.0.1")
@@ -117,7 +118,7 @@ def test_watched_the_trail_is_bounded_and_keeps_the_newest(tmp_path: Path, monke
     assert {path.name for path in tmp_path.iterdir()} == {AUDIT_FILE, f"{AUDIT_FILE}.1"}
     assert lines(tmp_path)[-1]["run"] == "run-499"
     kept = [*(tmp_path / f"{AUDIT_FILE}.1").read_text().splitlines()]
-    numbers = [int(json.loads(one)["run"][4:]) for one in kept] + [
+    numbers = [int(json.loads(line)["run"][4:]) for line in kept] + [
         int(line["run"][4:]) for line in lines(tmp_path)
     ]
     # None is missing between the oldest that is kept and the newest.
@@ -186,7 +187,7 @@ def test_watched_servers_that_share_a_folder_lose_no_line(tmp_path: Path, monkey
     written = (tmp_path / AUDIT_FILE).read_text().splitlines()
     older = tmp_path / f"{AUDIT_FILE}.1"
     written += older.read_text().splitlines() if older.exists() else []
-    assert len({json.loads(one)["run"] for one in written}) == 400
+    assert len({json.loads(entry)["run"] for entry in written}) == 400
 
 
 async def test_scale_13_lines_of_the_runs_log_say_which_socket_and_lease(tmp_path: Path):
@@ -200,10 +201,10 @@ async def test_scale_13_lines_of_the_runs_log_say_which_socket_and_lease(tmp_pat
             await until(lambda: "is closed" in log.read_text(), WAIT_SECONDS)
             await world.service.stop(run)
         shown = [json.loads(splitline) for splitline in log.read_text().splitlines()]
-        assert {one["run"] for one in shown} == {run}
-        (closed,) = [one for one in shown if "is closed" in one["message"]]
+        assert {line["run"] for line in shown} == {run}
+        (closed,) = [line for line in shown if "is closed" in line["message"]]
         assert closed["level"] == "warning"
-        assert closed["connection"] in {one["connection"] for one in of(world, "joined")}
+        assert closed["connection"] in {entry["connection"] for entry in of(world, "joined")}
         assert closed["host"] == "b" * 32
         assert os.getpid() in {line["process"] for line in lines(world.runs_dir)}
         await asyncio.sleep(0)

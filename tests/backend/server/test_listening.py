@@ -25,14 +25,14 @@ def test_an_inherited_socket_counts() -> None:
         "from attract.server.listening import listening_sockets; print([s.port for s in listening_sockets()])"
     )
     with socket.create_server(("127.0.0.1", 0)) as server:
-        told = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", script],
             pass_fds=[server.fileno()],
             capture_output=True,
             text=True,
             timeout=60,
         )
-        assert told.stdout.strip() == str([server.getsockname()[1]]), told.stderr
+        assert result.stdout.strip() == str([server.getsockname()[1]]), result.stderr
 
 
 def test_every_interface_is_the_loopback_one_for_a_browser_here() -> None:

@@ -71,8 +71,8 @@ async def test_0048_an_idle_socket_costs_little_memory(tmp_path: Path) -> None:
         for _ in range(NUM_SOCKETS - len(kept)):
             ours.append(await _quiet_host(world))
         each = (_anonymous_bytes() - before) / len(ours)
-        for one in (*kept, *ours):
-            one.close()
+        for socket in (*kept, *ours):
+            socket.close()
     print(f"{each / 1024:.1f} KiB a socket")
     assert each <= MAX_BYTES_A_SOCKET
 

@@ -29,7 +29,7 @@ def test_a_bare_number_is_a_constant_and_each_kind_is_read():
             }
         }
     )
-    found = {name: (one.kind, one.ranges) for name, one in settings.parameters.items()}
+    found = {name: (parameter.kind, parameter.ranges) for name, parameter in settings.parameters.items()}
     assert found == {
         "size": ("constant", ((6.0, 6.0),)),
         "speed": ("uniform", ((1.0, 2.0),)),

@@ -60,7 +60,7 @@ def test_a_variable_that_nothing_reads_is_named_with_what_would_be_read() -> Non
 def test_what_is_only_a_flag_is_no_variable(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for own in [one for one in os.environ if one.startswith("ATTRACT_")]:
+    for own in [name for name in os.environ if name.startswith("ATTRACT_")]:
         monkeypatch.delenv(own)
     monkeypatch.setenv(name, "1")
     monkeypatch.setattr("sys.argv", ["attract", "frobnicate"])

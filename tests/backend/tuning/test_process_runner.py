@@ -48,7 +48,7 @@ async def test_a_trial_ends_early_when_it_is_told_and_leaves_no_run(tmp_path: Pa
     assert result.ended_early
     assert result.agent_steps >= seen[2].agent_steps > seen[0].agent_steps > 0
     assert result.score is not None
-    assert [one for one in (tmp_path / "runs").iterdir() if (one / "config.yaml").exists()] == []
+    assert [path for path in (tmp_path / "runs").iterdir() if (path / "config.yaml").exists()] == []
 
 
 @pytest.mark.long
@@ -60,7 +60,7 @@ async def test_a_trial_that_is_cancelled_has_gone_with_all_its_processes(tmp_pat
         ProcessRunner(tmp_path).run(order_of("cartpole"), lambda _progress: begun.set() or True)
     )
     await asyncio.wait_for(begun.wait(), 120)
-    family = [one for one in psutil.Process(os.getpid()).children(recursive=True) if one not in before]
+    family = [child for child in psutil.Process(os.getpid()).children(recursive=True) if child not in before]
     assert len(family) > 2
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -30,7 +30,7 @@ def begun(folder: Path) -> Search:
 
 def finish(search: Search, trial: Trying, score: float | None) -> None:
     trial.state, trial.score, trial.seconds = "finished", score, 1.0
-    search.tell(trial)
+    search.finish(trial)
 
 
 def test_values_are_of_the_space_and_the_defaults_are_the_first(tmp_path: Path):
@@ -40,7 +40,7 @@ def test_values_are_of_the_space_and_the_defaults_are_the_first(tmp_path: Path):
         assert all(domain.holds(trial.values[name]) for name, domain in SPACE.items()), trial.values
         finish(search, trial, trial.values["ppo.gamma"])
     trials = search.trials()
-    assert [one.number for one in trials] == list(range(13))
+    assert [trial.number for trial in trials] == list(range(13))
     assert trials[0].values == DEFAULTS
     assert trials[0].rungs == {25: 0.5, 50: None}
 
@@ -50,11 +50,11 @@ def test_what_ended_is_there_when_the_study_is_opened_again(tmp_path: Path):
     pruned, failed, scoreless = (search.ask(SPACE) for _ in range(3))
     pruned.state, pruned.score, pruned.rungs = "pruned", -1.0, {25: -1.0}
     failed.state, failed.error = "failed", "it broke"
-    search.tell(pruned)
-    search.tell(failed)
+    search.finish(pruned)
+    search.finish(failed)
     finish(search, scoreless, None)
     again = Search(tmp_path).trials()
-    assert [(one.state, one.score, one.error) for one in again] == [
+    assert [(trial.state, trial.score, trial.error) for trial in again] == [
         ("finished", 1.0, None),
         ("pruned", -1.0, None),
         ("failed", None, "it broke"),
@@ -68,9 +68,9 @@ def test_what_a_killed_tuner_left_running_is_tried_again_once(tmp_path: Path):
     again = Search(tmp_path)
     assert [trial.number for trial in again.trials()] == [0]
     tried = [again.ask(SPACE) for _ in range(2 * NEAR_TRIALS)]
-    for one in tried:
-        finish(again, one, 1.0)
-    assert [one.values for one in tried].count(lost.values) == 1
+    for trial in tried:
+        finish(again, trial, 1.0)
+    assert [trial.values for trial in tried].count(lost.values) == 1
 
 
 def test_the_first_trials_differ_from_the_defaults_in_some_settings(tmp_path: Path):
@@ -95,7 +95,7 @@ def test_the_sampler_learns_which_values_score(tmp_path: Path):
     for _ in range(40):
         trial = search.ask(SPACE)
         finish(search, trial, 100.0 * (trial.values["ppo.gamma"] == 0.9))
-    late = [one.values["ppo.gamma"] for one in search.trials()[21:]]
+    late = [trial.values["ppo.gamma"] for trial in search.trials()[21:]]
     assert late.count(0.9) >= 15
 
 

@@ -85,9 +85,9 @@ def tuner_of(
     clock: Callable[[], float] = lambda: 0.0,
     views: list[StudyView] | None = None,
 ) -> Tuner:
-    told = views if views is not None else []
+    published = views if views is not None else []
     budget = Budget(trials, minutes, parallel, 4)
-    return Tuner("s", order or order_of(), budget, Search(folder), runner, told.append, clock=clock)
+    return Tuner("s", order or order_of(), budget, Search(folder), runner, published.append, clock=clock)
 
 
 async def test_the_defaults_are_first_and_what_is_better_wins_on_fresh_seeds(tmp_path: Path):
@@ -100,7 +100,7 @@ async def test_the_defaults_are_first_and_what_is_better_wins_on_fresh_seeds(tmp
     assert view.winner is not None
     assert view.trials[view.winner].settings == {"ppo.gamma": 0.9}
     confirmed = [order for order in runner.orders if order.evaluated]
-    assert sorted({one.settings["seed"] for one in confirmed}) == [1, 2, 3, 4]
+    assert sorted({order.settings["seed"] for order in confirmed}) == [1, 2, 3, 4]
     assert view.confirmations[0].trial == 0
     assert view.confirmations[1].verdict == "better"
     assert tuner.winning_settings(view.winner) == {"ppo": {"gamma": 0.9}}
@@ -133,8 +133,8 @@ async def test_the_file_has_what_the_game_had_and_what_was_given_but_no_run(tmp_
     view = await tuner.run()
     assert view.winner is not None
     assert tuner.winning_settings(view.winner) == {"ppo": {"horizon": 64, "clip_range": 0.3, "gamma": 0.8}}
-    assert {one.settings["seed"] for one in runner.orders if not one.evaluated} == {5}
-    assert {one.settings["seed"] for one in runner.orders if one.evaluated} == {6, 7, 8, 9}
+    assert {order.settings["seed"] for order in runner.orders if not order.evaluated} == {5}
+    assert {order.settings["seed"] for order in runner.orders if order.evaluated} == {6, 7, 8, 9}
 
 
 async def test_trials_behind_the_median_end_early_and_are_no_points(tmp_path: Path):
@@ -143,10 +143,10 @@ async def test_trials_behind_the_median_end_early_and_are_no_points(tmp_path: Pa
     pruned = [trial for trial in view.trials if trial.state == "pruned"]
     assert pruned
     assert len(runner.ended) == len(pruned)
-    assert all(one.agent_steps in (250, 500, 750) and not one.on_front for one in pruned)
-    assert all(one.settings["ppo.gamma"] < 0.99 for one in pruned)
+    assert all(trial.agent_steps in (250, 500, 750) and not trial.on_front for trial in pruned)
+    assert all(trial.settings["ppo.gamma"] < 0.99 for trial in pruned)
     # Not before four others were there.
-    assert min(one.number for one in pruned) >= 4
+    assert min(trial.number for trial in pruned) >= 4
 
 
 async def test_several_run_at_once_after_the_defaults(tmp_path: Path):
@@ -171,7 +171,7 @@ async def test_a_study_that_was_ended_in_the_middle_goes_on(tmp_path: Path):
     tried = [order for order in runner.orders if not order.evaluated]
     # 0, 1 and 2 are known; the one that hung is run again with its settings, in a folder of its own.
     assert len(tried) == 5
-    assert gamma(dict(hanging.orders[-1].settings)) in [gamma(dict(one.settings)) for one in tried]
+    assert gamma(dict(hanging.orders[-1].settings)) in [gamma(dict(trial.settings)) for trial in tried]
     assert not {order.run_id for order in runner.orders} & {order.run_id for order in hanging.orders}
 
 
@@ -223,7 +223,7 @@ async def test_a_trial_that_fails_is_told_and_the_search_goes_on(tmp_path: Path)
     view = await tuner_of(tmp_path, CountedRunner(breaks), trials=15).run()
     failed = [trial for trial in view.trials if trial.state == "failed"]
     assert failed
-    assert {one.error for one in failed} == {"out of memory"}
+    assert {trial.error for trial in failed} == {"out of memory"}
     assert view.state == "finished"
 
 
@@ -255,7 +255,7 @@ async def test_what_is_told_while_it_runs_is_the_study_as_it_stands(tmp_path: Pa
     await tuner_of(tmp_path, CountedRunner(gamma), views=views).run()
     assert views[0].trials == []
     running = [trial for view in views for trial in view.trials if trial.state == "running"]
-    assert {one.agent_steps for one in running} >= {0, 250, 500, 750}
+    assert {trial.agent_steps for trial in running} >= {0, 250, 500, 750}
     assert {view.state for view in views} == {"searching", "confirming", "finished"}
 
 

@@ -149,13 +149,15 @@ def test_the_trace_shows_one_groups_games_stepping_while_the_other_is_with_the_p
     assert set(tracks) == {"policy", "games of group 0", "games of group 1"}
     spans = {
         name: [
-            (one["ts"], one["ts"] + one["dur"]) for one in events if one["ph"] == "X" and one["tid"] == tid
+            (event["ts"], event["ts"] + event["dur"])
+            for event in events
+            if event["ph"] == "X" and event["tid"] == tid
         ]
         for name, tid in tracks.items()
     }
     assert [len(spans[f"games of group {group}"]) for group in (0, 1)] == [20, 20]
     # Group 1's games are under way from before group 0 comes back until after it is sent again.
-    policy = [one for one in events if one.get("args", {}).get("group") == 0][1:-1]
+    policy = [event for event in events if event.get("args", {}).get("group") == 0][1:-1]
     for decision in policy:
         start, end = decision["ts"], decision["ts"] + decision["dur"]
         assert any(a <= start and end <= b for a, b in spans["games of group 1"])
@@ -194,15 +196,15 @@ def test_I1_a_thread_that_was_given_up_is_not_restarted(tmp_path: Path):
 
 
 def test_E2_final_observations_of_terminated_slots_are_told_where_they_are_asked_for(tmp_path: Path):
-    for tells in (False, True):
+    for wants_finals in (False, True):
         with VectorEnvironment(
-            "own.js", 3, 1, num_workers=1, tells_terminal=tells, project_dir=own_game(tmp_path)
+            "own.js", 3, 1, num_workers=1, tells_terminal=wants_finals, project_dir=own_game(tmp_path)
         ) as env:
             (batch,) = env.reset()
             for _ in range(5):
                 env.send(actions_of(batch))
                 batch = env.recv()
             assert batch.terminated.all()
-            assert batch.final_column.tolist() == ([0, 1, 2] if tells else [])
-            assert batch.final_observation["obs"][:, 0].tolist() == ([5, 5, 5] if tells else [])
+            assert batch.final_column.tolist() == ([0, 1, 2] if wants_finals else [])
+            assert batch.final_observation["obs"][:, 0].tolist() == ([5, 5, 5] if wants_finals else [])
             assert batch.observation["obs"][:, 0].tolist() == [0, 0, 0]

@@ -109,7 +109,7 @@ FLOATS = from_numpy(np.zeros((1, 4), np.float32))
 EPISODE = {"episode": 0, "step": 0, "returns": [1.0], "length_steps": 1, "length_ticks": 1}
 
 
-def told(*instances: int, returns: int = 1) -> Any:
+def episodes_of(*instances: int, returns: int = 1) -> Any:
     """Episodes that end now, of these games."""
     from attract.schema.messages import EpisodeResult
 
@@ -137,9 +137,9 @@ def told(*instances: int, returns: int = 1) -> Any:
             outcome(final_column=from_numpy(np.array([0], np.int32)), final_observation={"obs": FLOATS}),
             "observe.final_column: [0]",
         ),
-        (told(6), "observe.episodes.instance_id: 6"),
-        (told(0, 0), "observe.episodes.instance_id: 0"),
-        (told(0, returns=2), "observe.episodes.returns: 2 entries"),
+        (episodes_of(6), "observe.episodes.instance_id: 6"),
+        (episodes_of(0, 0), "observe.episodes.instance_id: 0"),
+        (episodes_of(0, returns=2), "observe.episodes.returns: 2 entries"),
     ],
 )
 def test_an_answer_that_cannot_be_is_named_and_changes_nothing(change: Any, says: str):

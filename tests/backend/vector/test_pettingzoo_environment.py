@@ -28,8 +28,8 @@ def test_pettingzoos_own_tests_find_nothing_in_a_bundled_game(game: str):
         return made[-1]
 
     parallel_seed_test(make, num_cycles=30)
-    for one in made:
-        one.close()
+    for environment in made:
+        environment.close()
 
 
 def test_E9_who_is_out_leaves_and_saw_the_end(tmp_path: Path):

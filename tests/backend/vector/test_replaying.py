@@ -85,7 +85,7 @@ def test_an_episode_that_the_player_stopped_is_played_as_far_as_it_went(replayer
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "problem"),
     [
         ({"returns": [2, 3]}, "return of agent 1 was 3, and now is 2"),
         ({"ended": False}, "went on after 3 steps, and now ends after 3"),
@@ -100,16 +100,16 @@ def test_an_episode_that_the_player_stopped_is_played_as_far_as_it_went(replayer
     ],
 )
 def test_what_the_game_does_not_play_so_is_refused(
-    replayer: EpisodeReplayer, changed: dict[str, object], told: str
+    replayer: EpisodeReplayer, changed: dict[str, object], problem: str
 ):
-    with pytest.raises(ConfigurationError, match=told):
+    with pytest.raises(ConfigurationError, match=problem):
         replayer.replay(demonstration(**changed))
     assert len(replayer.replay(demonstration()).action) == 3
 
 
 async def test_what_the_recorder_of_the_tests_leaves_is_played_again():
     found = record("keydoor", keydoor_player, episodes=3)
-    assert all(one.returns == [1] for one in found)
+    assert all(episode.returns == [1] for episode in found)
     module = await GameLibrary(Path.cwd()).resolve("keydoor")
     with EpisodeReplayer(module) as one:
         assert [len(one.replay(each).action) for each in found] == [each.num_steps for each in found]

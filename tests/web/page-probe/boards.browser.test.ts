@@ -28,7 +28,7 @@ function board(cells: readonly string[]): string {
 
 const CELLS = ['class="frog"', 'class="car left"', "", "", "", "", "", "", 'class="car"'];
 
-function told(window: PageWindow): Record<string, unknown> {
+function readingsOf(window: PageWindow): Record<string, unknown> {
   return Object.fromEntries(marksIn(window).map((place) => [place.text, place.read(window)]));
 }
 
@@ -37,7 +37,7 @@ test.each([
   ["without its style sheet, which could not be had", ""],
 ])("what marks the cells of a board is read, mark by mark: %s", (_, style) => {
   const window = open(style + board(CELLS));
-  expect(told(window)).toEqual({
+  expect(readingsOf(window)).toEqual({
     'marked(w, ".grid > *", ".frog")': [9, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0],
     'marked(w, ".grid > *", ".car")': [9, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1],
     'marked(w, ".grid > *", ".left")': [9, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0],
@@ -58,7 +58,7 @@ test("cells in rows, and those that are painted or hold something", () => {
   const cells = window.document.querySelectorAll("td");
   cells[1].style.background = "red";
   cells[8].innerHTML = "<img>";
-  expect(told(window)).toEqual({
+  expect(readingsOf(window)).toEqual({
     'marked(w, "#field > tbody > * > *", "[style*=\\"background\\"]")': [9, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0],
     'marked(w, "#field > tbody > * > *", ":has(*)")': [9, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
   });
@@ -71,19 +71,19 @@ test("short texts and pictures are marks: noughts and crosses, cards that lie op
   cells[4].textContent = "O";
   cells[5].textContent = "what is too long for a mark";
   cells[8].innerHTML = '<img src="cards/ace.png?v=2">';
-  const found = told(window);
+  const found = readingsOf(window);
   expect(found['marked(w, ".grid > *", "=X")']).toEqual([9, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
   expect(found['marked(w, ".grid > *", "=O")']).toEqual([9, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
   const picture = ':has(img[src*=\\"ace.png\\"])';
   expect(found[`marked(w, ".grid > *", "${picture}")`]).toEqual([9, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   expect(Object.keys(found)).toHaveLength(4);
   const cards = open(`${STYLE}<div class="grid">${'<img src="blank.png">'.repeat(12)}</div>`);
-  expect(Object.keys(told(cards))).toEqual(['marked(w, ".grid > *", "[src*=\\"blank.png\\"]")']);
+  expect(Object.keys(readingsOf(cards))).toEqual(['marked(w, ".grid > *", "[src*=\\"blank.png\\"]")']);
 });
 
 test("a row of buttons, a few cells, and elements of several kinds are no board", () => {
   const buttons = '<nav style="width: 900px">'.concat("<button class=a>x</button>".repeat(12), "</nav>");
   const few = board(CELLS.slice(0, 8)).replace("grid", "few");
   const text = `<main>${"<p class=a>text</p><h2>title</h2>".repeat(8)}</main>`;
-  expect(told(open(STYLE + buttons + few + text))).toEqual({});
+  expect(readingsOf(open(STYLE + buttons + few + text))).toEqual({});
 });

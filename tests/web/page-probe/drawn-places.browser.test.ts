@@ -22,7 +22,7 @@ function open(): { window: PageWindow; context: CanvasRenderingContext2D } {
   return { window, context: window.document.querySelector("canvas").getContext("2d") };
 }
 
-function told(window: PageWindow, written: readonly string[] = []): Record<string, unknown> {
+function readingsOf(window: PageWindow, written: readonly string[] = []): Record<string, unknown> {
   return Object.fromEntries(drawnIn(window, written).map((place) => [place.text, place.read(window)]));
 }
 
@@ -35,7 +35,7 @@ test("things are lists by the narrowest look that they share; a background is no
   context.fillStyle = "blue";
   for (const x of [10, 50]) context.fillRect(x, 10, 20, 10);
   context.fillRect(80, 10, 4, 4);
-  const found = told(window);
+  const found = readingsOf(window);
   expect(Object.keys(found)).toEqual([
     'drawn(w).things("rect #ff0000")',
     'drawn(w).things("rect #0000ff 20x10")',
@@ -58,9 +58,9 @@ test("parts of an image are several things where several are there, and movement
   image.src = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="16"/>')}`;
   await image.decode();
   context.drawImage(image, 0, 0, 16, 16, 10, 10, 16, 16);
-  expect(Object.keys(told(window))).toEqual(['drawn(w).things("image 16x16")']);
+  expect(Object.keys(readingsOf(window))).toEqual(['drawn(w).things("image 16x16")']);
   context.drawImage(image, 16, 0, 16, 16, 50, 10, 16, 16);
-  expect(Object.keys(told(window))).toEqual([
+  expect(Object.keys(readingsOf(window))).toEqual([
     'drawn(w).things("image 16x16 @0,0")',
     'drawn(w).things("image 16x16 @16,0")',
   ]);
@@ -107,7 +107,7 @@ test("elements that have a place of their own are things, each class once", () =
      <div class="sky" style="position: absolute; inset: 0"></div>
      <p class="words">Nothing to see here</p>`,
   );
-  const found = told(window);
+  const found = readingsOf(window);
   expect(Object.keys(found)).toEqual(['drawn(w).things(".pipe")', 'drawn(w).things("#bird")']);
   expect((found['drawn(w).things(".pipe")'] as number[])[0]).toBe(2);
 });

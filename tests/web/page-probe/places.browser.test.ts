@@ -31,7 +31,7 @@ async function open(page: string): Promise<PageWindow> {
   return frame.contentWindow;
 }
 
-function told(window: PageWindow, places: readonly Place[]): Record<string, unknown> {
+function readingsOf(window: PageWindow, places: readonly Place[]): Record<string, unknown> {
   return Object.fromEntries(places.map((place) => [place.text, place.read(window)]));
 }
 
@@ -39,7 +39,7 @@ async function kept(script: string): Promise<[PageWindow, Record<string, unknown
   const window = await open(`<script>${script}</script>`);
   const globals = globalsOf(window, pristineNames());
   const variables = variablesOf(window, await scriptsOf(window));
-  return [window, told(window, findPlaces(window, [...globals, ...variables]))];
+  return [window, readingsOf(window, findPlaces(window, [...globals, ...variables]))];
 }
 
 test("globals, variables of scripts, classes' answers and what a class holds are found", async () => {
@@ -126,7 +126,7 @@ test("numbers that elements show, ends that they tell of, and boards of elements
     <div id="game-over" style="display: none">Over</div>
     <div class="cell on" style="width:20px;height:20px">1</div><div class="cell" style="width:20px;height:20px"></div>
   </body>`);
-  expect(told(window, shownIn(window))).toMatchObject({
+  expect(readingsOf(window, shownIn(window))).toMatchObject({
     'numberIn(w.document.querySelector("#score > b"))': 1250,
     'numberIn(w.document.querySelector(".lives"))': 3,
   });
@@ -138,7 +138,7 @@ test("numbers that elements show, ends that they tell of, and boards of elements
   window.document.getElementById("game-over").style.display = "block";
   expect(end?.read(window)).toBe(true);
   expect(groupsOf(window)).toEqual([{ selector: ".cell", count: 2 }]);
-  expect(Object.values(told(window, shownInGroups(window)))).toEqual([
+  expect(Object.values(readingsOf(window, shownInGroups(window)))).toEqual([
     [2, 1, 2, 1],
     [2, 1, 1, 0],
   ]);
@@ -153,7 +153,9 @@ test("a page's own words are found: text, answers, environments", async () => {
   </script>`);
   const globals = globalsOf(window, pristineNames());
   const text = textState(window);
-  expect(told(window, findPlaces(window, text === null ? [] : [text]))).toEqual({ "state(w)?.ship?.x": 4 });
+  expect(readingsOf(window, findPlaces(window, text === null ? [] : [text]))).toEqual({
+    "state(w)?.ship?.x": 4,
+  });
   expect(answersOf(window, globals).map((root) => root.text)).toEqual(["w.getScore()"]);
   expect(environmentOf(window, globals)).toEqual({
     text: "w.env",
@@ -173,7 +175,7 @@ test("engines are reached by their global: scenes, what is in them, and how one 
     };
   </script>`);
   const hooks = engineHooks(window, globalsOf(window, pristineNames()));
-  expect(told(window, findPlaces(window, hooks?.roots ?? []))).toMatchObject({
+  expect(readingsOf(window, findPlaces(window, hooks?.roots ?? []))).toMatchObject({
     "w.k.getSceneName()": "play",
     'w.k.get("bird")': [1, 1, 2],
   });
@@ -184,7 +186,7 @@ test("engines are reached by their global: scenes, what is in them, and how one 
     window.game = { loop: {}, scene: { getScenes: () => [scene], getScene: () => scene } };
   </script>`);
   const phaser = engineHooks(other, globalsOf(other, pristineNames()));
-  expect(told(other, findPlaces(other, phaser?.roots ?? []))).toEqual({
+  expect(readingsOf(other, findPlaces(other, phaser?.roots ?? []))).toEqual({
     "w.game.scene.getScenes(true)[0]?.scene.key": "level",
     'w.game.scene.getScene("level")?.hero?.x': 3,
   });
@@ -210,7 +212,7 @@ test("the entities of melonJS and its end are reached by what it calls itself", 
     };
   </script>`);
   const hooks = engineHooks(window, globalsOf(window, pristineNames()));
-  const found = told(window, findPlaces(window, hooks?.roots ?? []));
+  const found = readingsOf(window, findPlaces(window, hooks?.roots ?? []));
   expect(found).toMatchObject({ "w.me.state.isCurrent(w.me.state.GAME_OVER)": true });
   expect(Object.keys(found)).toContain("w.me.game.world.children.filter((one) => one.body)");
   window.eval(`(w) => ${hooks?.begin("")}`)(window);

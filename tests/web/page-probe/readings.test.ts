@@ -6,21 +6,26 @@ import type { Samples } from "../../../web/page-probe/src/trial.ts";
 const TICKS = 60;
 
 /** A place called `text`, and what it holds in each frame of each play. */
-type Told = [text: string, values: (tick: number, play: number) => Value, kind?: Kind, more?: Partial<Place>];
+type Described = [
+  text: string,
+  values: (tick: number, play: number) => Value,
+  kind?: Kind,
+  more?: Partial<Place>,
+];
 
-function played(...told: Told[]): Samples[] {
-  const places = told.map(([text, , kind = "number", more = {}]): Place => {
+function played(...described: Described[]): Samples[] {
+  const places = described.map(([text, , kind = "number", more = {}]): Place => {
     const name = text.split(/\?*\./).at(-1) as string;
     return { text, name, kind, fields: [], isShown: false, read: () => undefined, ...more };
   });
   return [0, 1].map((play) => ({
     places,
-    rows: Array.from({ length: TICKS }, (_, tick) => told.map(([, values]) => values(tick, play))),
+    rows: Array.from({ length: TICKS }, (_, tick) => described.map(([, values]) => values(tick, play))),
   }));
 }
 
-function read(told: Told[], changed: string[] = []) {
-  return readingOf(played(...told), new Set(changed), [800, 600]);
+function read(described: Described[], changed: string[] = []) {
+  return readingOf(played(...described), new Set(changed), [800, 600]);
 }
 
 const DIES = (tick: number) => tick >= 40;
@@ -107,17 +112,17 @@ test("of a stack that holds one thing its parts are seen; of a list of several i
   expect(listed(2)).toEqual(["w.stack"]);
 });
 
-test.each<[string, Told, string]>([
+test.each<[string, Described, string]>([
   ["a truth", ["w.game.isOver", DIES, "truth"], "Boolean(w.game.isOver)"],
   ["a truth turned round", ["w.playing", (tick) => tick < 40, "truth"], "!w.playing"],
   ["a word", ["w.state", (tick) => (tick < 40 ? "play" : "gameover"), "word"], 'w.state === "gameover"'],
   ["another word", ["w.state", (tick) => (tick < 40 ? "play" : "title"), "word"], 'w.state !== "play"'],
   ["lives", ["w.lives", (tick) => 3 - Math.floor(tick / 15)], "w.lives <= 0"],
   ["time that is shown", ["left", (tick) => 40 - tick, "number", { isShown: true }], "left <= 0"],
-])("the end may be %s", (_name, told, text) => {
-  const { end } = read([told]);
+])("the end may be %s", (_name, described, text) => {
+  const { end } = read([described]);
   expect(end?.text).toBe(text);
-  const [, values] = told;
+  const [, values] = described;
   expect([end?.isOver(values(0, 0)), end?.isOver(values(59, 0))]).toEqual([false, true]);
 });
 
@@ -159,7 +164,7 @@ test("of lists the fields that differ are seen, of grids every cell", () => {
 });
 
 test("what is worth following is what changed, and what is called as if it mattered", () => {
-  const dull: Told[] = Array.from({ length: 700 }, (_, i) => [`w.engine.n${i}`, () => i]);
+  const dull: Described[] = Array.from({ length: 700 }, (_, i) => [`w.engine.n${i}`, () => i]);
   const [samples] = played(...dull, ["w.ship.x", (tick) => tick], ["w.score", () => 0]);
   expect(worthFollowing(samples).map(({ text }) => text)).toEqual(["w.score", "w.ship.x"]);
 });
@@ -168,7 +173,7 @@ test("a state that is a number is over where most plays end in one that they did
   const states = (tick: number) => (DIES(tick) ? 2 : 1);
   expect(read([["w.currentState", states]]).end).toMatchObject({ text: "w.currentState === 2" });
   // One that comes and goes, one that does not end, and one that is no state by its name.
-  const text = (values: Told[1], name = "w.currentState") => read([[name, values]]).end?.text;
+  const text = (values: Described[1], name = "w.currentState") => read([[name, values]]).end?.text;
   expect(text((tick) => (tick % 20 > 10 ? 2 : 1))).not.toBe("w.currentState === 2");
   expect(text(() => 1)).toBeUndefined();
   expect(text((tick) => tick)).toBeUndefined();
@@ -190,7 +195,7 @@ test("words that the scripts have ready are an end, said or not; what is said at
 });
 
 test("all marks of a board are seen, before a grid of the page's own", () => {
-  const grid = (text: string): Told => [text, (tick) => [2, 1, tick % 2, 1], "grid", { isShown: true }];
+  const grid = (text: string): Described => [text, (tick) => [2, 1, tick % 2, 1], "grid", { isShown: true }];
   const marks = ["a", "b", "c", "d"].map((mark) => grid(`marked(w, ".grid > *", ".${mark}")`));
   marks.forEach((one, i) => {
     one[1] = (tick) => [2, 1, Number(tick % (i + 2) === 0), 1];
@@ -208,7 +213,7 @@ test("a game that is seen to begin anew ends there, and not by words that it has
 
 test("of a large board so many marks are seen as an agent can be given", () => {
   const cells = Array.from({ length: 784 }, () => 0);
-  const marks = Array.from({ length: 9 }, (_, i): Told => {
+  const marks = Array.from({ length: 9 }, (_, i): Described => {
     const text = `marked(w, ".grid > *", ".${"abcdefghi"[i]}")`;
     return [
       text,

@@ -45,13 +45,13 @@ export function followAnimations(window: Page, time: VirtualTime): Animations {
         begun.delete(animation);
         // One that is told of may be gone from the page by now.
         if (Number.isFinite(end)) animation.currentTime = end;
-        tellEnd(window, animation, end / 1000);
+        dispatchEnd(window, animation, end / 1000);
       }
     },
   };
 }
 
-function tellEnd(window: Page, animation: Animation, elapsedTime: number): void {
+function dispatchEnd(window: Page, animation: Animation, elapsedTime: number): void {
   const target = (animation.effect as KeyframeEffect | null)?.target;
   if (target == null) return;
   if ("transitionProperty" in animation) {

@@ -137,7 +137,7 @@ function installTemporal(window: Page, date: () => number): void {
 
 /** Channels and a page's messages to itself, by which libraries wait for the next turn: a timer of 0 ms that is never clamped. */
 function installMessages(window: Page, time: VirtualTime): void {
-  const told = (target: EventTarget, data: unknown, more: object): void => {
+  const deliver = (target: EventTarget, data: unknown, more: object): void => {
     time.add(
       () => {
         const event = new window.MessageEvent("message", { data, ...more });
@@ -153,7 +153,7 @@ function installMessages(window: Page, time: VirtualTime): void {
     other: VirtualPort | null = null;
     #onmessage: EventListener | null = null;
     postMessage(data: unknown): void {
-      if (this.other !== null) told(this.other, clone(window, data), {});
+      if (this.other !== null) deliver(this.other, clone(window, data), {});
     }
     get onmessage(): EventListener | null {
       return this.#onmessage;
@@ -182,7 +182,7 @@ function installMessages(window: Page, time: VirtualTime): void {
     },
   );
   define(window, "postMessage", (data: unknown) =>
-    told(window, clone(window, data), { source: window, origin: window.location.origin }),
+    deliver(window, clone(window, data), { source: window, origin: window.location.origin }),
   );
 }
 

@@ -18,7 +18,11 @@ export function installFocus(window: Page): Focus {
   const { document } = window;
   let focused: Element | null = null;
   const current = (): Element | null => (focused?.isConnected ? focused : document.body);
-  const tell = (target: Element, names: readonly [string, string], relatedTarget: Element | null): void => {
+  const dispatch = (
+    target: Element,
+    names: readonly [string, string],
+    relatedTarget: Element | null,
+  ): void => {
     target.dispatchEvent(new window.FocusEvent(names[0], { relatedTarget }));
     target.dispatchEvent(new window.FocusEvent(names[1], { relatedTarget, bubbles: true }));
   };
@@ -26,8 +30,8 @@ export function installFocus(window: Page): Focus {
     const from = focused;
     if (to === from) return;
     focused = to;
-    if (from !== null) tell(from, ["blur", "focusout"], to);
-    if (to !== null && focused === to) tell(to, ["focus", "focusin"], from);
+    if (from !== null) dispatch(from, ["blur", "focusout"], to);
+    if (to !== null && focused === to) dispatch(to, ["focus", "focusin"], from);
   };
   for (const { prototype } of [window.HTMLElement, window.SVGElement]) {
     define(prototype, "focus", function (this: Element) {

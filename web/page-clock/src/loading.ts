@@ -62,12 +62,12 @@ export function installLoading(
   const requests = window.XMLHttpRequest.prototype;
   const send = requests.send;
   define(requests, "send", function (this: XMLHttpRequest, ...args: Parameters<typeof send>) {
-    const told = (): void => {
+    const missed = (): void => {
       if (this.status >= 400) miss(this.responseURL);
     };
     void gate(
       new Promise<void>((resolve) => this.addEventListener("loadend", () => resolve(), { once: true })).then(
-        told,
+        missed,
       ),
     );
     return send.apply(this, args);
@@ -144,22 +144,22 @@ function watchSource(
 ): void {
   const source = Object.getOwnPropertyDescriptor(prototype, "src") as PropertyDescriptor;
   const watched = (element: EventTarget): void => {
-    const told = new Promise<void>((resolve) => {
+    const settled = new Promise<void>((resolve) => {
       for (const name of ["load", "error"]) element.addEventListener(name, () => resolve(), { once: true });
     });
-    gate(told);
+    gate(settled);
   };
   Object.defineProperty(prototype, "src", {
     ...source,
     set(this: EventTarget, value: unknown) {
-      const tell = (name: string): unknown =>
+      const dispatch = (name: string): unknown =>
         time.add(() => this.dispatchEvent(new window.Event(name)), 0, [], false, false);
       if (portals.install(value)) {
-        tell("load");
+        dispatch("load");
         return;
       }
       if (isRefused(value)) {
-        tell("error");
+        dispatch("error");
         return;
       }
       // An empty address loads nothing, and would never tell.

@@ -8,7 +8,7 @@ type Callback = (entries: object[], observer: object) => void;
 
 export interface Observers {
   /** Tells of all sizes that changed since the last call, after the frame's callbacks, as a browser does. */
-  tell(): void;
+  notify(): void;
 }
 
 export function installObservers(window: Page, time: VirtualTime): Observers {
@@ -32,7 +32,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
       this.#sizes.clear();
       resizing.delete(this);
     }
-    tell(): void {
+    notify(): void {
       const entries: object[] = [];
       for (const [target, [width, height]] of this.#sizes) {
         const contentRect = contentOf(window, target);
@@ -66,7 +66,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
     observe(target: Element): void {
       if (this.#targets.has(target)) return;
       this.#targets.add(target);
-      const tell = (): void => {
+      const notify = (): void => {
         if (!this.#targets.has(target)) return;
         const rect = target.getBoundingClientRect();
         const entry = {
@@ -80,7 +80,7 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
         };
         this.#callback([entry], this);
       };
-      time.add(tell, 0, [], false, false);
+      time.add(notify, 0, [], false, false);
     }
     unobserve(target: Element): void {
       this.#targets.delete(target);
@@ -96,8 +96,8 @@ export function installObservers(window: Page, time: VirtualTime): Observers {
   define(window, "ResizeObserver", VirtualResizeObserver);
   define(window, "IntersectionObserver", VirtualIntersectionObserver);
   return {
-    tell() {
-      if (resizing.size > 0) for (const observer of [...resizing]) observer.tell();
+    notify() {
+      if (resizing.size > 0) for (const observer of [...resizing]) observer.notify();
     },
   };
 }

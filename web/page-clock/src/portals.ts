@@ -62,9 +62,9 @@ class Listener {
     this.signals.happyTimes++;
   };
 
-  readonly scored = (told: unknown): void => {
-    const { value, score } = (told ?? {}) as { value?: unknown; score?: unknown };
-    const number = Number(value ?? score ?? told);
+  readonly scored = (message: unknown): void => {
+    const { value, score } = (message ?? {}) as { value?: unknown; score?: unknown };
+    const number = Number(value ?? score ?? message);
     if (Number.isFinite(number)) this.signals.score = number;
   };
 }
@@ -73,14 +73,14 @@ class Listener {
 export function followPortals(window: PortalWindow): PortalSignals {
   const { signals, start, stop, happy, scored } = new Listener();
   const { PokiSDK: poki, CrazyGames: crazy, ytgame: playables } = window;
-  const told: readonly [string, Sdk | undefined, Record<string, (value: unknown) => void>][] = [
+  const listened: readonly [string, Sdk | undefined, Record<string, (value: unknown) => void>][] = [
     ["poki", poki, { gameplayStart: start, gameplayStop: stop, happyTime: happy }],
     ["crazygames", crazy?.SDK?.game, { gameplayStart: start, gameplayStop: stop, happytime: happy }],
     ["crazygames", crazy?.SDK?.user, { submitScore: scored }],
     ["youtube", playables?.game, { gameReady: start }],
     ["youtube", playables?.engagement, { sendScore: scored }],
   ];
-  for (const [name, sdk, heard] of told) {
+  for (const [name, sdk, heard] of listened) {
     if (sdk === undefined) continue;
     signals.name = name;
     for (const [method, hear] of Object.entries(heard)) {
@@ -183,16 +183,16 @@ export function installPortals(window: Page, later: (call: () => void) => void):
   }
 
   function gameDistribution(): Sdk {
-    const tell = (name: string): void =>
+    const announce = (name: string): void =>
       later(() =>
         (window as unknown as { GD_OPTIONS?: { onEvent?: Callback } }).GD_OPTIONS?.onEvent?.({ name }),
       );
-    tell("SDK_READY");
+    announce("SDK_READY");
     return {
       AdType: { Interstitial: "interstitial", Rewarded: "rewarded", Display: "display" },
       showAd: async () => {
         stop();
-        tell("SDK_GAME_START");
+        announce("SDK_GAME_START");
         start();
       },
     };

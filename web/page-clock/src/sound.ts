@@ -184,23 +184,23 @@ function installMedia(window: Page, time: VirtualTime): void {
   const media = window.HTMLMediaElement.prototype;
   const sources = new WeakMap<object, string>();
   const paused = new WeakMap<object, boolean>();
-  const tell = (element: HTMLMediaElement, ...names: string[]): void => {
-    const say = (): void => {
+  const dispatch = (element: HTMLMediaElement, ...names: string[]): void => {
+    const send = (): void => {
       for (const name of names) element.dispatchEvent(new window.Event(name));
     };
-    time.add(say, 0, [], false, false);
+    time.add(send, 0, [], false, false);
   };
   define(media, "play", function (this: HTMLMediaElement) {
     paused.set(this, false);
-    tell(this, "play", "playing");
+    dispatch(this, "play", "playing");
     return Promise.resolve();
   });
   define(media, "pause", function (this: HTMLMediaElement) {
-    if (paused.get(this) === false) tell(this, "pause");
+    if (paused.get(this) === false) dispatch(this, "pause");
     paused.set(this, true);
   });
   define(media, "load", function (this: HTMLMediaElement) {
-    tell(this, "loadedmetadata", "loadeddata", "canplay", "canplaythrough");
+    dispatch(this, "loadedmetadata", "loadeddata", "canplay", "canplaythrough");
   });
   defineGetter(media, "paused", function (this: HTMLMediaElement) {
     return paused.get(this) ?? true;

@@ -123,8 +123,8 @@ function deadSocket(window: Page, time: VirtualTime, said: Set<string>, what: st
       time.add(
         () => {
           this.readyState = DeadSocket.CLOSED;
-          this.#tell("error", this.onerror);
-          this.#tell("close", this.onclose);
+          this.#dispatch("error", this.onerror);
+          this.#dispatch("close", this.onclose);
         },
         0,
         [],
@@ -134,7 +134,7 @@ function deadSocket(window: Page, time: VirtualTime, said: Set<string>, what: st
     }
     send(): void {}
     close(): void {}
-    #tell(name: string, listener: unknown): void {
+    #dispatch(name: string, listener: unknown): void {
       const event = new window.Event(name);
       if (typeof listener === "function") time.call(listener, [event], this);
       this.dispatchEvent(event);

@@ -99,7 +99,7 @@ export class VirtualClock {
         evaluate: (code) => window.eval(code),
         beforeFrames: () => this.#animations.advance(),
         afterFrames: () => {
-          this.#observers.tell();
+          this.#observers.notify();
           for (const { clock } of this.#frames.all) clock.follow(this.#time.now);
         },
       },

@@ -31,8 +31,8 @@ export default definePageGame({
   reward(w) {
     const passed = w.k
       .get("lower")
-      .filter((pillar: { passed: boolean; told?: boolean }) => pillar.passed && !pillar.told);
-    for (const pillar of passed) pillar.told = true;
+      .filter((pillar: { passed: boolean; counted?: boolean }) => pillar.passed && !pillar.counted);
+    for (const pillar of passed) pillar.counted = true;
     return passed.length + 0.1 / 60;
   },
   over: (w) => w.k.getSceneName() === "lost",

@@ -175,7 +175,7 @@ class Tests {
     const effects = new Set<string>();
     const consider = async (label: string, input: Input): Promise<boolean> => {
       const samples = await this.#play(held(input));
-      const places = this.#told(samples, input, await this.idle());
+      const places = this.#responding(samples, input, await this.idle());
       if (places.length === 0) return false;
       const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
@@ -229,7 +229,7 @@ class Tests {
     for (const group of await this.#elementMoves()) {
       if (moves.length > 0 && isTimeUp()) break;
       const clicks = await this.#play(clicking(group), 3 * TEST_TICKS);
-      const places = this.#told(clicks, NOTHING, await this.#play(() => NOTHING, 3 * TEST_TICKS));
+      const places = this.#responding(clicks, NOTHING, await this.#play(() => NOTHING, 3 * TEST_TICKS));
       if (places.length === 0) continue;
       for (const place of places) changed.add(place);
       const keys = moves.filter((move) => move.input.pointer === undefined);
@@ -299,7 +299,7 @@ class Tests {
   }
 
   /** Places that tell of `input`, and do not merely note that a key is down. */
-  #told(samples: Samples, { keys }: Input, idle: Samples): Place[] {
+  #responding(samples: Samples, { keys }: Input, idle: Samples): Place[] {
     const found = [...differing(idle, samples)].filter((place) => !this.#restless.has(place));
     const isNote = ({ kind, text, name }: Place): boolean =>
       kind === "truth" || NOTED.test(text) || keys.some((code) => code === name || code.endsWith(name));
@@ -347,8 +347,8 @@ function held(input: Input, ticks = HELD): Script {
 }
 
 /** Keys that do the same leave the same behind. */
-function fingerprint({ places, rows }: Samples, told: readonly Place[]): string {
-  const chosen = new Set(told);
+function fingerprint({ places, rows }: Samples, responding: readonly Place[]): string {
+  const chosen = new Set(responding);
   return rows
     .map((row) => row.map((value, at) => (chosen.has(places[at]) ? String(value) : "")).join())
     .join(";");

@@ -81,13 +81,13 @@ export interface ProbeReport {
 }
 
 /** Raises Error when the page does not load. */
-export async function probe(page: PageToProbe, tell: (phase: string) => void): Promise<ProbeReport> {
-  return await new Probe(page, tell).run();
+export async function probe(page: PageToProbe, report: (phase: string) => void): Promise<ProbeReport> {
+  return await new Probe(page, report).run();
 }
 
 class Probe {
   readonly #page: PageToProbe;
-  readonly #tell: (phase: string) => void;
+  readonly #report: (phase: string) => void;
   readonly #deadline = performance.now() + BUDGET_MS;
   readonly #pristine = pristineNames();
   #scripts: readonly string[] = [];
@@ -103,13 +103,13 @@ class Probe {
   /** Whether the page has itself loaded anew while it is played. */
   #reloads = false;
 
-  constructor(page: PageToProbe, tell: (phase: string) => void) {
+  constructor(page: PageToProbe, report: (phase: string) => void) {
     this.#page = page;
-    this.#tell = tell;
+    this.#report = report;
   }
 
   async run(): Promise<ProbeReport> {
-    this.#tell("loading the page");
+    this.#report("loading the page");
     const first = await Trial.open(this.#page);
     const { window } = first;
     this.#scripts = await scriptsOf(window);
@@ -146,7 +146,7 @@ class Probe {
     const advances = advance && (await this.#standsStill(early, starters));
     if (advances) this.#page.advances = true;
 
-    this.#tell("looking for keys that it heeds");
+    this.#report("looking for keys that it heeds");
     this.#page.turns = await this.#needsTurns(starters);
     const heeded = await findInputs(
       this.#page,
@@ -155,12 +155,12 @@ class Probe {
       () => performance.now() > this.#deadline - BUDGET_MS / 3,
     );
     this.#noteEndWords(await this.#unsaid(words, heeded.starter), hasCanvas);
-    this.#tell("playing at random");
+    this.#report("playing at random");
     const places = await this.#placesAfter(heeded.starter, heeded.moves);
     const plays = await this.#plays(heeded, places);
     const changed = new Set([...heeded.changed].map(({ text }) => text));
     const reading = this.#reading(plays, changed);
-    this.#tell("looking for a way to begin anew");
+    this.#report("looking for a way to begin anew");
     const search: RestartSearch = {
       page: this.#page,
       heeded,

@@ -211,7 +211,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       // What is said from the beginning on is no end.
       if (series.some((one) => one[0] === true)) return [];
       const why =
-        ended > 0 ? told(ended) : "the page has these words ready; they did not come in random play";
+        ended > 0 ? reasonOf(ended) : "the page has these words ready; they did not come in random play";
       return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
     }
     if (OVER_NAMES.test(name) || place.isShown)
@@ -221,7 +221,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
             {
               place,
               text: `Boolean(${text})`,
-              why: told(ended),
+              why: reasonOf(ended),
               rank: (place.isShown ? 5 : 8) + (ended > 0 ? 6 : 0) + brevity,
               isOver: Boolean,
             },
@@ -231,7 +231,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
         {
           place,
           text: `!${text}`,
-          why: told(stopped),
+          why: reasonOf(stopped),
           rank: 5 + (stopped > 0 ? 6 : 0) + brevity,
           isOver: (value) => !value,
         },
@@ -247,7 +247,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
         {
           place,
           text: `${text} === ${JSON.stringify(over)}`,
-          why: told(1),
+          why: reasonOf(1),
           rank: 14 + brevity,
           isOver: (value) => value === over,
         },
@@ -257,7 +257,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       {
         place,
         text: `${text} !== ${JSON.stringify(first)}`,
-        why: told(1),
+        why: reasonOf(1),
         rank: 6 + brevity,
         isOver: (value) => value !== first,
       },
@@ -270,7 +270,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
         {
           place,
           text: `${text} === ${last}`,
-          why: told(1),
+          why: reasonOf(1),
           rank: 10 + brevity,
           isOver: (value) => value === last,
         },
@@ -288,7 +288,7 @@ function endsOf(place: Place, series: readonly Series[]): (End & { rank: number 
       {
         place,
         text: `${text} <= 0`,
-        why: ended > 0 ? told(ended) : "it fell in random play",
+        why: ended > 0 ? reasonOf(ended) : "it fell in random play",
         rank: 6 + (ended > 0 ? 4 : 0) + brevity,
         isOver: (value) => Number(value) <= 0,
       },
@@ -333,7 +333,7 @@ function isElement({ text }: Place): boolean {
   return /\?\.\[\d/.test(text);
 }
 
-function told(count: number): string {
+function reasonOf(count: number): string {
   return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
 }
 

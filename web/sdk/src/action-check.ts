@@ -65,7 +65,7 @@ export function checkActions(
     if (alike.every((one) => one.areAllDifferent)) return;
   }
   if (moments < LEAST_MOMENTS) return;
-  new ActionFindings(definition, instance, report, module, moments).tell(alike);
+  new ActionFindings(definition, instance, report, module, moments).reportAll(alike);
 }
 
 /** Which choices of one component have done the same every time they could be compared. */
@@ -133,21 +133,21 @@ class ActionFindings {
     this.#moments = moments;
   }
 
-  tell(alike: readonly Alike[]): void {
+  reportAll(alike: readonly Alike[]): void {
     const { action } = this.#definition;
     const groups = alike.map((one) => one.groups());
     const sizes = componentsOf(action).map(({ length }) => length);
     const areAllIgnored = groups.every((found, c) => sizes[c] < 2 || found[0]?.length === sizes[c]);
     if (areAllIgnored && sizes.some((size) => size > 1)) {
-      this.#tellIgnored();
+      this.#reportIgnored();
       return;
     }
     groups.forEach((found, component) => {
-      for (const group of found) this.#tellAlike(component, group);
+      for (const group of found) this.#reportAlike(component, group);
     });
   }
 
-  #tellIgnored(): void {
+  #reportIgnored(): void {
     const { action } = this.#definition;
     const labels = action.kind === "discrete" ? (action.labels ?? []) : [];
     const compared = this.#comparisons(labels);
@@ -163,7 +163,7 @@ class ActionFindings {
     });
   }
 
-  #tellAlike(component: number, group: readonly number[]): void {
+  #reportAlike(component: number, group: readonly number[]): void {
     const { action } = this.#definition;
     const labels = action.kind === "discrete" ? (action.labels ?? []) : [];
     const compared = this.#comparisons(group.map((choice) => labels[choice]).filter(Boolean));

@@ -98,7 +98,7 @@ class GameCheck {
       const id = description === null && !isGames ? "definition" : "contract";
       this.#isUnplayable = description === null || this.#isUnplayable;
       // What could be told of the failed step has been.
-      if (!this.#findings.some((finding) => finding.id === "contract")) this.#tell(id, error);
+      if (!this.#findings.some((finding) => finding.id === "contract")) this.#reportError(id, error);
     }
     const findings = [...this.#findings, ...this.#calls.findings()];
     return {
@@ -162,7 +162,7 @@ class GameCheck {
           error.method === "update"
             ? ` (tick ${instance.episodeTicks + 1} of episode ${instance.episode})`
             : "";
-        this.#tell("contract", error, `${when}${values === "" ? "" : `; ${values}`}`, instance.game);
+        this.#reportError("contract", error, `${when}${values === "" ? "" : `; ${values}`}`, instance.game);
       }
       throw error;
     }
@@ -238,7 +238,7 @@ class GameCheck {
     return { ...cost, createMilliseconds };
   }
 
-  #tell(id: "definition" | "contract", error: unknown, more = "", game: unknown = null): void {
+  #reportError(id: "definition" | "contract", error: unknown, more = "", game: unknown = null): void {
     const isThrown = !(error instanceof GameError) || error.kind === "throw";
     this.#report({
       id,

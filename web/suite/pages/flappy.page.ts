@@ -32,8 +32,8 @@ export default definePageGame({
   reward(w) {
     const passed = w
       .get("pipe")
-      .filter((pipe: { passed?: boolean; told?: boolean }) => pipe.passed && !pipe.told);
-    for (const pipe of passed) pipe.told = true;
+      .filter((pipe: { passed?: boolean; counted?: boolean }) => pipe.passed && !pipe.counted);
+    for (const pipe of passed) pipe.counted = true;
     return passed.length + 0.1 / 60;
   },
   over: (w) => w.getSceneName() === "lose",

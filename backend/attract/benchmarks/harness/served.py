@@ -147,8 +147,8 @@ def _stamp_commits(run: ActiveRun, app: StampedApp) -> None:
     take = run.runner.take
 
     def stamped(emitted: list[Effect], now: float) -> None:
-        told = [effect.message for effect in emitted if isinstance(effect, Send)]
-        if any(isinstance(message, BlockAck) and message.accepted for message in told):
+        sent = [effect.message for effect in emitted if isinstance(effect, Send)]
+        if any(isinstance(message, BlockAck) and message.accepted for message in sent):
             app.committed()
         take(emitted, now)
 

@@ -167,14 +167,14 @@ class _Worker:
             playing = asyncio.create_task(self._play(socket))
             try:
                 async for data in socket:
-                    if not await self._told(socket, decode_to_browser(data)):
+                    if not await self._handle(socket, decode_to_browser(data)):
                         return
                     if playing.done():
                         playing.result()
             finally:
                 playing.cancel()
 
-    async def _told(self, socket: Any, message: Any) -> bool:
+    async def _handle(self, socket: Any, message: Any) -> bool:
         match message:
             case WelcomeWorker():
                 self._welcome = message

@@ -11,8 +11,8 @@ PAGE_EPISODES = 30
 """An episode takes a fresh page, and up to 900 steps."""
 
 
-def _task(game: str, title: str, steps: int, bar: float) -> Task:
-    return Task(game, title, steps, (Variant("mlp", "MLP", bar),), episodes=PAGE_EPISODES)
+def _task(game: str, title: str, steps: int, target: float) -> Task:
+    return Task(game, title, steps, (Variant("mlp", "MLP", target),), episodes=PAGE_EPISODES)
 
 
 PAGE_TASKS = (

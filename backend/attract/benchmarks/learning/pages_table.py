@@ -41,7 +41,7 @@ def _line(record: Record, task: Task, variant: Variant, mine: Sequence[Run]) -> 
         f"{task.episodes}",
         returns([record.get(run) for run in mine if run.variant == RANDOM]),
         returns(rows),
-        f">= {variant.bar:g}",
+        f">= {variant.target:g}",
         verdict(variant, rows),
     ]
     return "| " + " | ".join(cells) + " |"

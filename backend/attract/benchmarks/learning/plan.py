@@ -31,8 +31,8 @@ class Variant:
 
     name: str
     policy: str
-    bar: float
-    bar_is: Literal["at least", "at most"] = "at least"
+    target: float
+    target_is: Literal["at least", "at most"] = "at least"
     flags: tuple[str, ...] = ()
 
 

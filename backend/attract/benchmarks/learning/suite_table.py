@@ -76,8 +76,8 @@ def _line(
 
 def _bar(game: PlainGame, variant: Variant) -> str:
     if game.opponent is not None:
-        return f">= {variant.bar:.0%} won"
-    return f">= {_number(variant.bar, digits=_digits([variant.bar]))}"
+        return f">= {variant.target:.0%} won"
+    return f">= {_number(variant.target, digits=_digits([variant.target]))}"
 
 
 def _steps(own: Sequence[Run], rows: Sequence[Row | None]) -> str:

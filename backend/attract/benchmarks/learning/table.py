@@ -63,7 +63,7 @@ def _task_line(
 ) -> str:
     rows = [record.get(run) for run in mine]
     done = [row for row in rows if row is not None]
-    sign = ">=" if variant.bar_is == "at least" else "<="
+    sign = ">=" if variant.target_is == "at least" else "<="
     cells = [
         task.title,
         variant.policy,
@@ -71,7 +71,7 @@ def _task_line(
         _seconds(done),
         f"{task.episodes}",
         returns(rows),
-        f"{sign} {variant.bar:g}",
+        f"{sign} {variant.target:g}",
         verdict(variant, rows),
     ]
     if baselines:

@@ -22,7 +22,9 @@ def returns(rows: Sequence[Row | None]) -> str:
 def verdict(variant: Variant, rows: Sequence[Row | None]) -> str:
     """`yes` or `no` over all seeds; open while one that could still fail is missing."""
     misses = [
-        row.return_mean < variant.bar if variant.bar_is == "at least" else row.return_mean > variant.bar
+        row.return_mean < variant.target
+        if variant.target_is == "at least"
+        else row.return_mean > variant.target
         for row in rows
         if row is not None
     ]

@@ -70,10 +70,10 @@ async def page_memory(origin: GameOrigin) -> Figure:
 async def _speed(
     origin: GameOrigin, count: int, milliseconds: int, rounds: int, *, draws: bool = False
 ) -> Figure:
-    told: list[Mapping[str, Any]] = []
+    reports: list[Mapping[str, Any]] = []
     for _ in range(rounds):
-        told.append(await origin.ask("speed", count, milliseconds, draws))
-    rates = [report["ticks"] / report["seconds"] for report in told]
+        reports.append(await origin.ask("speed", count, milliseconds, draws))
+    rates = [report["ticks"] / report["seconds"] for report in reports]
     return Figure.of(
         rates,
         UNIT,

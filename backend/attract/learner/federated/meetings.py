@@ -142,7 +142,7 @@ class Meetings:
             call = roll.call(entries, time.monotonic())
             for other, why in call.given_up.items():
                 board.change(f"gone/{other}", NOTHING, why)
-            self._tell_of(entries, call.given_up, number)
+            self._report_changes(entries, call.given_up, number)
             if not call.missing and not call.given_up and call.closer == rank:
                 self._close(board, number, call.present, share)
             else:
@@ -158,7 +158,7 @@ class Meetings:
             for rank, (beats, at, gone) in zip(ranks, zip(texts, texts, texts, strict=True), strict=True)
         }
 
-    def _tell_of(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
+    def _report_changes(self, entries: Mapping[int, Entry], given_up: Mapping[int, str], number: int) -> None:
         """Say who is gone since the last look, and who is back."""
         gone = {rank: entry.gone for rank, entry in entries.items() if entry.gone is not None}
         gone |= given_up

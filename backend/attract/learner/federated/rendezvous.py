@@ -40,7 +40,7 @@ class Rendezvous:
         self._board: Board | None = None
         self._why_away = ""
         self._lost_at = time.monotonic()
-        self._told_away = False
+        self._is_away_reported = False
         self._is_over = False
         self._in_use = False
         self._closed = threading.Event()
@@ -108,7 +108,7 @@ class Rendezvous:
     def away(self) -> None:
         """A round is done without the others; said once."""
         with self._changed:
-            is_news, self._told_away = not self._told_away, True
+            is_news, self._is_away_reported = not self._is_away_reported, True
         if is_news:
             what = "has ended" if self._is_over else f"is away ({self._why_away})"
             where = self._settings.rendezvous
@@ -178,10 +178,10 @@ class Rendezvous:
         if self.has_begun:
             board.write("begun", "yes")
         with self._changed:
-            was_told, self._told_away, self._is_over = self._told_away, False, False
+            was_reported, self._is_away_reported, self._is_over = self._is_away_reported, False, False
             self._board = board
             self._changed.notify_all()
-        if was_told:
+        if was_reported:
             self._say(f"the rendezvous at {self._settings.rendezvous} is there again")
 
     def _beat(self, board: Board) -> None:

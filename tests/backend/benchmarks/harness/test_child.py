@@ -38,7 +38,7 @@ async def test_a_child_answers_in_turn_and_ends_with_the_block(
     monkeypatch.chdir(tmp_path)
     async with running("doubling_child") as child:
         assert child.pid > 0
-        answers = [(await child.ask(Number(number=one), Number)).number for one in (1, 20)]
+        answers = [(await child.ask(Number(number=number), Number)).number for number in (1, 20)]
         assert answers == [2, 40]
     assert (tmp_path / "ended").exists()
     async with running("doubling_child") as child:

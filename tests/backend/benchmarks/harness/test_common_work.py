@@ -24,7 +24,7 @@ def test_a_baselines_rollout_is_our_batch_however_many_games_share_it(environmen
 @pytest.mark.parametrize("workers", [1, 2, 4, 8])
 def test_ours_has_the_same_batch_minibatch_and_epochs_and_as_many_games(workers: int):
     given = cartpole_settings(50, num_workers=workers, shared_trunk=True)
-    settings = RunSettings.from_mapping({name: one for name, one in given.items() if name != "preset"})
+    settings = RunSettings.from_mapping({name: value for name, value in given.items() if name != "preset"})
     theirs = baseline_settings()
     assert settings.ppo.batch_segments is not None
     assert settings.ppo.batch_segments * settings.ppo.horizon == BATCH_STEPS

@@ -24,7 +24,7 @@ def test_a_bundled_game_is_described_by_the_worker_that_loads_it(page: BenchPage
 
 def test_an_order_goes_to_as_many_workers_as_are_asked_for(page: BenchPage) -> None:
     described = page.ask({"kind": "describe", "game": "wide"}, num_workers=3)
-    assert [one["id"] for one in described] == ["Wide-v1"] * 3
+    assert [environment["id"] for environment in described] == ["Wide-v1"] * 3
 
 
 def test_a_worker_that_fails_says_why(page: BenchPage) -> None:

@@ -8,4 +8,4 @@ def test_random_play_of_an_evaluation_can_be_repeated() -> None:
     assert len(set(first)) > 1
     assert played_returns("meteors", 2) == first[:2]
     # The first meteor is there after a second, and no luck lasts.
-    assert all(1 < one < 40 for one in first)
+    assert all(1 < value < 40 for value in first)

@@ -26,8 +26,8 @@ def test_each_segment_of_a_lease_is_a_usable_block_that_follows_the_one_before()
     blocks = PlayedBlocks(WELCOME)
     layout = StoreLayout.for_run(CARTPOLE, PolicyLayout(), 64, 96)
     seen: list[tuple[int, int, int, int]] = []
-    for one in (train_lease(7, version=0, num_segments=2), train_lease(9, version=1)):
-        for frame in blocks.frames(one):
+    for lease in (train_lease(7, version=0, num_segments=2), train_lease(9, version=1)):
+        for frame in blocks.frames(lease):
             block = decode_from_browser(frame)
             assert isinstance(block, Block)
             arrays = check_block(block, layout)

@@ -19,7 +19,7 @@ def test_a_worker_that_skipped_a_version_has_it_with_the_next():
     ready = [Ready(2, 20.0, 20.0), Ready(1, 10.0, 10.0)]
     sent = [Sent(1, 11.0, 1), Sent(1, 21.0, 2), Sent(2, 22.0, 2)]
     acks = [ack(1, 12.0, 1), ack(1, 23.0, 2), ack(2, 25.0, 2)]
-    assert [(one.version, one.first, one.last) for one in reached(ready, sent, acks, 2)] == [
+    assert [(reach.version, reach.first, reach.last) for reach in reached(ready, sent, acks, 2)] == [
         (1, 2.0, 15.0),
         (2, 3.0, 5.0),
     ]
@@ -32,4 +32,4 @@ def test_a_version_that_a_worker_still_waits_for_does_not_count(acks: list[Ackno
 
 def test_a_worker_that_came_back_has_another_socket_and_is_one_worker():
     acks = [ack(1, 12.0, 1), ack(3, 13.0, 1), ack(2, 19.0, 1)]
-    assert [one.last for one in reached([Ready(1, 10.0, 10.0)], [Sent(1, 11.0, 1)], acks, 2)] == [3.0]
+    assert [reach.last for reach in reached([Ready(1, 10.0, 10.0)], [Sent(1, 11.0, 1)], acks, 2)] == [3.0]

@@ -34,5 +34,5 @@ def test_a_bar_is_far_above_random_play(task: Task) -> None:
     (played,) = [run for run in plan_pages(only=task.game) if run.variant == RANDOM]
     row = record.get(played)
     assert row is not None, f"attract results --suite pages --only {task.game}"
-    assert task.variants[0].bar >= max(2 * row.return_mean, row.return_mean + 5 * row.standard_error)
+    assert task.variants[0].target >= max(2 * row.return_mean, row.return_mean + 5 * row.standard_error)
     assert played.task == TASK_PREFIX + task.game

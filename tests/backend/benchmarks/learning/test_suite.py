@@ -26,7 +26,7 @@ ROW = Row(1000, [], 1000, 1.0, 0.0, 0.0, 100, 1000.0)
 
 
 def game(name: str) -> PlainGame:
-    return next(one for one in PLAIN_GAMES if one.name == name)
+    return next(game for game in PLAIN_GAMES if game.name == name)
 
 
 def test_every_game_is_run_with_every_seed_and_size_of_rewards_under_a_key_of_its_own() -> None:
@@ -34,12 +34,12 @@ def test_every_game_is_run_with_every_seed_and_size_of_rewards_under_a_key_of_it
     keys = [run.key for run in runs]
     assert len(set(keys)) == len(keys)
     assert len(PLAIN_GAMES) >= 12
-    for one in PLAIN_GAMES:
-        mine = [run for run in runs if run.task == f"plain-{one.name}"]
+    for game in PLAIN_GAMES:
+        mine = [run for run in runs if run.task == f"plain-{game.name}"]
         bare = {(run.seed, run.reward_scale) for run in mine if run.variant == BARE}
         assert bare == {(seed, scale) for seed in (1, 2, 3) for scale in REWARD_SCALES}
-        assert [run.flags for run in mine if run.variant == NAMED] == [one.named] * (9 if one.named else 0)
-        assert len([run for run in mine if run.baseline]) == (3 if one.baseline else 0)
+        assert [run.flags for run in mine if run.variant == NAMED] == [game.named] * (9 if game.named else 0)
+        assert len([run for run in mine if run.baseline]) == (3 if game.baseline else 0)
         assert all(Path(run.game).is_file() for run in mine)
 
 
@@ -54,7 +54,7 @@ def test_runs_that_take_less_time_come_first() -> None:
 def test_one_game_seed_and_size_of_rewards_can_be_asked_for() -> None:
     (run,) = plan_suite(only="jumper", seed=2, reward_scale=1000.0, scale=0.01)
     assert (run.key, run.steps, run.reward_scale) == ("plain-jumper-bare-2-x1000", 3_000, 1000.0)
-    assert [one.baseline for one in plan_suite(only="acrobot", reward_scale=10.0)] == [None] * 3
+    assert [run.baseline for run in plan_suite(only="acrobot", reward_scale=10.0)] == [None] * 3
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_bars_are_twice_the_simple_strategy_or_half_its_cost() -> None:
     assert bar_of(game("jumper")) == 2 * known["jumper"].simple > known["jumper"].simple > 0
     assert 0 > bar_of(game("exit")) == known["exit"].simple / 2 > known["exit"].simple
     assert bar_of(game("acrobot")) == -73.506
-    for one in PLAIN_GAMES:
-        assert bar_of(one) > known[one.name].random
+    for entry in PLAIN_GAMES:
+        assert bar_of(entry) > known[entry.name].random
 
 
 def test_a_published_bar_has_to_be_reached_at_the_published_steps() -> None:

@@ -14,4 +14,4 @@ def test_each_figure_is_given_by_one_measure_and_named_by_two_parts():
 
 def test_what_needs_more_than_attract_runs_only_when_asked_for():
     assert all(measure.about for measure in MEASURES)
-    assert not [one.names for one in choose(MEASURES, only=(), peers=False) if one.needs]
+    assert not [measure.names for measure in choose(MEASURES, only=(), peers=False) if measure.needs]

@@ -28,7 +28,7 @@ def test_batches_of_all_sizes_are_learned_from() -> None:
     assert set(figure.detail) == {
         f"{kind}_{size}" for kind in ("samples_per_s", "peak_mib") for size in (1_024, 10_240)
     }
-    assert all(one > 0 for one in figure.detail.values())
+    assert all(number > 0 for number in figure.detail.values())
     assert figure.value == figure.detail["samples_per_s_10240"]
     assert figure.ratio == pytest.approx(figure.value / figure.detail["samples_per_s_1024"])
 

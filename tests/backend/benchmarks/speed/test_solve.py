@@ -46,5 +46,7 @@ def test_each_seed_is_compared_with_its_own_and_what_was_not_reached_is_counted(
     assert (figure.detail["steps"], figure.detail["sb3_steps"]) == (2000, 900)
     assert figure.detail["worst_evaluation"] == 390.0
     assert said[0] == "  seed 1: 4.00 s, Stable-Baselines3 12.00 s"
-    steps = [one.iterations * one.num_environments * one.settings["n_steps"] for one in requests]
+    steps = [
+        request.iterations * request.num_environments * request.settings["n_steps"] for request in requests
+    ]
     assert all(BASELINE_STEPS <= step < 1.2 * BASELINE_STEPS for step in steps), "its schedules end then"

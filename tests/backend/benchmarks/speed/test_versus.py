@@ -14,9 +14,9 @@ from attract.benchmarks.speed.versus import BASELINES, VERSUS, Baseline, measure
 BASELINE = Baseline("vs_it", "sb3", "gymnasium", "it", 2, skipped=1, shared_trunk=True, many=True)
 
 
-def told(rate: float) -> Training:
+def training_at(rate: float) -> Training:
     """So many steps a second after the updates that are left out, and none before."""
-    marks = [Update(1.0 * one, 0, {}) for one in range(SKIPPED_UPDATES + 1)]
+    marks = [Update(1.0 * second, 0, {}) for second in range(SKIPPED_UPDATES + 1)]
     return Training({}, [*marks, Update(SKIPPED_UPDATES + 1.0, int(rate), {})])
 
 
@@ -32,7 +32,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[BaselineRequest]:
         return BaselineReport(marks=[(1.0, 5), (2.0, 5 + rate)], seconds_of=shares)
 
     def train(_updates: int, *, seed: int, shared_trunk: bool) -> Training:
-        return told(1000 * seed * (1 + shared_trunk))
+        return training_at(1000 * seed * (1 + shared_trunk))
 
     monkeypatch.setattr(versus, "run_baseline", baseline)
     monkeypatch.setattr(versus, "train_cartpole", train)
@@ -60,12 +60,14 @@ def test_a_slow_baseline_is_seen_in_fewer_rounds(trainings: list[BaselineRequest
 
 
 def test_a_quick_round_has_a_short_rollout():
-    quick, whole = (BASELINE.order(1, 16, quick=one).settings["n_steps"] for one in (True, False))
+    quick, whole = (BASELINE.order(1, 16, quick=quick).settings["n_steps"] for quick in (True, False))
     assert (quick, whole) == (128, 2048)
 
 
 def test_each_baseline_is_a_measure_that_runs_when_asked_for():
-    assert [one.names for one in VERSUS] == [(f"end_to_end/{one.figure}",) for one in BASELINES]
-    needs: Any = {one.names[0]: one.needs for one in VERSUS}
+    assert [measure.names for measure in VERSUS] == [
+        (f"end_to_end/{baseline.figure}",) for baseline in BASELINES
+    ]
+    needs: Any = {measure.names[0]: measure.needs for measure in VERSUS}
     assert needs["end_to_end/vs_minimal_ppo"] == ("gymnasium",)
-    assert not any(one.by_default for one in VERSUS)
+    assert not any(measure.by_default for measure in VERSUS)

@@ -106,13 +106,13 @@ def learns(folder, num_updates, connection, group):
 
 def test_D1_D2_whole_learners_hold_the_same_versions_and_go_on_from_cell_0s(tmp_path):
     def run():
-        return [one.said() for one in start_cells(2, learns, tmp_path, 3)]
+        return [cell.said() for cell in start_cells(2, learns, tmp_path, 3)]
 
     first, second = run()
     assert first == second
-    assert [one[0] for one in first] == [1, 2, 3] and len({one[1] for one in first}) == 3
+    assert [line[0] for line in first] == [1, 2, 3] and len({line[1] for line in first}) == 3
     # Nobody announced a version before it was on cell 0's disk.
-    assert all(one[3] for one in first)
+    assert all(line[3] for line in first)
     assert first[-1][2]["counters"]["collected_steps"] == 3 * 2 * SLOTS * HORIZON
     assert first[-1][2]["counters"]["episodes"] == 6
     assert first[-1][2]["curriculum"] == {"of": 0}
@@ -121,6 +121,6 @@ def test_D1_D2_whole_learners_hold_the_same_versions_and_go_on_from_cell_0s(tmp_
     lost.rename(lost.parent / "lost")
     later, other = run()
     assert later == other
-    assert [one[0] for one in later] == [3, 4, 5]
+    assert [line[0] for line in later] == [3, 4, 5]
     assert (tmp_path / "1" / "run" / "checkpoints" / "3.broken-0").is_dir()
     assert later[-1][2]["counters"]["collected_steps"] == 5 * 2 * SLOTS * HORIZON

@@ -27,13 +27,13 @@ def cells(port, size):
 def test_all_get_the_number_of_the_same_meeting(launcher):
     group = cells(launcher.port, 3)
     with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(lambda one: meet(open_store(one, 10), one, 10), group)) == [1, 1, 1]
+        assert list(pool.map(lambda cell: meet(open_store(cell, 10), cell, 10), group)) == [1, 1, 1]
 
 
 def test_who_comes_after_a_loss_waits_for_the_next_meeting(launcher):
     leader, other = cells(launcher.port, 2)
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(lambda one: meet(open_store(one, 10), one, 10), (leader, other))) == [1, 1]
+        assert list(pool.map(lambda cell: meet(open_store(cell, 10), cell, 10), (leader, other))) == [1, 1]
         # The store still says that meeting 1 has begun with a learner of cell 1: not with this one.
         waiting = pool.submit(meet, open_store(other, 10), other, 10)
         with pytest.raises(TimeoutError):

@@ -25,8 +25,8 @@ def beside(store):
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for watcher in made:
+        watcher.close()
 
 
 def test_who_shows_no_life_is_named_by_all(beside):

@@ -63,8 +63,8 @@ def test_two_cells_hold_the_same_bits_and_what_one_learner_makes_of_all_rows(mon
 def test_P8_an_update_is_undone_in_all_cells_or_in_none():
     # The row of the second cell alone is not finite, in the second of three updates.
     (cells,) = together([replace(CASES["fused"], spoilt=1)], UPDATES, 2)
-    assert [len(one.errors) for one in cells] == [1, 1]
-    assert [len(one.reports) for one in cells] == [2, 2]
+    assert [len(cell.errors) for cell in cells] == [1, 1]
+    assert [len(cell.reports) for cell in cells] == [2, 2]
     first, second = cells
     assert all(np.array_equal(tensor, first.weights[name]) for name, tensor in second.weights.items())
     (fine,) = together([CASES["fused"]], 1, 2)

@@ -41,7 +41,7 @@ def value_of(model: Path) -> Any:
 
 def test_a_sole_policy_is_policy_onnx_with_its_document(tmp_path: Path):
     export(tmp_path / "out", {"main": state(1)}, ["main"])
-    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["policy.json", "policy.onnx"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["policy.json", "policy.onnx"]
     document = json.loads((tmp_path / "out" / "policy.json").read_text())
     assert document["policy_version"] == 7
     assert "policy_id" not in document
@@ -49,7 +49,7 @@ def test_a_sole_policy_is_policy_onnx_with_its_document(tmp_path: Path):
 
 def test_several_policies_have_files_of_their_own_and_one_document_says_who_plays_whom(tmp_path: Path):
     export(tmp_path, {"scout": state(1), "keeper": state(2)}, ["scout", "keeper", "keeper"])
-    names = sorted(one.name for one in tmp_path.iterdir())
+    names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["keeper.onnx", "policy.json", "scout.onnx"]
     text = (tmp_path / "policy.json").read_text()
     assert '"scout"' in text

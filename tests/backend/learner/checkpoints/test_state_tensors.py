@@ -49,9 +49,9 @@ def test_D2_a_restored_optimizer_goes_on_as_the_one_it_came_from(groups):
     other, others = stepped(0, groups=groups)
     other.load_state_dict(layer.state_dict())
     restore_adam(others, other, saved)
-    for one, its in ((layer, optimizer), (other, others)):
+    for module, its in ((layer, optimizer), (other, others)):
         its.zero_grad()
-        (one(torch.ones(1, 2)).sum() * 3).backward()
+        (module(torch.ones(1, 2)).sum() * 3).backward()
         its.step()
     assert torch.equal(layer.weight, other.weight)
     assert torch.equal(layer.bias, other.bias)

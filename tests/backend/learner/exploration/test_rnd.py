@@ -65,16 +65,16 @@ def around(inner: Noted, **settings: object) -> WithRnd:
 
 
 def test_with_a_shared_head_the_unseen_is_paid_as_a_reward_and_with_its_own_as_an_advantage(batch: Batch):
-    told = {}
+    received = {}
     for head in HEADS:
         inner = Noted()
         report = around(inner, value_head=head, coef=0.5).update(batch.at_version(0), Progress())
-        told[head] = inner.batches[0]
+        received[head] = inner.batches[0]
         assert report.metrics["train/loss"] == 2.0 and report.shared_metrics == {"train/learning_rate": 3.0}
         assert report.metrics["train/exploration_bonus"] > 0 and report.metrics["train/exploration_error"] > 0
-    assert told["shared"].advantage_bonus is None and told["own"].reward_bonus is None
-    assert torch.equal(told["own"].reward.nan_to_num(), batch.reward.nan_to_num())
-    paid, advantages = told["shared"].reward_bonus, told["own"].advantage_bonus
+    assert received["shared"].advantage_bonus is None and received["own"].reward_bonus is None
+    assert torch.equal(received["own"].reward.nan_to_num(), batch.reward.nan_to_num())
+    paid, advantages = received["shared"].reward_bonus, received["own"].advantage_bonus
     assert (paid[~batch.valid] == 0).all() and (advantages[~batch.valid] == 0).all()
     assert (paid >= 0).all() and (advantages < 0).any() and (advantages > 0).any()
 

@@ -121,21 +121,21 @@ def group(zygote: LearnerZygote, tmp_path: Path, world_size: int = 2) -> Iterato
 
 def warmed_up(trainers: list[Trainer], port: int) -> list[Ready]:
     """All at version 0; what they said when they were ready."""
-    for one in trainers:
-        one.begin(port)
+    for trainer in trainers:
+        trainer.begin(port)
     ready = [trainer.receive() for trainer in trainers]
-    for one in trainers:
-        one.warm_up()
-    for one in trainers:
-        one.published()
-    assert all(isinstance(one, Ready) for one in ready)
-    return [one for one in ready if isinstance(one, Ready)]
+    for trainer in trainers:
+        trainer.warm_up()
+    for trainer in trainers:
+        trainer.published()
+    assert all(isinstance(message, Ready) for message in ready)
+    return [message for message in ready if isinstance(message, Ready)]
 
 
 def meet(trainers: list[Trainer], rounds: list[int]) -> list[tuple[str, float | None]]:
     """An update of each with these rounds: hash of the version, and how many shares are in it."""
-    for one in trainers:
-        one.train(rounds)
+    for trainer in trainers:
+        trainer.train(rounds)
     return [
         (version.weights_sha256, version.metrics.get("federated/trainers"))
         for version in [trainer.published() for trainer in trainers]
@@ -162,11 +162,11 @@ def test_C6_two_trainers_are_equal_after_each_round_and_go_on_so_after_a_resume(
         # Each saw the warm-up and four batches of 16 x 4 steps: 2 x 5 x 64, each counted once.
         assert [seen(trainer) for trainer in trainers] == [640.0, 640.0]
         port = free_port()
-        for one in trainers:
-            one.restart()
-            one.begin(port, resume=True)
-        for one in trainers:
-            ready_again = one.receive()
+        for trainer in trainers:
+            trainer.restart()
+            trainer.begin(port, resume=True)
+        for trainer in trainers:
+            ready_again = trainer.receive()
             assert isinstance(ready_again, Ready)
             assert ready_again.policy_version == 4
         left, right = meet(trainers, [4])
@@ -204,8 +204,10 @@ def test_scale_12_two_of_three_go_on_averaging_when_one_is_killed_and_it_comes_b
             first, second = meet(left, rounds)
             assert first == second
             assert first[1] == 2.0
-        for one in left:
-            assert one.notes == ["trainer 2 is gone: no sign of it for 3 s; the averaging goes on without it"]
+        for trainer in left:
+            assert trainer.notes == [
+                "trainer 2 is gone: no sign of it for 3 s; the averaging goes on without it"
+            ]
         # What it had announced is there, and it learns what the others learned meanwhile.
         killed.again()
         killed.begin(port, resume=True)

@@ -111,8 +111,8 @@ def test_what_goes_by_steps_is_played_better_in_places_that_were_not_seen(
         policy, distribution = policy_for(game), build_distribution(game)
         generator = torch.Generator().manual_seed(seed)
         plan = FitPlan(epochs=600)
-        told = fit(policy, distribution, batch, plan, generator, gamma=0.9, slots_of=slots)
-        assert told.held_out is not None
+        result = fit(policy, distribution, batch, plan, generator, gamma=0.9, slots_of=slots)
+        assert result.held_out is not None
         outputs, _ = policy({"obs": unseen})
         agreement[crosses] = (distribution.mode(outputs) == stepwise(unseen)).float().mean().item()
         monkeypatch.undo()

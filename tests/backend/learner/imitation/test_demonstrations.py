@@ -84,12 +84,12 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path):
         demonstration_files(tmp_path)
     with pytest.raises(ConfigurationError, match=r"none\.json: there is no such file or folder"):
         demonstration_files(tmp_path / "none.json")
-    for text, told in (
+    for text, problem in (
         ("{", "is no demonstration: Invalid JSON"),
         ('{"version": 7}', "is no demonstration: game_id"),
     ):
         (tmp_path / "bad.json").write_text(text)
-        with pytest.raises(ConfigurationError, match=rf"bad\.json: {told}"):
+        with pytest.raises(ConfigurationError, match=rf"bad\.json: {problem}"):
             read_demonstration(demonstration_files(tmp_path)[0])
 
 

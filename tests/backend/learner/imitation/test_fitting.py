@@ -19,18 +19,18 @@ def fitted(plan: FitPlan, batch=None, *, slots=SLOTS, gamma: float = 0.9, **sett
     policy = build_policy(PolicySettings.model_validate({"hidden_sizes": (8,), **settings}), GAME, seed=2)
     epochs: list[Epoch] = []
     batch = demonstrated_signs() if batch is None else batch
-    told = fit(
+    result = fit(
         policy, build_distribution(GAME), batch, plan, torch.Generator().manual_seed(1),
         gamma=gamma, slots_of=slots, on_epoch=epochs.append,
     )  # fmt: skip
-    return policy, told, epochs
+    return policy, result, epochs
 
 
 @pytest.mark.parametrize("recurrent", ["none", "gru"])
 def test_what_was_demonstrated_is_what_is_played(recurrent: str):
-    _, told, _ = fitted(FitPlan(epochs=150), recurrent=recurrent, recurrent_size=8)
-    assert told.agreement > 0.95 and told.loss < 0.25
-    assert told.held_out is not None and told.held_out < 0.15
+    _, result, _ = fitted(FitPlan(epochs=150), recurrent=recurrent, recurrent_size=8)
+    assert result.agreement > 0.95 and result.loss < 0.25
+    assert result.held_out is not None and result.held_out < 0.15
 
 
 def test_the_value_function_foresees_discounted_returns():
@@ -39,8 +39,8 @@ def test_the_value_function_foresees_discounted_returns():
     seen = batch.observation["obs"].clone()
     steps = batch.first_step + torch.arange(8).unsqueeze(1)
     seen[..., 1] = steps / 20
-    policy, told, _ = fitted(FitPlan(epochs=300), replace(batch, observation={"obs": seen}), slots=[])
-    assert told.explained_variance > 0.85
+    policy, result, _ = fitted(FitPlan(epochs=300), replace(batch, observation={"obs": seen}), slots=[])
+    assert result.explained_variance > 0.85
     _, values = policy({"obs": seen[batch.valid]})
     expected = 0.9 ** (19 - steps[batch.valid]).float()
     assert (values - expected).abs().mean() < 0.1
@@ -64,15 +64,15 @@ def test_what_is_held_out_ends_a_fit_to_what_has_no_rule():
     batch = demonstrated_signs()
     chance = torch.randint(0, 2, batch.action.shape, generator=torch.Generator().manual_seed(8))
     plan = FitPlan(epochs=400, sparsity=0.0, patience=0.1)
-    _, told, epochs = fitted(plan, replace(batch, action=chance))
-    assert told.epochs < 400 and len(epochs) < 800
+    _, result, epochs = fitted(plan, replace(batch, action=chance))
+    assert result.epochs < 400 and len(epochs) < 800
     _, blind, _ = fitted(replace(plan, held_out=0.0), replace(batch, action=chance))
     assert blind.epochs == 400 and blind.held_out is None
 
 
 def test_with_few_demonstrations_none_is_held_out():
-    _, told, _ = fitted(FitPlan(epochs=5), slots=SLOTS[:4])
-    assert told.held_out is None and told.epochs == 5
+    _, result, _ = fitted(FitPlan(epochs=5), slots=SLOTS[:4])
+    assert result.held_out is None and result.epochs == 5
 
 
 def test_C8_the_same_seed_gives_the_same_bits():

@@ -36,7 +36,7 @@ async def test_they_are_played_in_the_kept_game_and_cut_as_the_run_cuts(tmp_path
     batches = demonstrations_of(path, source, Seating(("main",)), horizon=8)
     assert list(batches) == [None]
     assert batches[None].valid.shape[0] == 8
-    assert int(batches[None].valid.sum()) == sum(one.num_steps for one in found)
+    assert int(batches[None].valid.sum()) == sum(demonstration.num_steps for demonstration in found)
     with pytest.raises(ConfigurationError, match="no demonstration is in this folder"):
         demonstrations_of(path, tmp_path, Seating(("main",)), horizon=8)
 

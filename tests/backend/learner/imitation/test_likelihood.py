@@ -56,7 +56,7 @@ def test_S3_S4_memory_is_carried_from_segment_to_segment_of_an_episode_in_order(
     policy = policy_of(recurrent=kind, recurrent_size=5)
     whole, cut = demonstrated_signs(horizon=24), demonstrated_signs(horizon=8)
     assert cut.valid.shape == (8, 18)
-    losses = [CloningLoss(policy, build_distribution(GAME), one, 10_000) for one in (whole, cut)]
+    losses = [CloningLoss(policy, build_distribution(GAME), part, 10_000) for part in (whole, cut)]
     expected, found = (loss.mean() for loss in losses)
     assert found == pytest.approx(expected, rel=1e-5)
     drawn = losses[1].outputs(torch.arange(18))

@@ -19,15 +19,15 @@ async def test_P7_P11_statistics_are_those_of_the_demonstrations(tmp_path: Path)
     game, played = play_again(await GameLibrary(Path.cwd()).resolve("keydoor"), source)
     settings = RunSettings()
     algorithm = choose_algorithm(settings.algorithm, settings.ppo.model_dump(mode="json"))
-    told: list[str] = []
+    reported: list[str] = []
     start = clone(
         game, settings, algorithm, played, FitPlan(epochs=2), torch.device("cpu"),
-        lambda policy_id, _: told.append(policy_id),
+        lambda policy_id, _: reported.append(policy_id),
     )  # fmt: skip
-    steps = sum(one.demonstration.num_steps for one in played)
+    steps = sum(replayed.demonstration.num_steps for replayed in played)
     ((policy_id, state),) = start.state.policies.items()
-    assert told == [policy_id] * 2
-    seen = torch.cat([torch.from_numpy(one.play.steps["obs.obs"][:, 0]) for one in played])
+    assert reported == [policy_id] * 2
+    seen = torch.cat([torch.from_numpy(replayed.play.steps["obs.obs"][:, 0]) for replayed in played])
     statistics = state.observation_statistics["obs"]
     assert float(statistics.count) == steps
     assert torch.allclose(statistics.mean.float(), seen.mean(0), atol=1e-5)

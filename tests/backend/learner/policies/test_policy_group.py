@@ -99,7 +99,7 @@ def test_E9_each_policy_normalises_by_what_it_saw_alone(tmp_path: Path, fleet: S
         rows = fleet.play(None, 0)
         fleet.store["obs.obs"][:, rows[1::2]] += 100.0
         here.ask(Warmup(rows=rows, rows_by_policy=shares(rows)))
-    means = {name: one["normaliser.mean"] for name, one in weights(tmp_path / "run", 0).items()}
+    means = {name: tensors["normaliser.mean"] for name, tensors in weights(tmp_path / "run", 0).items()}
     assert (means["left"].abs() < 10).all() and ((means["right"] - 100).abs() < 10).all()
 
 
@@ -189,7 +189,7 @@ def test_C7_rows_are_judged_by_the_policy_that_played_them(fleet: SignsFleet, tm
         rows = fleet.play(honest.onnx, 1)
         fleet.store["log_prob"][0, rows[3]] += 0.5
         published = here.ask(order(1, rows, verify_rows=rows))
-        assert [one.row for one in published.rejected] == [rows[3]]
+        assert [rejection.row for rejection in published.rejected] == [rows[3]]
         # Played by the other one.
         swapped = dict(zip(SEATS, reversed(published.onnx.values()), strict=True))
         rows = fleet.play(swapped, 2)

@@ -59,18 +59,18 @@ def test_C8_each_of_several_policies_has_weights_of_its_own_that_its_name_decide
 
 
 def test_P14_an_algorithm_is_told_how_many_agents_play() -> None:
-    told: list[Learnable] = []
+    received: list[Learnable] = []
     choice = choose_algorithm("ppo", {})
 
     def create_noted(learnable: Learnable) -> Algorithm:
-        told.append(learnable)
+        received.append(learnable)
         return choice.create(learnable)
 
     for num_agents in (1, 3):
         game = describe_signs().model_copy(update={"num_agents": num_agents})
         noted = dataclasses.replace(choice, create=create_noted)
         PolicyState.create(game, PolicySettings(hidden_sizes=(8,)), noted, 3, torch.device("cpu"), "left")
-    assert [learnable.num_agents for learnable in told] == [1, 3]
+    assert [learnable.num_agents for learnable in received] == [1, 3]
 
 
 def test_P7_what_was_seen_is_merged_and_the_policy_normalises_by_it_at_once() -> None:

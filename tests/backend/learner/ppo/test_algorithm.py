@@ -55,11 +55,11 @@ def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch
     mirrored[:, 1::2] = -mirrored[:, ::2]
     duel = replace(batch, reward=mirrored, valid=torch.ones_like(batch.valid))
     same = torch.equal
-    by_itself, told, alone = (
+    by_itself, with_set, alone = (
         weights_after(duel, **how) for how in ({"num_agents": 2}, {"gae_lambda": 0.99}, {})
     )
-    assert all(same(by_itself[name], told[name]) for name in told)
-    assert not all(same(by_itself[name], alone[name]) for name in told)
+    assert all(same(by_itself[name], with_set[name]) for name in with_set)
+    assert not all(same(by_itself[name], alone[name]) for name in with_set)
     # Once rewards did not come to 0 the game is none of these, whatever follows.
     once, never = create(num_agents=2)[0], create(num_agents=2)[0]
     for algorithm, first in ((once, batch), (never, duel)):
@@ -67,7 +67,7 @@ def test_P14_what_one_agent_wins_and_another_loses_has_a_lambda_of_its_own(batch
         algorithm.commit()
         algorithm.update(duel, Progress())
         algorithm.commit()
-    assert [one.document()["rewards"]["is_zero_sum"] for one in (once, never)] == [False, True]
+    assert [algorithm.document()["rewards"]["is_zero_sum"] for algorithm in (once, never)] == [False, True]
 
 
 def test_P14_a_quiet_batch_counts_in_full_where_one_agent_wins_what_another_loses(batch: Batch):
@@ -79,8 +79,8 @@ def test_P14_a_quiet_batch_counts_in_full_where_one_agent_wins_what_another_lose
 
     def moved_by_quiet(**how: object) -> dict[str, torch.Tensor]:
         algorithm, policy = create(normalize_rewards=False, gae_lambda=0.99, **how)
-        for one in (loud, quiet):
-            algorithm.update(one, Progress())
+        for batch in (loud, quiet):
+            algorithm.update(batch, Progress())
             algorithm.commit()
         return {name: tensor.clone() for name, tensor in policy.state_dict().items()}
 
@@ -237,7 +237,7 @@ def test_P12_of_a_policy_that_is_held_entropy_alone_moves_the_choices(batch: Bat
     held = unfound(batch)
     # Other values make other advantages.
     other = replace(held, value=torch.randn(held.value.shape, generator=torch.Generator().manual_seed(4)))
-    first, second = (weights_after(one, max_grad_norm=None) for one in (held, other))
+    first, second = (weights_after(batch, max_grad_norm=None) for batch in (held, other))
     assert torch.equal(first["policy_head.weight"], second["policy_head.weight"])
     assert not torch.equal(first["value_head.weight"], second["value_head.weight"])
 

@@ -150,8 +150,8 @@ def test_lambda_follows_what_the_policy_observes():
     for observation, expected in ((None, 0.95), (picture, 0.9)):
         policy, distribution = build(observation, cnn="small")
         batch = play(policy, distribution, runs=1)
-        told = PpoSettings(gae_lambda=expected)
+        settings = PpoSettings(gae_lambda=expected)
         by_itself = Estimator(policy, distribution, batch, PpoSettings()).estimate()
         assert torch.equal(
-            by_itself.advantages, Estimator(policy, distribution, batch, told).estimate().advantages
+            by_itself.advantages, Estimator(policy, distribution, batch, settings).estimate().advantages
         )

@@ -25,7 +25,7 @@ def test_steps_are_those_of_torch_and_nobody_sees_the_vector_afterwards() -> Non
     parameters = list(own.parameters())
     homes = [parameter.data_ptr() for parameter in parameters]
     for update in range(2):
-        with FlatParameters(own_adam, [[one] for one in parameters]) as flat:
+        with FlatParameters(own_adam, [[parameter] for parameter in parameters]) as flat:
             for step in range(3):
                 found = gradients(own, 10 * update + step)
                 for parameter, gradient in zip(parameters, found, strict=True):
@@ -54,7 +54,7 @@ def test_what_has_no_gradient_neither_moves_nor_grows_older() -> None:
         flat.step(100.0)
     assert torch.equal(still, before)
     assert not optimizer.state.get(still)
-    assert all(float(optimizer.state[one]["step"]) == 1 for one in moving)
+    assert all(float(optimizer.state[parameter]["step"]) == 1 for parameter in moving)
 
 
 def test_parameters_of_a_block_are_one_matrix() -> None:

@@ -56,7 +56,9 @@ def trained(
 def test_D1_an_update_is_said_to_be_done_before_its_version_is_published(fleet: SignsFleet, tmp_path: Path):
     with LearnerHere(begin_for(fleet, tmp_path / "run")) as here:
         published = trained(here, fleet, warmed_up(here, fleet), 2)
-        assert [one.policy_version for one in here.trained] == [1, 2], "each before it; none of the warm-up"
+        assert [version.policy_version for version in here.trained] == [1, 2], (
+            "each before it; none of the warm-up"
+        )
         for early, late in zip(here.trained, published, strict=True):
             assert (early.batch_id, early.valid_steps) == (late.batch_id, late.valid_steps)
             known_late = {"time/checkpoint_seconds": late.metrics["time/checkpoint_seconds"]}
@@ -77,9 +79,9 @@ def test_a_run_from_warm_up_to_a_better_policy(fleet: SignsFleet, tmp_path: Path
         last = published[-1]
         rows = fleet.play(last.onnx, 40)
         late = fleet.store["reward"][:, rows].mean()
-    assert [one.policy_version for one in published] == list(range(1, 41))
-    assert [one.batch_id for one in published] == list(range(40))
-    assert all(one.rejected == [] for one in published)
+    assert [version.policy_version for version in published] == list(range(1, 41))
+    assert [version.batch_id for version in published] == list(range(40))
+    assert all(version.rejected == [] for version in published)
     # Random play is right half the time.
     assert late > 0.8
     for name in (
@@ -158,7 +160,7 @@ def test_C8_the_same_seed_and_rows_give_the_same_bits_after_every_update(tmp_pat
             first = warmed_up(here, fleet)
             published = trained(here, fleet, first, 6, invalid=0.5)
         fleet.close()
-        return [one.weights_sha256 for one in (first, *published)]
+        return [version.weights_sha256 for version in (first, *published)]
 
     one, again, other = hashes("one", 1), hashes("again", 1), hashes("other", 2)
     assert one == again
@@ -175,7 +177,7 @@ def test_C7_a_row_that_lies_is_left_out_and_named(fleet: SignsFleet, tmp_path: P
         fleet.store["worker_id"][rows[5]] = 1
         message = train_message(0, rows, HORIZON, verify_rows=[rows[1], rows[2]])
         published = here.ask(message)
-        assert [one.row for one in published.rejected] == [rows[2]]
+        assert [rejection.row for rejection in published.rejected] == [rows[2]]
         assert published.rejected[0].largest_difference == pytest.approx(0.5, rel=0.01)
         assert published.valid_steps == (SLOTS - 1) * HORIZON
         assert published.metrics["train/verify_refused_share"] == 1 / SLOTS
@@ -203,7 +205,7 @@ def test_C7_all_rows_are_verified_and_trained_on_recomputed_numbers(tmp_path: Pa
             published = here.ask(train_message(0, rows, HORIZON, verify="all", verify_rows=[]))
         fleet.close()
         assert isinstance(published, Published)
-        return published.weights_sha256, [one.row for one in published.rejected]
+        return published.weights_sha256, [rejection.row for rejection in published.rejected]
 
     # A lie below the tolerance changes nothing: the learner trains on its own numbers.
     assert weights("honest", 0.0) == weights("sly", 5e-5)
@@ -218,7 +220,7 @@ def test_C7_a_segment_of_a_version_no_longer_known_is_left_out(fleet: SignsFleet
         old = fleet.play(versions[0].onnx, 0)
         message = train_message(2, [rows[0], old[1]], HORIZON, verify_rows=[rows[0], old[1]])
         published = here.ask(message)
-        assert [one.row for one in published.rejected] == [old[1]]
+        assert [rejection.row for rejection in published.rejected] == [old[1]]
         assert published.rejected[0].largest_difference == float("inf")
         assert published.metrics["train/policy_lag_mean"] == 1.0
 
@@ -248,7 +250,7 @@ def test_P8_a_poisoned_batch_is_dropped_and_nothing_of_it_remains(tmp_path: Path
                 assert here.ask(train_message(9, rows, HORIZON)).consecutive == 1
             assert sorted(versions_in(tmp_path / name / "checkpoints")) == [0, 1, 2, 3]
         fleet.close()
-        return [one.weights_sha256 for one in published]
+        return [version.weights_sha256 for version in published]
 
     assert hashes("clean", False) == hashes("poisoned", True)
 
@@ -272,10 +274,10 @@ def test_P10_schedules_follow_agent_steps_and_go_on_at_resume(fleet: SignsFleet,
     }
     with LearnerHere(begin_for(fleet, tmp_path / "run", **changes)) as here:
         first = warmed_up(here, fleet)
-        rates = [one.metrics["train/learning_rate"] for one in trained(here, fleet, first, 2)]
+        rates = [version.metrics["train/learning_rate"] for version in trained(here, fleet, first, 2)]
     with LearnerHere(begin_for(fleet, tmp_path / "run", resume=True, **changes)) as here:
         published = trained(here, fleet, here.ready, 2)
-        rates += [one.metrics["train/learning_rate"] for one in published]
+        rates += [version.metrics["train/learning_rate"] for version in published]
     # A quarter of the run per update, each at its start: 1, 3/4, 1/2, 1/4 of 0.01.
     assert rates == pytest.approx([0.01, 0.0075, 0.005, 0.0025])
 
@@ -297,7 +299,7 @@ def test_D2_a_resumed_run_makes_the_same_updates_as_an_uninterrupted_one(tmp_pat
                     assert here.ready.onnx == last.onnx
                     assert here.ready.counters.updates == last.policy_version
                 published = trained(here, fleet, last, updates, invalid=0.5)
-                hashes += [one.weights_sha256 for one in published]
+                hashes += [version.weights_sha256 for version in published]
                 last = published[-1]
         fleet.close()
         return hashes
@@ -334,7 +336,7 @@ def test_D2_a_broken_version_before_the_newest_costs_only_its_late_segments(
         assert len(here.ready.notes) == 1 and "policy.safetensors" in here.ready.notes[0]
         rows = fleet.play(first.onnx, 1)
         published = here.ask(train_message(2, rows, HORIZON))
-        assert [one.row for one in published.rejected] == rows[:1]
+        assert [rejection.row for rejection in published.rejected] == rows[:1]
 
 
 def test_D2_resume_passes_over_a_broken_checkpoint_and_says_so(fleet: SignsFleet, tmp_path: Path):
@@ -436,7 +438,7 @@ def test_D2_a_run_on_cuda_trains_verifies_resumes_and_exports(fleet: SignsFleet,
     with LearnerHere(begin_for(fleet, tmp_path / "run", device="cuda")) as here:
         assert here.ready.device == "cuda"
         published = trained(here, fleet, warmed_up(here, fleet), 3)
-        assert all(one.rejected == [] for one in published)
+        assert all(version.rejected == [] for version in published)
     with LearnerHere(begin_for(fleet, tmp_path / "run", device="auto", resume=True)) as here:
         assert here.ready.weights_sha256 == published[-1].weights_sha256
         trained(here, fleet, here.ready, 1)
@@ -492,5 +494,5 @@ def test_C7_C9_every_kind_of_policy_trains_is_verified_resumed_and_exported(kind
             assert again.ready.onnx == newest.onnx
     described = json.loads((tmp_path / "out" / "policy.json").read_text())
     session = onnxruntime.InferenceSession(tmp_path / "out" / "policy.onnx")
-    assert {one.name for one in session.get_inputs()} == set(described["inputs"])
+    assert {node.name for node in session.get_inputs()} == set(described["inputs"])
     assert {output.name for output in session.get_outputs()} == set(described["outputs"])

@@ -66,8 +66,8 @@ def trained_state(seed: int) -> TrainingState:
 
 def share_of(state: TrainingState) -> Share:
     assert sole(state).federated is not None
-    weights = {name: one.detach().clone() for name, one in sole(state).policy.named_parameters()}
-    optimizer = {name: one.clone() for name, one in sole(state).algorithm.optimizer_tensors().items()}
+    weights = {name: parameter.detach().clone() for name, parameter in sole(state).policy.named_parameters()}
+    optimizer = {name: tensor.clone() for name, tensor in sole(state).algorithm.optimizer_tensors().items()}
     return Share(weights, optimizer, sole(state).federated.own, sole(state).federated.common)
 
 
@@ -98,12 +98,13 @@ def test_rounds_are_done_in_order_and_none_when_none_is_due():
 
 def test_to_begin_together_is_to_take_over_the_weights_alone():
     state, first = trained_state(1), trained_state(2)
-    before = {name: one.clone() for name, one in sole(state).algorithm.optimizer_tensors().items()}
+    before = {name: tensor.clone() for name, tensor in sole(state).algorithm.optimizer_tensors().items()}
     join(state, WithOther(share_of(first)))
     for name, parameter in sole(first).policy.named_parameters():
         assert torch.equal(dict(sole(state).policy.named_parameters())[name], parameter)
     assert all(
-        torch.equal(one, before[name]) for name, one in sole(state).algorithm.optimizer_tensors().items()
+        torch.equal(tensor, before[name])
+        for name, tensor in sole(state).algorithm.optimizer_tensors().items()
     )
     assert sole(state).statistics["obs"].count == 10
 
@@ -161,38 +162,38 @@ def test_several_policies_are_averaged_each_with_its_namesake():
             torch.device("cpu"),
             ("left", "right"),
         )
-        for number, one in enumerate(state.policies.values()):
-            one.begin_federated()
-            for parameter in one.policy.parameters():
+        for number, policy in enumerate(state.policies.values()):
+            policy.begin_federated()
+            for parameter in policy.policy.parameters():
                 parameter.grad = torch.ones_like(parameter)
-            one.algorithm.optimizer.step()
+            policy.algorithm.optimizer.step()
             seen = torch.full((10, 3), float(seed + number))
-            one.gather({"obs": RunningMoments.of(seen, torch.ones(10, dtype=torch.bool))})
+            policy.gather({"obs": RunningMoments.of(seen, torch.ones(10, dtype=torch.bool))})
         return state
 
     def shares(state: TrainingState) -> dict[str, Share]:
         alone = {}
-        for name, one in state.policies.items():
-            weights = {key: tensor.detach().clone() for key, tensor in one.policy.named_parameters()}
-            optimizer = {key: tensor.clone() for key, tensor in one.algorithm.optimizer_tensors().items()}
-            assert one.federated is not None
-            alone[name] = Share(weights, optimizer, one.federated.own, one.federated.common)
+        for name, policy in state.policies.items():
+            weights = {key: tensor.detach().clone() for key, tensor in policy.policy.named_parameters()}
+            optimizer = {key: tensor.clone() for key, tensor in policy.algorithm.optimizer_tensors().items()}
+            assert policy.federated is not None
+            alone[name] = Share(weights, optimizer, policy.federated.own, policy.federated.common)
         return alone
 
     first, second = pair(1), pair(2)
     expected = {name: average_shares([shares(second)[name], shares(first)[name]]) for name in first.policies}
     other = Share(
         *(
-            with_prefixes({name: getattr(one, part) for name, one in shares(second).items()})
+            with_prefixes({name: getattr(share, part) for name, share in shares(second).items()})
             for part in ("weights", "optimizer", "gathered", "common")
         )
     )
     average(first, WithOther(other), [1])
-    for name, one in first.policies.items():
-        for key, parameter in one.policy.named_parameters():
+    for name, policy in first.policies.items():
+        for key, parameter in policy.policy.named_parameters():
             assert torch.equal(parameter, expected[name].weights[key])
-        for key, tensor in one.algorithm.optimizer_tensors().items():
+        for key, tensor in policy.algorithm.optimizer_tensors().items():
             assert torch.equal(tensor, expected[name].optimizer[key])
-        assert one.statistics["obs"].count == 20
+        assert policy.statistics["obs"].count == 20
     means = [policy.statistics["obs"].mean[0].item() for policy in first.policies.values()]
     assert means == [1.5, 2.5]

@@ -15,19 +15,19 @@ async def test_what_keeps_a_run_from_learning_is_told_once_kept_and_in_its_resul
         world.learner.metrics = UNPAID
         view = await world.start(total_steps=640)
         result = await finished(world)
-        (told,) = kinds(world, "finding")
+        (finding,) = kinds(world, "finding")
         # From 80 steps on, an eighth of the run: seen with update 2, said with the third that shows it.
-        assert (told.finding_id, told.value, told.first_agent_steps) == ("reward-constant", 0.0, 128)
-        assert "256 steps" in told.text
+        assert (finding.finding_id, finding.value, finding.first_agent_steps) == ("reward-constant", 0.0, 128)
+        assert "256 steps" in finding.text
         (held,) = result.findings
         # A batch is a target (S1): the last one may be larger.
-        assert held.finding_id == told.finding_id and f"{result.agent_steps} steps" in held.text
+        assert held.finding_id == finding.finding_id and f"{result.agent_steps} steps" in held.text
         kept = (await world.client.get(f"/api/runs/{view.run_id}")).json()["findings"]
         assert kept == [held.model_dump(mode="json")]
         shown = [body for body in kinds(world, "status") if body.findings and body.state == "running"]
         assert shown, "pages do not hear of it while the run goes on"
         store = MetricsStore(world.runs_dir / view.run_id / "metrics.db")
-        assert [one.kind for one in store.events_after(0)].count("finding") == 1
+        assert [event.kind for event in store.events_after(0)].count("finding") == 1
         store.close()
 
 

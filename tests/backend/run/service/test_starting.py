@@ -129,7 +129,7 @@ async def test_a_past_run_is_evaluated_and_exported_without_training(tmp_path: P
     async with gateway(tmp_path) as world, world.fleet(evaluation_return=8.0).joined() as fleet:
         run = await world.start(total_steps=128)
         await finished(world)
-        updates = len([one for one in world.learner.heard if isinstance(one, ipc.Train)])
+        updates = len([message for message in world.learner.heard if isinstance(message, ipc.Train)])
         view = await asyncio.wait_for(
             world.service.evaluate(run.run_id, episodes=5, deterministic=False, seed=3), WAIT_SECONDS
         )
@@ -146,6 +146,6 @@ async def test_a_past_run_is_evaluated_and_exported_without_training(tmp_path: P
         version = await asyncio.wait_for(world.service.export(run.run_id, str(out)), WAIT_SECONDS)
         assert len(list((world.runs_dir / run.run_id).glob("events.out.tfevents.*"))) == 1
         assert json.loads((out / "policy.json").read_text())["policy_version"] == version
-        assert len([one for one in world.learner.heard if isinstance(one, ipc.Train)]) == updates
+        assert len([message for message in world.learner.heard if isinstance(message, ipc.Train)]) == updates
         assert world.service.view(run.run_id).state == "finished"
         assert world.service.active is None

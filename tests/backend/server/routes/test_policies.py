@@ -18,7 +18,7 @@ async def test_a_run_says_which_models_can_be_had_and_is_listed_without_its_sett
     document = await world.client.get(f"/api/runs/{run_id}/policy.json")
     assert document.json()["policy_version"] == 3
     listed = (await world.client.get("/api/runs")).json()
-    assert [one["title"] for one in listed] == ["Counting", "Counting"]
+    assert [game["title"] for game in listed] == ["Counting", "Counting"]
     assert not {"settings", "description", "reports"} & set(listed[0])
 
 

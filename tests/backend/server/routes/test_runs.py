@@ -63,7 +63,7 @@ async def test_hostile_10_a_damaged_run_answers_with_the_reason_and_hides_no_oth
     BREAKS[name](world.runs_dir / bad)
     listed = await world.client.get("/api/runs")
     assert listed.status_code == 200
-    assert {one["run_id"] for one in listed.json()} == {good, bad}
+    assert {run["run_id"] for run in listed.json()} == {good, bad}
     assert (await world.client.get(f"/api/runs/{good}")).status_code == 200
     paths = (
         "",
@@ -114,7 +114,7 @@ async def test_C10_an_admin_takes_a_run_that_is_over_back_to_an_earlier_version(
     assert known[-1] >= 3
     answer = await world.client.post(path, json=body)
     assert (answer.status_code, answer.json()["run_id"]) == (200, run_id)
-    assert directory.versions() == [one for one in known if one <= 1]
+    assert directory.versions() == [version for version in known if version <= 1]
     lines = [json.loads(splitline) for splitline in (world.runs_dir / AUDIT_FILE).read_text().splitlines()]
     assert [(line["run"], line["version"]) for line in lines if line["action"] == "rolled_back"] == [
         (run_id, 1)

@@ -149,11 +149,11 @@ describe("what is said of a run", () => {
 
   it("has one version: the newest that was told, by whichever way", () => {
     const known = reduceRun(EMPTY_RUN, { type: "run", run: RUN });
-    const told = reduceRun(known, { type: "policy", policy: policy(9) });
-    expect(told.run?.policy_version).toBe(9);
+    const reduced = reduceRun(known, { type: "policy", policy: policy(9) });
+    expect(reduced.run?.policy_version).toBe(9);
     // A view that was made before the version was.
-    expect(reduceRun(told, { type: "run", run: RUN }).run?.policy_version).toBe(9);
-    expect(newestModel(told)).toBe(9);
+    expect(reduceRun(reduced, { type: "run", run: RUN }).run?.policy_version).toBe(9);
+    expect(newestModel(reduced)).toBe(9);
   });
 
   it("offers no model where there is none, and of a run that is over what was exported", () => {

@@ -35,7 +35,7 @@ afterEach(() => {
 interface Opened {
   attached: AttachedAgent;
   look(): { state: string; ticks: number; starts: number; held: string[]; pressed: string[] };
-  told: (boolean | string)[];
+  events: (boolean | string)[];
   seen: number[];
   /** What the agent was given, a copy of each. */
   given: Uint8Array[];
@@ -67,7 +67,7 @@ function attach(options: AttachOptions, adapter: Partial<PageGameOptions>, frame
     over: (w) => w.look().state === "over",
     ...adapter,
   });
-  const told: Opened["told"] = [];
+  const events: Opened["events"] = [];
   const seen: number[] = [];
   const given: Opened["given"] = [];
   const agent = {
@@ -76,24 +76,24 @@ function attach(options: AttachOptions, adapter: Partial<PageGameOptions>, frame
       seen.push(observation[0]);
       return seen.length % 2;
     },
-    reset: () => told.push("reset"),
+    reset: () => events.push("reset"),
   };
   const page = frame.contentWindow as Window & Pick<Opened, "look">;
   const attached = attachAgent(definition, agent as never, {
     idleSeconds: 0.05,
     window: page,
-    onChange: (isPlaying) => told.push(isPlaying),
-    onError: (error) => told.push(String(error)),
+    onChange: (isPlaying) => events.push(isPlaying),
+    onError: (error) => events.push(String(error)),
     ...options,
   });
   opened.push([frame, attached]);
-  return { attached, told, seen, given, look: () => page.look() };
+  return { attached, events, seen, given, look: () => page.look() };
 }
 
 test("after a while without anybody the agent goes through the menu, plays, and begins again", async () => {
-  const { told, seen, look, attached } = await open();
+  const { events, seen, look, attached } = await open();
   await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
-  expect(told.slice(0, 3)).toEqual(["reset", true, "reset"]);
+  expect(events.slice(0, 3)).toEqual(["reset", true, "reset"]);
   expect(attached.isPlaying).toBe(true);
   // It decides each second frame or so, from the beginning of the game on.
   expect(seen[0]).toBeLessThan(10);
@@ -120,10 +120,10 @@ test("what an agent saw drawn in the game before is forgotten when another begin
 });
 
 test("it leaves off with nothing held, and for good when it is detached", async () => {
-  const { told, look, attached, seen } = await open();
+  const { events, look, attached, seen } = await open();
   await expect.poll(() => seen.length).toBeGreaterThan(3);
   attached.yield();
-  expect([attached.isPlaying, look().held, told.at(-1)]).toEqual([false, [], false]);
+  expect([attached.isPlaying, look().held, events.at(-1)]).toEqual([false, [], false]);
   await expect.poll(() => attached.isPlaying).toBe(true);
   attached.detach();
   const { length } = seen;
@@ -218,8 +218,8 @@ test("what an adapter throws ends it, and is told", async () => {
   const observe = (): number[] => {
     throw new Error("nothing to see");
   };
-  const { told, attached } = await open({}, { observe });
-  await expect.poll(() => told.at(-1)).toBe("Error: nothing to see");
+  const { events, attached } = await open({}, { observe });
+  await expect.poll(() => events.at(-1)).toBe("Error: nothing to see");
   expect(attached.isPlaying).toBe(false);
 });
 

@@ -345,13 +345,13 @@ function drawnGame(brokenAt: number) {
 
 test("a picture that fails is told once, and the game goes on and is drawn again from the next episode", () => {
   const { definition, drawn } = drawnGame(2);
-  const told: string[] = [];
+  const drawErrors: string[] = [];
   const { frame, errors, isRunning } = onPage({
     definition,
-    onDrawError: (error) => told.push((error as Error).message),
+    onDrawError: (error) => drawErrors.push((error as Error).message),
   });
   for (let i = 0; i < 5; i++) frame(100);
-  expect(told).toEqual(["cannot draw 2"]);
+  expect(drawErrors).toEqual(["cannot draw 2"]);
   expect([errors, isRunning()]).toEqual([[], true]);
   // Ticks 0 and 1 of the first episode, tick 1 of the next.
   expect(drawn).toEqual([0, 1, 1]);

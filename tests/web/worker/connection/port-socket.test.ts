@@ -4,16 +4,16 @@ import { PortSocket } from "@attract/worker/connection/port-socket";
 import { beforeEach, expect, test } from "vitest";
 
 let posted: [unknown, Transferable[]][];
-let told: unknown[];
+let events: unknown[];
 let socket: PortSocket;
 
 beforeEach(() => {
   posted = [];
-  told = [];
+  events = [];
   socket = new PortSocket((message, transfer) => posted.push([message, transfer]), {
-    opened: () => told.push("opened"),
-    received: (bytes) => told.push(bytes),
-    closed: (code, reason) => told.push([code, reason]),
+    opened: () => events.push("opened"),
+    received: (bytes) => events.push(bytes),
+    closed: (code, reason) => events.push([code, reason]),
   });
 });
 
@@ -24,7 +24,7 @@ test("nothing is sent before the socket is open, nor once it is closed", () => {
   socket.heard({ type: "closed", code: 1006, reason: "gone" });
   socket.send(Uint8Array.of(3));
   expect(posted.map(([message]) => message)).toEqual([{ type: "send", bytes: Uint8Array.of(2) }]);
-  expect(told).toEqual(["opened", [1006, "gone"]]);
+  expect(events).toEqual(["opened", [1006, "gone"]]);
 });
 
 test("what is sent is a copy of these bytes alone, handed over with its memory", () => {
@@ -49,7 +49,7 @@ test("it is connected again after so long, and what comes then is heard", () => 
     { type: "connect", delayMs: 0 },
     { type: "connect", delayMs: 250 },
   ]);
-  expect(told).toEqual(["opened", [1006, ""], "opened", Uint8Array.of(9)]);
+  expect(events).toEqual(["opened", [1006, ""], "opened", Uint8Array.of(9)]);
 });
 
 test("who hung up says so once and hears nothing any more", () => {
@@ -59,5 +59,5 @@ test("who hung up says so once and hears nothing any more", () => {
   socket.heard({ type: "received", bytes: Uint8Array.of(9) });
   socket.heard({ type: "closed", code: 1000, reason: "" });
   expect(posted.map(([message]) => message)).toEqual([{ type: "disconnect" }]);
-  expect(told).toEqual(["opened"]);
+  expect(events).toEqual(["opened"]);
 });

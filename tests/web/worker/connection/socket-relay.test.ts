@@ -20,14 +20,14 @@ const HELLO: Hello = {
   device: { user_agent: "", hardware_concurrency: 2 },
 };
 
-let told: unknown[];
+let posted: unknown[];
 
 function pair() {
   const relay: SocketRelay = new SocketRelay("ws://x/ws", HELLO, (message) => socket.heard(message));
   const socket = new PortSocket((message) => relay.heard(message, performance.now()), {
-    opened: () => told.push("opened"),
-    received: (bytes) => told.push(bytes),
-    closed: (code, reason) => told.push([code, reason]),
+    opened: () => posted.push("opened"),
+    received: (bytes) => posted.push(bytes),
+    closed: (code, reason) => posted.push([code, reason]),
   });
   return { relay, socket };
 }
@@ -36,7 +36,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   vi.stubGlobal("WebSocket", FakeSocket);
   FakeSocket.all = [];
-  told = [];
+  posted = [];
 });
 
 afterEach(() => {
@@ -51,14 +51,14 @@ test("the hello goes first on every socket; then frames both ways, and what clos
   vi.advanceTimersByTime(0);
   FakeSocket.last.open();
   expect(FakeSocket.last.sent).toEqual([HELLO]);
-  expect(told).toEqual(["opened"]);
+  expect(posted).toEqual(["opened"]);
   socket.send(encodeMessage({ type: "goodbye" }));
   expect(FakeSocket.last.sent.map(({ type }) => type)).toEqual(["hello", "goodbye"]);
   const ended = { type: "run_ended" as const, run_id: "run", reason: "done" };
   FakeSocket.last.hears(ended);
-  expect(told[1]).toEqual(encodeMessage(ended));
+  expect(posted[1]).toEqual(encodeMessage(ended));
   FakeSocket.last.onclose?.({ code: 4010, reason: "over" });
-  expect(told[2]).toEqual([4010, "over"]);
+  expect(posted[2]).toEqual([4010, "over"]);
   socket.connect(500);
   vi.advanceTimersByTime(500);
   FakeSocket.last.open();
@@ -89,7 +89,7 @@ test("closed for good, nothing is heard and nothing sent", () => {
   socket.close();
   expect(FakeSocket.last.readyState).toBe(3);
   socket.heard({ type: "received", bytes: new Uint8Array(1) });
-  expect(told).toEqual(["opened"]);
+  expect(posted).toEqual(["opened"]);
 });
 
 test("hostile_01: a game that asks for sockets without end gets one at a time, five a second", () => {

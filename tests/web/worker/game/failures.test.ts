@@ -24,9 +24,9 @@ const report = (kind: FailureReport["kind"]): FailureReport => ({
 describe("the limit", () => {
   test("is ten of one kind in a row; kinds are counted apart", () => {
     let goodSteps = 0;
-    const told: string[] = [];
+    const reported: string[] = [];
     const limit = new FailureLimit(
-      ({ kind }) => told.push(kind),
+      ({ kind }) => reported.push(kind),
       () => goodSteps,
     );
     for (let i = 0; i < 9; i++) {
@@ -37,7 +37,7 @@ describe("the limit", () => {
     goodSteps = 999;
     expect(() => limit.count(report("throw"))).toThrow(FatalGameError);
     // The one that ends it is told of too.
-    expect(told).toEqual([...new Array(9).fill(["throw", "nan"]).flat(), "shape", "throw"]);
+    expect(reported).toEqual([...new Array(9).fill(["throw", "nan"]).flat(), "shape", "throw"]);
   });
 
   test("begins again after 1,000 good steps", () => {

@@ -10,12 +10,12 @@ const ORDER: CheckGame = {
   budget_seconds: 2,
 };
 class FakeWorker {
-  readonly told: unknown[] = [];
+  readonly posted: unknown[] = [];
   onmessage: ((event: MessageEvent<CheckNews>) => void) | null = null;
   onerror: GameThread["onerror"] = null;
   isTerminated = false;
   postMessage(message: unknown): void {
-    this.told.push(message);
+    this.posted.push(message);
   }
   terminate(): void {
     this.isTerminated = true;
@@ -38,7 +38,7 @@ function checker() {
 test("the order goes to a worker of its own, which ends with the answer", () => {
   const { made, workers, answers, give } = checker();
   made.begin(ORDER, 0, give);
-  expect(workers[0].told).toEqual([ORDER]);
+  expect(workers[0].posted).toEqual([ORDER]);
   const answer = { ...failedCheck(ORDER, { id: "load", text: "t", fix: "f" }), findings: [] };
   workers[0].says({ type: "checked", answer });
   expect(answers).toEqual([answer]);

@@ -47,13 +47,13 @@ const DESCRIPTION = {
 } satisfies GameDescription;
 
 class FakeWorker {
-  readonly told: SupervisorToRollout[] = [];
+  readonly posted: SupervisorToRollout[] = [];
   onmessage: ((event: MessageEvent<RolloutToSupervisor>) => void) | null = null;
   onerror: GameThread["onerror"] = null;
   isTerminated = false;
 
   postMessage(message: SupervisorToRollout): void {
-    this.told.push(message);
+    this.posted.push(message);
   }
 
   terminate(): void {
@@ -148,7 +148,7 @@ test("a check needs no run: it is played in a worker of its own, and its answer 
   start();
   const order = { type: "check_game" as const, check_id: 5, game: GAME, budget_seconds: 1 };
   FakeSocket.last.hears(order);
-  expect(checkWorkers[0].told).toEqual([order]);
+  expect(checkWorkers[0].posted).toEqual([order]);
   const answer = { ...failedCheck(order, { id: "load", text: "t", fix: "f" }), findings: [] };
   checkWorkers[0].says({ type: "checked", answer } as never);
   expect(FakeSocket.last.of("game_checked")).toEqual([answer]);
@@ -186,7 +186,7 @@ describe("an assignment", () => {
     const control = FakeSocket.last;
     control.hears(assignment({ num_workers: 8 }));
     expect(workers).toHaveLength(3);
-    const orders = workers.map((worker) => worker.told[0]);
+    const orders = workers.map((worker) => worker.posted[0]);
     expect(orders.map((order) => (order.type === "start" ? order.workerIndex : -1))).toEqual([0, 1, 2]);
     expect(control.sent.at(-1)).toEqual({
       type: "host_status",
@@ -195,7 +195,7 @@ describe("an assignment", () => {
       hidden: false,
     });
     supervisor.setMaxWorkers(1);
-    expect(workers.map((worker) => worker.told.at(-1)?.type)).toEqual(["start", "stop", "stop"]);
+    expect(workers.map((worker) => worker.posted.at(-1)?.type)).toEqual(["start", "stop", "stop"]);
     workers[1].says({ type: "ended", error: null });
     expect(workers[1].isTerminated).toBe(true);
     control.hears(assignment({ num_workers: 8 }));
@@ -216,20 +216,20 @@ describe("an assignment", () => {
       [0, 1].map((worker_index) => ({ role: "worker", token: "secret", worker_index })),
     );
     expect(new Set(hellos.map((hello) => hello.worker_key)).size).toBe(2);
-    expect(workers[0].told.at(-1)).toEqual({ type: "opened" });
-    const told = JSON.stringify(workers.map((worker) => worker.told));
+    expect(workers[0].posted.at(-1)).toEqual({ type: "opened" });
+    const posted = JSON.stringify(workers.map((worker) => worker.posted));
     for (const secret of [
       IDENTITY.token,
       IDENTITY.hostId,
       base,
       ...hellos.map((hello) => hello.worker_key!),
     ]) {
-      expect(told).not.toContain(secret);
+      expect(posted).not.toContain(secret);
     }
     workers[0].says({ type: "send", bytes: encodeMessage({ type: "goodbye" }) });
     expect(sockets[0].of("goodbye")).toHaveLength(1);
     sockets[0].hears({ type: "run_ended", run_id: "run", reason: "done" });
-    expect(workers[0].told.at(-1)).toMatchObject({ type: "received" });
+    expect(workers[0].posted.at(-1)).toMatchObject({ type: "received" });
   });
 
   test("hostile_01: what no worker says ends that worker, and neither its host nor the others", () => {
@@ -249,12 +249,12 @@ describe("an assignment", () => {
     start();
     FakeSocket.last.hears(assignment({ describe: true }));
     expect(workers).toHaveLength(1);
-    expect(workers[0].told).toEqual([{ type: "describe" }]);
+    expect(workers[0].posted).toEqual([{ type: "describe" }]);
     workers[0].says({ type: "described", description: DESCRIPTION });
     expect(workers[0].isTerminated).toBe(true);
     const described = FakeSocket.last.sent.find((message) => message.type === "game_described");
     expect(described).toMatchObject({ run_id: "run", sha256: GAME.sha256, description: DESCRIPTION });
-    expect(workers.slice(1).map((worker) => worker.told[0].type)).toEqual(["start", "start"]);
+    expect(workers.slice(1).map((worker) => worker.posted[0].type)).toEqual(["start", "start"]);
   });
 
   test("a game that does not load is reported, and no worker is started", () => {
@@ -282,14 +282,14 @@ describe("an assignment", () => {
     start();
     FakeSocket.last.hears(assignment());
     FakeSocket.last.hears({ type: "run_ended", run_id: "run", reason: "done" });
-    expect(workers.map((worker) => worker.told.at(-1)?.type)).toEqual(["stop", "stop"]);
+    expect(workers.map((worker) => worker.posted.at(-1)?.type)).toEqual(["stop", "stop"]);
     vi.advanceTimersByTime(1000);
     expect(workers.every((worker) => worker.isTerminated)).toBe(true);
     expect(FakeSocket.last.sent.at(-1)).toMatchObject({ type: "host_status", run_id: null, num_workers: 0 });
     FakeSocket.last.hears(assignment({ run_id: "next", num_workers: 1 }));
     expect(workers).toHaveLength(3);
     FakeSocket.last.hears(assignment({ run_id: null, game: null, num_workers: 0 }));
-    expect(workers[2].told.at(-1)?.type).toBe("stop");
+    expect(workers[2].posted.at(-1)?.type).toBe("stop");
   });
 });
 
@@ -319,7 +319,7 @@ describe("a silent worker", () => {
     });
     expect(hang.text).toContain("one of the slots 64 to 66");
     expect(hang.text).toContain("no stack");
-    const [first, , second] = workers.map((worker) => worker.told[0]);
+    const [first, , second] = workers.map((worker) => worker.posted[0]);
     expect(first).toMatchObject({ type: "start", careful: false });
     expect(second).toMatchObject({ type: "start", workerIndex: 0, careful: true });
     expect(second).not.toEqual(first);
@@ -436,7 +436,7 @@ describe("the connection", () => {
     isServerThere = true;
     await vi.advanceTimersByTimeAsync(5_000);
     // The worker asks for its next socket itself; its host's comes after its own back-off of half a second at most.
-    expect(workers[0].told).toContainEqual({ type: "closed", code: 1006, reason: "the server was away" });
+    expect(workers[0].posted).toContainEqual({ type: "closed", code: 1006, reason: "the server was away" });
     await vi.advanceTimersByTimeAsync(500);
     expect(FakeSocket.all.map(({ readyState }) => readyState)).toEqual([3, 3, 0]);
     FakeSocket.last.open();

@@ -75,8 +75,8 @@ test("a game that is not the same in a fresh page is named, with the likely caus
   const worker = hop({
     loaded: (w) => w.eval("new Worker(URL.createObjectURL(new Blob(['']))).terminate()"),
   });
-  const [told] = (await check(worker)).findings;
-  expect([told.id, told.text]).toEqual([
+  const [finding] = (await check(worker)).findings;
+  expect([finding.id, finding.text]).toEqual([
     "clock",
     "this game runs code in a worker of its own, which reads real time: what depends on that is not reproducible",
   ]);

@@ -34,8 +34,8 @@ test("the most probable is on above an even chance; logits of any size have fini
 test("a row's probabilities are those that switches are drawn with", () => {
   const sampler = new BinarySampler(3, 1);
   const rows = Float32Array.from([9, 9, 9, ...LOGITS]);
-  const told = [...sampler.probabilities([rows], 1)];
+  const probabilities = [...sampler.probabilities([rows], 1)];
   [0.75, 0.5, 0.2].forEach((expected, i) => {
-    expect(told[i]).toBeCloseTo(expected, 6);
+    expect(probabilities[i]).toBeCloseTo(expected, 6);
   });
 });

@@ -134,10 +134,10 @@ test("a row's probabilities are those that choices are drawn with, per component
     0,
     ...[0.1, 0.2, 0.3, 0.4].map(Math.log),
   ]);
-  const told = (masks: Uint8Array) => [...sampler.probabilities([rows], 1, masks, 1)];
+  const probabilities = (masks: Uint8Array) => [...sampler.probabilities([rows], 1, masks, 1)];
   const expected = [0.75, 0.25, 0.1, 0.2, 0.3, 0.4];
-  for (const [i, value] of told(NO_MASK).entries()) expect(value).toBeCloseTo(expected[i], 6);
+  for (const [i, value] of probabilities(NO_MASK).entries()) expect(value).toBeCloseTo(expected[i], 6);
   const masked = [1, 0, 0, 0.4, 0.6, 0];
   const masks = Uint8Array.from([1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0]);
-  for (const [i, value] of told(masks).entries()) expect(value).toBeCloseTo(masked[i], 6);
+  for (const [i, value] of probabilities(masks).entries()) expect(value).toBeCloseTo(masked[i], 6);
 });

@@ -20,6 +20,6 @@ export function episodesOf({ episodes }: Block): EpisodeResult[] {
 }
 
 function row(columns: Record<string, (number | null)[]>, i: number): Record<string, number> {
-  const told = Object.entries(columns).map(([name, values]) => [name, values[i]] as const);
-  return Object.fromEntries(told.filter(([, value]) => value !== null)) as Record<string, number>;
+  const entries = Object.entries(columns).map(([name, values]) => [name, values[i]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== null)) as Record<string, number>;
 }

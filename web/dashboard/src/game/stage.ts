@@ -55,20 +55,20 @@ export class Stage {
     this.#thread.onmessage = ({ data }: MessageEvent<StageToPage>) => this.#heard(data);
     this.#thread.onerror = ({ message }) => this.#fail(message);
     const seed = Math.floor(Math.random() * 2 ** 32);
-    this.tell({ type: "open", player, seed, parameters });
+    this.send({ type: "open", player, seed, parameters });
     this.#handle = requestAnimationFrame(this.#onFrame);
   }
 
-  tell(message: PageToStage): void {
+  send(message: PageToStage): void {
     this.#thread.postMessage(message);
   }
 
   start(): void {
-    this.tell({ type: "start" });
+    this.send({ type: "start" });
   }
 
   stop(): void {
-    this.tell({ type: "stop" });
+    this.send({ type: "stop" });
   }
 
   /** Plays with these models from now on. Raises Error when the engine cannot use them. */
@@ -76,7 +76,7 @@ export class Stage {
     const engine = await fetchEngine();
     const error = await new Promise<string | null>((resolve) => {
       this.#policyReady = resolve;
-      this.tell({ type: "policy", version, models, seats, engine });
+      this.send({ type: "policy", version, models, seats, engine });
     });
     if (error !== null) throw new Error(error);
   }
@@ -100,7 +100,7 @@ export class Stage {
     }
     const { canvas } = this.#options;
     this.#askedAt = now;
-    this.tell({
+    this.send({
       type: "frame",
       now,
       width: canvas.clientWidth,
@@ -147,9 +147,9 @@ export class Stage {
 }
 
 /** Numbers and nothing else, whatever was sent. */
-function numbersOf(told: Partial<Decision> | undefined): Decision {
-  const action: unknown = told?.action;
-  const probabilities: unknown = told?.probabilities;
+function numbersOf(decision: Partial<Decision> | undefined): Decision {
+  const action: unknown = decision?.action;
+  const probabilities: unknown = decision?.probabilities;
   return {
     action: Array.isArray(action) ? action.map(Number) : Number(action),
     probabilities: probabilities instanceof Float64Array ? probabilities : new Float64Array(0),

@@ -47,11 +47,11 @@ export function useHands(options: HandsOptions): Handlers {
       event.preventDefault();
       if (event.repeat) return;
       onPress();
-      stage.current?.tell({ type: "press", code: event.code });
+      stage.current?.send({ type: "press", code: event.code });
     };
     const up = (event: KeyboardEvent) =>
-      now.current.stage.current?.tell({ type: "release", code: event.code });
-    const drop = () => now.current.stage.current?.tell({ type: "release_all" });
+      now.current.stage.current?.send({ type: "release", code: event.code });
+    const drop = () => now.current.stage.current?.send({ type: "release_all" });
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", up);
     window.addEventListener("blur", drop);
@@ -65,8 +65,8 @@ export function useHands(options: HandsOptions): Handlers {
   const hold = (code: string | null): void => {
     if (code === held.current) return;
     const { stage } = now.current;
-    if (held.current !== null) stage.current?.tell({ type: "release", code: held.current });
-    if (code !== null) stage.current?.tell({ type: "press", code });
+    if (held.current !== null) stage.current?.send({ type: "release", code: held.current });
+    if (code !== null) stage.current?.send({ type: "press", code });
     held.current = code;
   };
   const codeAt = (event: ReactPointerEvent<HTMLElement>): string | null => {

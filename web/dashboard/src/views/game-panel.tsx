@@ -25,8 +25,8 @@ export function GamePanel({ run, version, hasWorkers, stage, onStage }: GamePane
   const seats = useMemo<string[]>(() => JSON.parse(names), [names]);
   const drawn = JSON.stringify(run.parameters);
   const parameters = useMemo<RunView["parameters"]>(() => JSON.parse(drawn), [drawn]);
-  const told = JSON.stringify(run.game_reference);
-  const reference = useMemo<RunView["game_reference"]>(() => JSON.parse(told), [told]);
+  const played = JSON.stringify(run.game_reference);
+  const reference = useMemo<RunView["game_reference"]>(() => JSON.parse(played), [played]);
 
   return (
     <section className="cabinet" aria-label="The game">

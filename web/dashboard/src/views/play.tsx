@@ -78,7 +78,7 @@ export function Play({ reference, parameters }: PlayProps) {
       },
       onError: (problem) => isGone || setError(problem),
     });
-    made.tell({ type: "speed", speed: speedNow.current });
+    made.send({ type: "speed", speed: speedNow.current });
     stage.current = made;
     begin.current = () => {
       setPhase({ name: "playing" });
@@ -92,10 +92,10 @@ export function Play({ reference, parameters }: PlayProps) {
   }, [reference, end, attempt]);
 
   useEffect(() => {
-    stage.current?.tell({ type: "speed", speed: isSlow ? 0.5 : 1 });
+    stage.current?.send({ type: "speed", speed: isSlow ? 0.5 : 1 });
   }, [isSlow]);
 
-  useEffect(() => stage.current?.tell({ type: "parameters", parameters }), [parameters]);
+  useEffect(() => stage.current?.send({ type: "parameters", parameters }), [parameters]);
 
   const handlers = useHands({
     frame,
@@ -195,12 +195,12 @@ export function TouchKeys({ buttons, stage, onPress }: TouchKeysProps) {
     buttons.some((button) => button.place === "up" || button.place === "down") &&
     buttons.every((button) => button.place !== null);
   const press = (button: TouchKey) => {
-    stage.current?.tell({ type: "press", code: button.codes[0] });
+    stage.current?.send({ type: "press", code: button.codes[0] });
     setDown(button.codes[0]);
     onPress();
   };
   const release = (button: TouchKey) => {
-    stage.current?.tell({ type: "release", code: button.codes[0] });
+    stage.current?.send({ type: "release", code: button.codes[0] });
     setDown(null);
   };
   return (

@@ -100,7 +100,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
       if (pausedNow.current) resume.current = () => made.start();
       else made.start();
     };
-    made.tell({ type: "speed", speed: speedNow.current });
+    made.send({ type: "speed", speed: speedNow.current });
     stage.current = made;
     const begin = () => {
       renew().then(
@@ -128,12 +128,12 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
     };
   }, [runId, reference, seats, endScore, hasPolicy, attempt]);
 
-  useEffect(() => stage.current?.tell({ type: "parameters", parameters }), [parameters]);
+  useEffect(() => stage.current?.send({ type: "parameters", parameters }), [parameters]);
 
   const changeSpeed = () => {
     const next = SPEEDS[(SPEEDS.indexOf(speed) + 1) % SPEEDS.length];
     setSpeed(next);
-    stage.current?.tell({ type: "speed", speed: next });
+    stage.current?.send({ type: "speed", speed: next });
   };
   const changePaused = () => {
     if (isPaused) resume.current();
@@ -147,7 +147,7 @@ export function Watch({ runId, reference, seats, version, parameters, waitingFor
 
   const takeOver = (takesOver: boolean) => {
     if (takesOver === isByHand || shown < 0) return;
-    stage.current?.tell({ type: "hands", arePlaying: takesOver });
+    stage.current?.send({ type: "hands", arePlaying: takesOver });
     setByHand(takesOver);
     if (takesOver) frame.current?.focus({ preventScroll: true });
   };

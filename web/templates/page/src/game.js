@@ -4,7 +4,7 @@
 const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector("#field"));
 const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 const menu = /** @type {HTMLElement} */ (document.querySelector("#menu"));
-const told = /** @type {HTMLElement} */ (document.querySelector("#told"));
+const hint = /** @type {HTMLElement} */ (document.querySelector("#hint"));
 const bestShown = /** @type {HTMLElement} */ (document.querySelector("#best"));
 
 const { width: WIDTH, height: HEIGHT } = canvas;
@@ -47,7 +47,7 @@ function lose() {
     best = game.score;
     localStorage.setItem("rebound-best", String(best));
   }
-  told.textContent = `Lost after ${game.score} rebounds.`;
+  hint.textContent = `Lost after ${game.score} rebounds.`;
   bestShown.textContent = String(best);
   menu.hidden = false;
 }

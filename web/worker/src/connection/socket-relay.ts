@@ -12,21 +12,21 @@ export const LEAST_BETWEEN_MS = 200;
 /** Owned by the supervisor, one for each rollout worker. */
 export class SocketRelay {
   readonly #hello: Hello;
-  readonly #tell: (message: RelayToRollout, transfer: Transferable[]) => void;
+  readonly #post: (message: RelayToRollout, transfer: Transferable[]) => void;
   readonly #socket: Socket;
   #lastConnect = Number.NEGATIVE_INFINITY;
 
   /** @param hello sent on every socket, before the worker hears that it is open. @param tell reaches the worker. */
-  constructor(url: string, hello: Hello, tell: (message: RelayToRollout, transfer: Transferable[]) => void) {
+  constructor(url: string, hello: Hello, post: (message: RelayToRollout, transfer: Transferable[]) => void) {
     this.#hello = hello;
-    this.#tell = tell;
+    this.#post = post;
     this.#socket = new Socket(url, {
       opened: () => {
         this.#socket.send(encodeMessage(this.#hello));
-        this.#tell({ type: "opened" }, []);
+        this.#post({ type: "opened" }, []);
       },
-      received: (bytes) => this.#tell({ type: "received", bytes }, [bytes.buffer]),
-      closed: (code, reason) => this.#tell({ type: "closed", code, reason }, []),
+      received: (bytes) => this.#post({ type: "received", bytes }, [bytes.buffer]),
+      closed: (code, reason) => this.#post({ type: "closed", code, reason }, []),
     });
   }
 

@@ -110,20 +110,20 @@ function clip(text: string): string {
 
 /** Tells of failures and counts them by kind; owned by whoever plays the games. */
 export class FailureLimit {
-  readonly #tell: (report: FailureReport) => void;
+  readonly #report: (report: FailureReport) => void;
   readonly #goodSteps: () => number;
   readonly #counts = new Map<FailureKind, number>();
   readonly #stepsAtLast = new Map<FailureKind, number>();
 
   /** @param goodSteps gives all agent steps that went well so far. */
-  constructor(tell: (report: FailureReport) => void, goodSteps: () => number) {
-    this.#tell = tell;
+  constructor(report: (report: FailureReport) => void, goodSteps: () => number) {
+    this.#report = report;
     this.#goodSteps = goodSteps;
   }
 
   /** @throws FatalGameError at the tenth in a row. */
   count(report: FailureReport): void {
-    this.#tell(report);
+    this.#report(report);
     const goodSteps = this.#goodSteps();
     const last = this.#stepsAtLast.get(report.kind) ?? goodSteps;
     const isNewRow = goodSteps - last >= GOOD_STEPS_BETWEEN;

@@ -244,13 +244,13 @@ export class HostSupervisor {
       worker_key: this.#options.randomKey(),
       run_id: run.run_id,
     });
-    const tell = (message: RelayToRollout, transfer: Transferable[]): void => {
+    const post = (message: RelayToRollout, transfer: Transferable[]): void => {
       if (message.type === "received") this.#serverHeard();
       worker.postMessage(message, transfer);
     };
     const running: Running = {
       worker,
-      relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, tell),
+      relay: new SocketRelay(socketUrl(this.#options.identity.base), hello, post),
       vitals: new Vitals(performance.now()),
       instanceIds: [],
       turn: null,

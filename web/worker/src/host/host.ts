@@ -35,7 +35,7 @@ export function startHost(options: HostOptions): HostHandle {
     name: "supervisor",
   });
   const frames = new SandboxFrames(options.base);
-  const tell = (message: PageToSupervisor): void => supervisor.postMessage(message);
+  const post = (message: PageToSupervisor): void => supervisor.postMessage(message);
   const releaseLock = holdLock();
   const identity: HostIdentity = {
     base: options.base.href,
@@ -71,11 +71,11 @@ export function startHost(options: HostOptions): HostHandle {
     }
   };
   supervisor.onerror = (event) => options.onStatus(brokenStatus(event.message));
-  const onVisibility = (): void => tell({ type: "hidden", hidden: document.hidden });
+  const onVisibility = (): void => post({ type: "hidden", hidden: document.hidden });
   const onLeave = (): void => stop();
   document.addEventListener("visibilitychange", onVisibility);
   addEventListener("pagehide", onLeave);
-  tell({ type: "start", identity, maxWorkers: options.maxWorkers });
+  post({ type: "start", identity, maxWorkers: options.maxWorkers });
   onVisibility();
 
   let isStopped = false;
@@ -85,14 +85,14 @@ export function startHost(options: HostOptions): HostHandle {
     document.removeEventListener("visibilitychange", onVisibility);
     removeEventListener("pagehide", onLeave);
     releaseLock();
-    tell({ type: "stop" });
+    post({ type: "stop" });
     setTimeout(end, STOP_MS);
   }
   function end(): void {
     supervisor.terminate();
     frames.end();
   }
-  return { setMaxWorkers: (maxWorkers) => tell({ type: "set_max_workers", maxWorkers }), stop };
+  return { setMaxWorkers: (maxWorkers) => post({ type: "set_max_workers", maxWorkers }), stop };
 }
 
 /** Keeps the page from being frozen while hidden, where the browser has locks (not on plain http). Returns the release. */

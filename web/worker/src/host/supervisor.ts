@@ -26,13 +26,13 @@ async function isHealthy(url: URL): Promise<boolean> {
   }
 }
 
-function tell(message: SupervisorToPage, transfer: Transferable[] = []): void {
+function post(message: SupervisorToPage, transfer: Transferable[] = []): void {
   scope.postMessage(message, transfer);
 }
 
 const opener: SandboxOpener = {
-  open: (id, role, ports, page) => tell({ type: "open_sandbox", id, role, page }, ports),
-  close: (id) => tell({ type: "close_sandbox", id }),
+  open: (id, role, ports, page) => post({ type: "open_sandbox", id, role, page }, ports),
+  close: (id) => post({ type: "close_sandbox", id }),
 };
 
 function moduleOf(base: string, game: GameReference): Promise<GameModule> {
@@ -55,7 +55,7 @@ scope.onmessage = (event: MessageEvent<PageToSupervisor>) => {
       supervisor = new HostSupervisor({
         identity: message.identity,
         maxWorkers: message.maxWorkers,
-        post: tell,
+        post: post,
         createWorker: thread("rollout"),
         createCheckWorker: thread("check"),
         randomKey,

@@ -249,9 +249,9 @@ class PageCheck {
     if (difference === null) return false;
     if ((await this.#difference(turned, options, "alone", deadline.share(0.3))) !== null) return false;
     // What random play shows of a game that hardly moves follows from that.
-    const told = this.#findings.filter(({ id }) => !OF_STANDSTILL.has(id));
-    const wasStill = told.length < this.#findings.length;
-    this.#findings.splice(0, this.#findings.length, ...told);
+    const kept = this.#findings.filter(({ id }) => !OF_STANDSTILL.has(id));
+    const wasStill = kept.length < this.#findings.length;
+    this.#findings.splice(0, this.#findings.length, ...kept);
     this.#report({
       id: "needs-turns",
       severity: wasStill ? "error" : "warning",

@@ -167,8 +167,8 @@ function checkOutputs(policy: PolicySession, sampler: ActionSampler, rows: numbe
   const expected = [...policy.outputs.map(() => rows * sampler.outputSize), rows, rows * policy.stateSize];
   if (sizes.some((size, i) => size !== expected[i])) {
     const names = [...sampler.outputNames, "value", "state_outs"];
-    const told = (numbers: number[]) => names.map((name, i) => `${numbers[i]} ${name}`).join(", ");
-    throw new Error(`for ${rows} rows expected ${told(expected)}; got ${told(sizes)}`);
+    const inWords = (numbers: number[]) => names.map((name, i) => `${numbers[i]} ${name}`).join(", ");
+    throw new Error(`for ${rows} rows expected ${inWords(expected)}; got ${inWords(sizes)}`);
   }
 }
 

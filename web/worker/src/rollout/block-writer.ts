@@ -85,8 +85,8 @@ export class BlockWriter {
     columns: Int32Array = this.#all,
   ): number {
     const extraBytes = this.#extraBytesByColumn();
-    const told = columnBytes(this.#recorder.episodes);
-    const overhead = this.#overheadBytes + nameBytes(identity.policyId) + told;
+    const episodeBytes = columnBytes(this.#recorder.episodes);
+    const overhead = this.#overheadBytes + nameBytes(identity.policyId) + episodeBytes;
     let blockIndex = firstBlockIndex;
     for (let from = 0; from < columns.length; ) {
       const to = this.#blockEnd(columns, from, overhead, extraBytes);

@@ -267,7 +267,7 @@ export class RolloutLoop {
       return ending;
     }
     for (let agent = 0; agent < this.#numAgents; agent++) this.agentSteps += this.#takeIn(t, i, agent);
-    if (ending !== null) this.#tellEpisode(i, ending, t);
+    if (ending !== null) this.#recordEpisode(i, ending, t);
     return ending;
   }
 
@@ -292,11 +292,11 @@ export class RolloutLoop {
       this.#seats.forget(slot);
     }
     // Its last good step, if that is of this segment.
-    if (t > 0 && this.#games.games[i]!.episodeSteps > 0) this.#tellEpisode(i, "failed", t - 1);
+    if (t > 0 && this.#games.games[i]!.episodeSteps > 0) this.#recordEpisode(i, "failed", t - 1);
   }
 
   /** Its result travels in the block of its first agent whose segments are sent. */
-  #tellEpisode(i: number, ending: Ending, t: number): void {
+  #recordEpisode(i: number, ending: Ending, t: number): void {
     const column = i * this.#numAgents + this.#sendings!.tellingAgent;
     this.#recorder.recordEpisode(column, this.#games.result(i, ending, t));
   }

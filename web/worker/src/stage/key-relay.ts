@@ -18,19 +18,19 @@ export class KeyRelay implements KeyTarget {
   }
 
   press(code: string): void {
-    this.#tell("keydown", keyOf(code));
+    this.#dispatch("keydown", keyOf(code));
   }
 
   release(code: string): void {
-    this.#tell("keyup", keyOf(code));
+    this.#dispatch("keyup", keyOf(code));
   }
 
   /** All keys are up: whatever is still held was released where nobody heard it. */
   releaseAll(): void {
-    this.#tell("blur", undefined);
+    this.#dispatch("blur", undefined);
   }
 
-  #tell(type: string, event: ReturnType<typeof keyOf> | undefined): void {
+  #dispatch(type: string, event: ReturnType<typeof keyOf> | undefined): void {
     // Listeners get as much of an event as a keyboard controller looks at, which is no KeyboardEvent: hence `never`.
     for (const listener of this.#listeners.get(type) ?? []) listener(event as never);
   }

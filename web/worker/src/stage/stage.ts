@@ -75,7 +75,7 @@ class Stage {
       },
       onChoice: (choice, instance) => {
         recording?.add(choice, instance);
-        if (isWatched) this.#tellDecision(choice);
+        if (isWatched) this.#postDecision(choice);
       },
       // Chance plays on by itself; else the page says when the next episode begins.
       onEpisodeEnd: open.player === "chance" ? undefined : (instance) => this.#episodeEnded(instance),
@@ -170,7 +170,7 @@ class Stage {
     return this.#actor.act(instance, forgets ? begins.slice().fill(1) : begins);
   }
 
-  #tellDecision(choice: Choice): void {
+  #postDecision(choice: Choice): void {
     const { num_agents: numAgents } = this.#description;
     const first = numAgents === 1 ? (choice as Action) : (choice as ArrayLike<Action>)[0];
     const action = typeof first === "number" ? first : Array.from(first);

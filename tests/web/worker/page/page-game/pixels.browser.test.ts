@@ -66,14 +66,14 @@ describe("what is seen", () => {
 
   test("whoever watches tick by tick decides by what an agent in training sees", async () => {
     const { definition } = await ready(picture({ draw: BY_TICK }));
-    const told: number[][] = [];
+    const stacks: number[][] = [];
     let frame: (now: number) => void = () => undefined;
     const player = createPlayer({
       definition,
       canvas: document.createElement("canvas"),
       controller: {
         choose(instance) {
-          told.push(stack(instance));
+          stacks.push(stack(instance));
           return 0;
         },
       },
@@ -89,7 +89,7 @@ describe("what is seen", () => {
     player.start();
     for (let now = 0; now < 300; now += 17) frame(now);
     player.stop();
-    expect(told.slice(0, 4)).toEqual([
+    expect(stacks.slice(0, 4)).toEqual([
       [1, 1, 1],
       [1, 1, 5],
       [1, 5, 9],
