@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import (
+    BoxSpace,
+    DictSpace,
+    DiscreteSpace,
+    LeafSpace,
+    MultiBinarySpace,
+    MultiDiscreteSpace,
+)
 from attract.vector.layout import VectorLayout
 
 PLAIN: Final = "obs"
@@ -34,6 +41,7 @@ class GameSpaces:
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]
         )
         self.action: spaces.Space[Any] = _leaf(description.action)
+        self._choices = description.action.choices
 
     def observations(self, batch: Mapping[str, NDArray[Any]]) -> Observation:
         """Copies of a batch's observations, [k, ...] each: an array, or for named ones a dictionary."""
@@ -61,7 +69,7 @@ class GameSpaces:
             return ((values - middle) / half).astype(np.float32)
         if values.dtype.kind not in "iub":
             raise ValueError(f"expected whole numbers as actions, got {values.dtype}")
-        counts = np.array(_counts(self.action))
+        counts = np.array(self._choices).reshape(layout.action_shape)
         if ((values < 0) | (values >= counts)).any():
             raise ValueError(f"expected actions of {self.action}, got {values.tolist()}")
         return values.astype(layout.action_dtype)
@@ -75,7 +83,7 @@ def require_one_agent(description: GameDescription, instead: str) -> None:
         )
 
 
-def _leaf(space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace) -> Any:
+def _leaf(space: LeafSpace) -> Any:
     match space:
         case BoxSpace():
             dtype = np.dtype(space.dtype)
@@ -94,13 +102,3 @@ def _leaf(space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpac
 def _limit(space: BoxSpace, limit: float | list[float] | None, unbounded: float) -> NDArray[np.float64]:
     values = np.asarray(unbounded if limit is None else limit, np.float64)
     return values.reshape(space.shape) if values.ndim else np.full(space.shape, values)
-
-
-def _counts(space: spaces.Space[Any]) -> list[int]:
-    match space:
-        case spaces.Discrete():
-            return [int(space.n)]
-        case spaces.MultiDiscrete():
-            return [int(n) for n in space.nvec]
-        case _:
-            return [2]
