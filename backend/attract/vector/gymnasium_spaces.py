@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import (
-    BoxSpace,
-    DictSpace,
-    DiscreteSpace,
-    LeafSpace,
-    MultiBinarySpace,
-    MultiDiscreteSpace,
-)
+from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace, MultiBinarySpace
 from attract.vector.layout import VectorLayout
 
 PLAIN: Final = "obs"
@@ -91,12 +84,11 @@ def _leaf(space: LeafSpace) -> Any:
             low = _limit(space, space.low, 0 if is_byte else -np.inf)
             high = _limit(space, space.high, 255 if is_byte else np.inf)
             return spaces.Box(low.astype(dtype), high.astype(dtype), tuple(space.shape), dtype.type)
-        case DiscreteSpace():
-            return spaces.Discrete(space.n)
-        case MultiDiscreteSpace():
-            return spaces.MultiDiscrete(space.nvec)
         case MultiBinarySpace():
             return spaces.MultiBinary(space.n)
+        case _:
+            choices = list(space.choices)
+            return spaces.MultiDiscrete(choices) if space.stored_shape else spaces.Discrete(choices[0])
 
 
 def _limit(space: BoxSpace, limit: float | list[float] | None, unbounded: float) -> NDArray[np.float64]:
