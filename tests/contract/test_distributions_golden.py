@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from attract.algorithm.distributions import resolve_distribution
+from attract.policy.action_kinds.table import resolve_distribution
 
 sys.path.insert(0, str(Path(__file__).parent))
 import distributions_golden

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from attract.algorithm.distributions import resolve_distribution
 from attract.collection.effects import Verdict
 from attract.experience.batch import load_batch
 from attract.experience.store import SegmentStore
 from attract.experience.validate import check_block
 from attract.learner.ppo.report import scheduled_hyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.network import Policy
 from attract.schema.messages import Block
 from attract.settings.run import PolicySettings, PpoSettings

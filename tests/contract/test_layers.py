@@ -22,6 +22,12 @@ def test_the_gateways_process_starts_without_torch(module: str):
     assert done.stdout.strip() == "[]"
 
 
+def test_central_inference_starts_without_onnx():
+    code = "import sys, attract.inference.__main__, attract.inference.decider; print('onnx' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_every_exception_of_ours_is_in_the_tree_that_errors_draws():
     for module in pkgutil.walk_packages(attract.__path__, "attract."):
         if not module.name.endswith("__main__"):

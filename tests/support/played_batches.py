@@ -6,9 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attract.algorithm.distributions import ActionDistribution, resolve_distribution
+from attract.algorithm.distributions import ActionDistribution
 from attract.experience.batch import Batch, Finals
 from attract.experience.layout import RECURRENT_STATE
+from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.network import Policy
 from attract.policy.observation_inputs import Entry
 from attract.schema.spaces import BoxSpace, ObservationSpace

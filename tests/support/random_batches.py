@@ -4,11 +4,11 @@ import dataclasses
 
 import torch
 
-from attract.algorithm.distributions import Categorical
 from attract.experience.batch import Batch
 from attract.learner.ppo.estimates import Estimator
 from attract.learner.ppo.report import ScheduledHyperparameters
 from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.policy.action_kinds.discrete import Categorical
 from attract.schema.spaces import BoxSpace
 from attract.settings.run import PpoSettings
 from policies import create_policy

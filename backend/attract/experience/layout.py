@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import ActionSpace, BoxSpace, DictSpace
+from attract.schema.spaces import BoxSpace, DictSpace
 from attract.schema.step_numbers import STEP_NUMBERS
 
 ALIGNMENT: Final = 64
@@ -81,9 +81,8 @@ class StoreLayout:
             raise ConfigurationError(f"a store of horizon {horizon} and {capacity} rows holds nothing")
         observations = observation_fields(description)
         action = description.action
-        action_dtype, action_shape = _action_field(action)
         fields = [Field(f"obs.{key}", "step", dtype, shape) for key, (dtype, shape) in observations.items()]
-        fields.append(Field("action", "step", action_dtype, action_shape))
+        fields.append(Field("action", "step", action.action_type, action.action_shape))
         fields += [Field(name, "step", dtype, ()) for name, dtype in STEP_NUMBERS.items()]
         if description.action_mask and action.has_masks:
             fields.append(Field("action_mask", "step", "bool", (sum(action.choices),)))
@@ -215,10 +214,6 @@ def observation_fields(description: GameDescription) -> dict[str, tuple[str, tup
 def _num_finals(observations: Mapping[str, tuple[str, tuple[int, ...]]], horizon: int) -> int:
     size = sum(math.prod(shape) * np.dtype(dtype).itemsize for dtype, shape in observations.values())
     return horizon if size <= LARGE_OBSERVATION_BYTES else -(-horizon // STEPS_PER_LARGE_FINAL)
-
-
-def _action_field(space: ActionSpace) -> tuple[str, tuple[int, ...]]:
-    return ("float32", (space.size,)) if isinstance(space, BoxSpace) else ("int32", space.stored_shape)
 
 
 __all__ = [

@@ -9,10 +9,10 @@ import onnxruntime
 import torch
 from numpy.typing import NDArray
 
-from attract.algorithm.distributions import resolve_distribution
 from attract.errors import ConfigurationError, PolicyError
 from attract.experience.layout import observation_fields
 from attract.inference.segments import Decision
+from attract.policy.action_kinds.table import resolve_distribution
 from attract.schema.game import GameDescription
 from attract.schema.messages import Seed
 from attract.schema.philox import action_uniforms
@@ -50,7 +50,7 @@ class OnnxDecider:
         self._distribution = resolve_distribution(description.action.model_dump(mode="json"))
         self._seed = seed
         self._state_size = state_size
-        self._is_discrete = description.action.kind != "box"
+        self._action_type = description.action.action_type
         self._fields = observation_fields(description)
         single = len(self._fields) == 1
         self._input_names = {key: "obs" if single else f"obs_{i}" for i, key in enumerate(self._fields)}
@@ -107,9 +107,7 @@ class OnnxDecider:
             logits = torch.from_numpy(outputs)
             action = self._distribution.sample(logits, torch.from_numpy(uniforms), mask)
             log_prob, _ = self._distribution.log_prob_and_entropy(logits, action, mask)
-        actions, log_probs = action.numpy(), log_prob.numpy()
-        if self._is_discrete:
-            actions = actions.astype(np.int32)
+        actions, log_probs = action.numpy().astype(self._action_type, copy=False), log_prob.numpy()
         if not (np.isfinite(log_probs[batch.active]).all() and np.isfinite(value).all()):
             raise PolicyError(f"version {version} of the policy gave a number that is not finite")
         resting = ~batch.active

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from attract.errors import PolicyError
+from attract.policy.action_kinds.table import KINDS
 from attract.policy.graph import MASK_INPUT, add_action, policy_graph
 from attract.policy.network import Policy
 from attract.policy.normaliser import OBSERVATION_CLIP
 from attract.policy.observation_inputs import UINT8_SCALE, Entry
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace
 
 FORMAT_VERSION = 1
 FORMAT_VERSION_WITH_MASK = 2
@@ -103,22 +103,17 @@ def policy_metadata(
     Args:
         training: summary of the run (run id, steps, returns, ...), as JSON data.
     """
+    kind = KINDS[game.action.kind]
     inputs = {entry.input_name: _input(policy, entry) for entry in policy.entries}
     width = policy.num_outputs // len(policy.output_names)
     outputs: dict[str, Any] = {
-        "action": _ACTIONS[game.action.kind],
+        "action": {**kind.action, "shape": ["batch", *game.action.action_shape]},
         **{
-            name: {
-                "dtype": "float32",
-                "shape": ["batch", width],
-                "meaning": _MEANINGS[game.action.kind][name],
-            }
+            name: {"dtype": "float32", "shape": ["batch", width], "meaning": kind.meanings[name]}
             for name in policy.output_names
         },
         "value": {"dtype": "float32", "shape": ["batch"], "meaning": VALUE_MEANING},
     }
-    shape = (game.action.size,) if isinstance(game.action, BoxSpace) else game.action.stored_shape
-    outputs["action"] = {**outputs["action"], "shape": ["batch", *shape]}
     if policy.state_size:
         state = {"dtype": "float32", "shape": ["batch", policy.state_size]}
         inputs["state_ins"] = {**state, "meaning": "zeros at an episode's start, then the last state_outs"}
@@ -140,24 +135,6 @@ _MASK_MEANING = (
     "1 where a choice is allowed, as the game's actionMask; of each component one at least. `action` is the "
     "most probable of these; `logits` are before the mask: to draw from them, lower those of the others"
 )
-_ACTIONS: dict[str, dict[str, Any]] = {
-    "discrete": {"dtype": "int32", "meaning": "most probable action"},
-    "multi_discrete": {"dtype": "int32", "meaning": "most probable choice of each component"},
-    "multi_binary": {"dtype": "int32", "meaning": "1 for each bit that is more probable than not"},
-    "box": {
-        "dtype": "float32",
-        "meaning": "mean in the game's units: low + (clip(mean, -1, 1) + 1) / 2 * (high - low), flat",
-    },
-}
-_MEANINGS: dict[str, dict[str, str]] = {
-    "discrete": {"logits": "logarithms of the actions' weights"},
-    "multi_discrete": {"logits": "logarithms of the choices' weights, component after component"},
-    "multi_binary": {"logits": "log odds of each bit"},
-    "box": {
-        "mean": "in unit space, where -1 and 1 stand for low and high",
-        "log_std": "logarithm of the standard deviation, in unit space",
-    },
-}
 
 
 def _input(policy: Policy, entry: Entry) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
+from attract.policy.action_kinds.table import KINDS
 from attract.policy.graph_builder import GraphBuilder
 from attract.policy.graph_layers import write_core, write_entry, write_linear, write_trunk
 from attract.policy.network import Policy
@@ -78,64 +79,22 @@ def add_action(model: onnx.ModelProto, action_space: Mapping[str, Any], *, has_m
             that is not 0; `action` is the most probable of those. `logits` stay as they are.
     """
     graph = GraphBuilder()
-    kind = action_space["kind"]
+    kind = KINDS[action_space["kind"]]
     logits = "logits"
     if has_mask:
-        width = sum(action_space["nvec"]) if kind == "multi_discrete" else action_space["n"]
+        width = kind.distribution(action_space).num_outputs
         model.graph.input.append(
             helper.make_tensor_value_info(MASK_INPUT, TensorProto.UINT8, ["batch", width])
         )
-        allowed = graph.node("Cast", [MASK_INPUT], "action_allowed", to=int(TensorProto.BOOL))
+        allowed = graph.cast(MASK_INPUT, "bool", "action_allowed")
         lowest = graph.constant("action_forbidden_logit", np.finfo(np.float32).min)
         logits = graph.node("Where", [allowed, logits, lowest], "action_logits")
-    shape: list[int | str] = ["batch"]
-    element = TensorProto.INT32
-    if kind == "discrete":
-        index = graph.node("ArgMax", [logits], "action_index", axis=-1, keepdims=0)
-        # int32, because an int64 output arrives in JavaScript as BigInt.
-        graph.node("Cast", [index], "action", to=int(TensorProto.INT32))
-    elif kind == "multi_discrete":
-        nvec = list(action_space["nvec"])
-        shape.append(len(nvec))
-        # Not `GraphBuilder.split`, whose names are those of the policy's own nodes.
-        parts = [f"action_logits_{index}" for index in range(len(nvec))]
-        graph.nodes.append(
-            helper.make_node("Split", [logits], parts, name="action_split", axis=1, split=nvec)
-        )
-        indices = [
-            graph.node("ArgMax", [part], f"action_index_{place}", axis=1, keepdims=1)
-            for place, part in enumerate(parts)
-        ]
-        graph.node("Cast", [graph.join(indices, "action_indices")], "action", to=int(TensorProto.INT32))
-    elif kind == "multi_binary":
-        shape.append(int(action_space["n"]))
-        likely = graph.node(
-            "Greater", ["logits", graph.constant("action_even", np.float32(0.0))], "action_likely"
-        )
-        graph.node("Cast", [likely], "action", to=int(TensorProto.INT32))
-    else:
-        element = TensorProto.FLOAT
-        low, high = (_bound(action_space, name) for name in ("low", "high"))
-        shape.append(len(low))
-        bounds = [
-            graph.constant(f"action_unit_{name}", np.float32(bound))
-            for name, bound in (("low", -1.0), ("high", 1.0))
-        ]
-        clipped = graph.node("Clip", ["mean", *bounds], "action_clipped")
-        raised = graph.node("Add", [clipped, bounds[1]], "action_raised")
-        half = graph.constant("action_half_range", ((high - low) / 2.0).astype(np.float32))
-        scaled = graph.node("Mul", [raised, half], "action_scaled")
-        graph.node("Add", [scaled, graph.constant("action_low", low.astype(np.float32))], "action")
+    shape = ["batch", *kind.write_action(graph, action_space, logits)]
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind.action["dtype"]))
     model.graph.node.extend(graph.nodes)
     model.graph.initializer.extend(graph.initializers)
     model.graph.output.insert(0, helper.make_tensor_value_info("action", element, shape))
     onnx.checker.check_model(model, full_check=True)
-
-
-def _bound(action_space: Mapping[str, Any], name: str) -> np.ndarray:
-    """[size] float64, one bound per component."""
-    size = int(np.prod(action_space["shape"], dtype=np.int64))
-    return np.broadcast_to(np.asarray(action_space[name], np.float64), (size,))
 
 
 def _write_heads(graph: GraphBuilder, policy: Policy, features: str) -> list[onnx.ValueInfoProto]:

@@ -24,15 +24,23 @@ class GraphBuilder:
     def node(self, op: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
         """Add a node with one output; returns the output's name."""
         output = output or self._name(op)
-        self.nodes.append(helper.make_node(op, inputs, [output], name=f"node_{output}", **attributes))
+        self.add(op, inputs, [output], f"node_{output}", **attributes)
         return output
+
+    def add(self, op: str, inputs: list[str], outputs: list[str], name: str, **attributes: Any) -> list[str]:
+        """Add a node with these outputs; returns them."""
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=name, **attributes))
+        return outputs
+
+    def cast(self, name: str, dtype: str, output: str | None = None) -> str:
+        """The same numbers as a NumPy type, given by its name."""
+        return self.node("Cast", [name], output, to=int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype))))
 
     def split(self, name: str, sizes: list[int]) -> list[str]:
         """Parts of these widths along axis 1."""
         stem = self._name("Split")
         parts = [f"{stem}_{index}" for index in range(len(sizes))]
-        self.nodes.append(helper.make_node("Split", [name], parts, name=f"node_{stem}", axis=1, split=sizes))
-        return parts
+        return self.add("Split", [name], parts, f"node_{stem}", axis=1, split=sizes)
 
     def join(self, parts: list[str], output: str | None = None) -> str:
         """All parts side by side along axis 1."""

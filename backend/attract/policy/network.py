@@ -5,8 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from attract.algorithm.distributions import ActionDistribution, DiagonalGaussian, resolve_distribution
+from attract.algorithm.distributions import ActionDistribution
 from attract.algorithm.normalisation import RunningMoments
+from attract.policy.action_kinds.box import DiagonalGaussian
+from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.convolution import create_cnn
 from attract.policy.dense import ReluLayer, TanhLayer
 from attract.policy.initialisation import HIDDEN_GAIN, POLICY_HEAD_GAIN, VALUE_HEAD_GAIN, initialise

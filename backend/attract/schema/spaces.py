@@ -1,5 +1,6 @@
 """Observation and action spaces as data, each with what storing and checking ask of it."""
 
+from abc import abstractmethod
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -18,6 +19,8 @@ class BoxSpace(FiniteModel):
     """Array of `shape`; a bound of None is unbounded, a list has one number per element."""
 
     has_masks: ClassVar[bool] = False
+    action_type: ClassVar[StoredType] = "float32"
+    """What an action is stored as."""
     kind: Literal["box"] = "box"
     dtype: Literal["float32", "uint8"] = "float32"
     shape: Annotated[list[Dimension], Field(max_length=4)]
@@ -41,6 +44,11 @@ class BoxSpace(FiniteModel):
     def choices(self) -> tuple[int, ...]:
         """Of an action's components; a box has none."""
         return ()
+
+    @property
+    def action_shape(self) -> tuple[int, ...]:
+        """Of an action, which is flat."""
+        return (self.size,)
 
     @property
     def stored_type(self) -> StoredType:
@@ -67,6 +75,23 @@ class ChoiceSpace(FiniteModel):
     """Whether a game can forbid some of its choices."""
     stored_type: ClassVar[StoredType] = "int32"
     """Of an observation."""
+    action_type: ClassVar[StoredType] = "int32"
+    """What an action is stored as, bits too."""
+
+    @property
+    @abstractmethod
+    def choices(self) -> tuple[int, ...]:
+        """How many there are for each component."""
+
+    @property
+    @abstractmethod
+    def stored_shape(self) -> tuple[int, ...]:
+        """Of an observation or action."""
+
+    @property
+    def action_shape(self) -> tuple[int, ...]:
+        """Of an action."""
+        return self.stored_shape
 
 
 class DiscreteSpace(ChoiceSpace):
@@ -129,21 +154,16 @@ class MultiBinarySpace(ChoiceSpace):
         return (self.n,)
 
 
-LeafSpace = Annotated[
-    BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace, Field(discriminator="kind")
-]
+_Choices = DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace
+LeafSpace = Annotated[BoxSpace | _Choices, Field(discriminator="kind")]
 
 
 class DictSpace(FiniteModel):
     """Named boxes or discretes; on the wire its keys are sorted."""
 
     kind: Literal["dict"] = "dict"
-    spaces: Annotated[
-        dict[str, BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace], Field(min_length=1)
-    ]
+    spaces: Annotated[dict[str, BoxSpace | _Choices], Field(min_length=1)]
 
 
 ObservationSpace = Annotated[BoxSpace | DictSpace, Field(discriminator="kind")]
-ActionSpace = Annotated[
-    DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace | BoxSpace, Field(discriminator="kind")
-]
+ActionSpace = Annotated[_Choices | BoxSpace, Field(discriminator="kind")]

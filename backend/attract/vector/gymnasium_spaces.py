@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
+from attract.schema.spaces import BoxSpace, DictSpace, LeafSpace, MultiBinarySpace
 from attract.vector.layout import VectorLayout
 
 PLAIN: Final = "obs"
@@ -34,6 +34,7 @@ class GameSpaces:
             spaces.Dict(leaves) if isinstance(seen, DictSpace) else leaves[PLAIN]
         )
         self.action: spaces.Space[Any] = _leaf(description.action)
+        self._choices = description.action.choices
 
     def observations(self, batch: Mapping[str, NDArray[Any]]) -> Observation:
         """Copies of a batch's observations, [k, ...] each: an array, or for named ones a dictionary."""
@@ -61,7 +62,7 @@ class GameSpaces:
             return ((values - middle) / half).astype(np.float32)
         if values.dtype.kind not in "iub":
             raise ValueError(f"expected whole numbers as actions, got {values.dtype}")
-        counts = np.array(_counts(self.action))
+        counts = np.array(self._choices).reshape(layout.action_shape)
         if ((values < 0) | (values >= counts)).any():
             raise ValueError(f"expected actions of {self.action}, got {values.tolist()}")
         return values.astype(layout.action_dtype)
@@ -75,7 +76,7 @@ def require_one_agent(description: GameDescription, instead: str) -> None:
         )
 
 
-def _leaf(space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpace) -> Any:
+def _leaf(space: LeafSpace) -> Any:
     match space:
         case BoxSpace():
             dtype = np.dtype(space.dtype)
@@ -83,24 +84,13 @@ def _leaf(space: BoxSpace | DiscreteSpace | MultiDiscreteSpace | MultiBinarySpac
             low = _limit(space, space.low, 0 if is_byte else -np.inf)
             high = _limit(space, space.high, 255 if is_byte else np.inf)
             return spaces.Box(low.astype(dtype), high.astype(dtype), tuple(space.shape), dtype.type)
-        case DiscreteSpace():
-            return spaces.Discrete(space.n)
-        case MultiDiscreteSpace():
-            return spaces.MultiDiscrete(space.nvec)
         case MultiBinarySpace():
             return spaces.MultiBinary(space.n)
+        case _:
+            choices = list(space.choices)
+            return spaces.MultiDiscrete(choices) if space.stored_shape else spaces.Discrete(choices[0])
 
 
 def _limit(space: BoxSpace, limit: float | list[float] | None, unbounded: float) -> NDArray[np.float64]:
     values = np.asarray(unbounded if limit is None else limit, np.float64)
     return values.reshape(space.shape) if values.ndim else np.full(space.shape, values)
-
-
-def _counts(space: spaces.Space[Any]) -> list[int]:
-    match space:
-        case spaces.Discrete():
-            return [int(space.n)]
-        case spaces.MultiDiscrete():
-            return [int(n) for n in space.nvec]
-        case _:
-            return [2]

@@ -2,12 +2,10 @@ import pytest
 import torch
 
 from attract.algorithm.distribution_gradients import evaluate_with_gradient, has_gradient
-from attract.algorithm.distributions import (
-    Bernoulli,
-    Categorical,
-    DiagonalGaussian,
-    MultiCategorical,
-)
+from attract.policy.action_kinds.box import DiagonalGaussian
+from attract.policy.action_kinds.discrete import Categorical
+from attract.policy.action_kinds.multi_binary import Bernoulli
+from attract.policy.action_kinds.multi_discrete import MultiCategorical
 
 N = 17
 KINDS = {

@@ -5,9 +5,9 @@ import onnxruntime
 import pytest
 import torch
 
-from attract.algorithm.distributions import resolve_distribution
 from attract.errors import ConfigurationError, PolicyError
 from attract.inference.decider import OnnxDecider
+from attract.policy.action_kinds.table import resolve_distribution
 from attract.policy.export import OnnxPatcher
 from attract.policy.network import Policy, build_policy
 from attract.schema.game import GameDescription

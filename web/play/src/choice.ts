@@ -1,8 +1,14 @@
 /** From a model's outputs to what a game is given: the likeliest action, one that is drawn, or a mistake. */
 
-import type { ActionSpace } from "./document.ts";
 import { AgentError } from "./errors.ts";
 import type { Numbers } from "./tensor.ts";
+
+/** A game's action, as `attract` describes it. */
+export type ActionSpace =
+  | { kind: "discrete"; n: number; labels?: string[] | null }
+  | { kind: "multi_discrete"; nvec: number[] }
+  | { kind: "multi_binary"; n: number }
+  | { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
 
 /** A number; or several choices, switches, or the numbers of a box in the game's units. */
 export type Action = number | Int32Array | Float32Array;

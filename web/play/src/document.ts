@@ -1,13 +1,7 @@
 /** What `policy.json` says, as far as playing needs it. */
 
+import type { ActionSpace } from "./choice.ts";
 import { AgentError } from "./errors.ts";
-
-/** A game's action, as `attract` describes it. */
-export type ActionSpace =
-  | { kind: "discrete"; n: number; labels?: string[] | null }
-  | { kind: "multi_discrete"; nvec: number[] }
-  | { kind: "multi_binary"; n: number }
-  | { kind: "box"; shape: number[]; low: number | number[]; high: number | number[] };
 
 /** One input of the model: an entry of the observation, or with no key something beside it. */
 export interface InputDescription {

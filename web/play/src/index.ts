@@ -8,7 +8,7 @@ export {
   type Observation,
   type PolicyFiles,
 } from "./agent.ts";
-export type { Action, Mask } from "./choice.ts";
+export type { Action, ActionSpace, Mask } from "./choice.ts";
 export { type AgentController, controllerOf, type Seen } from "./controller.ts";
-export type { ActionSpace, PolicyDocument } from "./document.ts";
+export type { PolicyDocument } from "./document.ts";
 export { AgentError } from "./errors.ts";

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attract.algorithm.distributions import DiagonalGaussian
 from attract.algorithm.normalisation import RunningMoments
 from attract.experience.batch import Batch
 from attract.learner.algorithms.algorithm import ExtraLoss, Learnable, Progress, Report
@@ -21,6 +20,7 @@ from attract.learner.ppo.advantage_scale import AdvantageScale
 from attract.learner.ppo.report import ScheduledHyperparameters, UpdateReport, scheduled_hyperparameters
 from attract.learner.ppo.reward_history import RewardHistory
 from attract.learner.ppo.update import create_optimizer, ppo_update
+from attract.policy.action_kinds.box import DiagonalGaussian
 from attract.settings.base import LearnerName
 from attract.settings.ppo import PpoSettings
 

@@ -48,15 +48,18 @@ function labelsOf(space: Played["action"]): string[] {
 }
 
 /** Where in the list of labels the chosen ones stand. */
-function takenOf(space: Played["action"], action: Decision["action"]): number[] {
+function takenOf(space: Played["action"], action: Decision["action"]): readonly number[] {
   const values = typeof action === "number" ? [action] : action;
-  if (space.kind === "multi_binary") return values.flatMap((value, i) => (value === 1 ? [i] : []));
-  if (space.kind !== "multi_discrete") return [values[0]];
-  let offset = 0;
-  return values.map((value, c) => {
-    offset += c === 0 ? 0 : space.nvec[c - 1];
-    return offset + value;
-  });
+  switch (space.kind) {
+    case "discrete":
+      return values;
+    case "multi_discrete":
+      return values.map((value, c) => space.nvec.slice(0, c).reduce((sum, n) => sum + n, value));
+    case "multi_binary":
+      return values.flatMap((value, i) => (value === 1 ? [i] : []));
+    case "box":
+      return [];
+  }
 }
 
 /** Of one choice alone: the other kinds' keys stand for several at once. */

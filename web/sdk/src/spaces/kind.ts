@@ -1,0 +1,33 @@
+/** What is to be known of one kind of space: the row that a new kind adds. */
+
+import { ConfigurationError, show } from "../errors.ts";
+
+export interface SpaceKind<S> {
+  /** What games build it with. */
+  builder: string;
+  /** Of one value in memory; empty for a bare number. */
+  shape(space: S): number[];
+  dtype(space: S): "float32" | "uint8" | "int32";
+  /** How many choices component `c` of a value is one of; null where it is a real number. */
+  choices(space: S, c: number): number | null;
+  /** Lowest and highest value of component `c`; infinite where it is unbounded. */
+  limits(space: S, c: number): readonly [low: number, high: number];
+  /** Whether a game may forbid some of the choices. */
+  takesMask: boolean;
+  /** Raises ConfigurationError. */
+  check(field: string, space: S): void;
+  /** What an action has to be besides. Raises ConfigurationError. */
+  checkAction?(field: string, space: S): void;
+}
+
+/** Raises ConfigurationError unless `value`, called `name` in a space, is a whole number of at least `least`. */
+export function checkCount(field: string, name: string, value: unknown, least: number): void {
+  if (!Number.isInteger(value) || (value as number) < least) {
+    throw new ConfigurationError(field, `${name} must be a whole number >= ${least}, got ${show(value)}`);
+  }
+}
+
+/** Number of scalars in one value of `shape`. */
+export function product(shape: readonly number[]): number {
+  return shape.reduce((size, length) => size * length, 1);
+}
