@@ -170,7 +170,9 @@ def found_lines(found: dict[str, Any]) -> list[str]:
     """What is printed of a `ProbeReport`."""
     starter = found["starter"]
     begun = {
-        "none": "by itself" if found["restart"] is None else f"by {found['restart']}",
+        "none": "by itself"
+        if found["restart"] is None or found["restartsByMenu"]
+        else f"by {found['restart']}",
         "key": f"by the key {starter.get('code')}",
         "click": "by a click in its middle",
         "element": f"by a click on {starter.get('selector')} ({starter.get('text')!r})",

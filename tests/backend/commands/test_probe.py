@@ -24,6 +24,7 @@ FOUND: dict[str, Any] = {
     "score": "w.game.score",
     "end": None,
     "restart": None,
+    "restartsByMenu": False,
     "unheld": ["asks example.com for something, which it does not get"],
     "errors": ["no sound"],
     "isWhole": False,

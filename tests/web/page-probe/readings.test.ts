@@ -13,19 +13,19 @@ type Described = [
   more?: Partial<Place>,
 ];
 
-function played(...described: Described[]): Samples[] {
+function played(described: Described[], ticks: number): Samples[] {
   const places = described.map(([text, , kind = "number", more = {}]): Place => {
     const name = text.split(/\?*\./).at(-1) as string;
     return { text, name, kind, fields: [], isShown: false, read: () => undefined, ...more };
   });
   return [0, 1].map((play) => ({
     places,
-    rows: Array.from({ length: TICKS }, (_, tick) => described.map(([, values]) => values(tick, play))),
+    rows: Array.from({ length: ticks }, (_, tick) => described.map(([, values]) => values(tick, play))),
   }));
 }
 
-function read(described: Described[], changed: string[] = []) {
-  return readingOf(played(...described), new Set(changed), [800, 600]);
+function read(described: Described[], changed: string[] = [], ticks = TICKS) {
+  return readingOf(played(described, ticks), new Set(changed), [800, 600]);
 }
 
 const DIES = (tick: number) => tick >= 40;
@@ -165,7 +165,7 @@ test("of lists the fields that differ are seen, of grids every cell", () => {
 
 test("what is worth following is what changed, and what is called as if it mattered", () => {
   const dull: Described[] = Array.from({ length: 700 }, (_, i) => [`w.engine.n${i}`, () => i]);
-  const [samples] = played(...dull, ["w.ship.x", (tick) => tick], ["w.score", () => 0]);
+  const [samples] = played([...dull, ["w.ship.x", (tick) => tick], ["w.score", () => 0]], TICKS);
   expect(worthFollowing(samples).map(({ text }) => text)).toEqual(["w.score", "w.ship.x"]);
 });
 
@@ -224,4 +224,26 @@ test("of a large board so many marks are seen as an agent can be given", () => {
   });
   const { seen } = read(marks);
   expect(seen.map(({ count }) => count)).toEqual([784, 784, 784, 784, 784]);
+});
+
+test("a name that only hints is no score where it stays as it is", () => {
+  const { score, otherScores } = read([["w.drawDistance", () => 300]]);
+  expect([score, otherScores]).toEqual([null, ["w.drawDistance"]]);
+  expect(read([["w.score", () => 0]]).score?.place.text).toBe("w.score");
+});
+
+test("a game that says nothing of its end has come to it where nothing moves any more, unless it pauses for as long", () => {
+  const play = (ends: number, pause = 6): Described[] => [
+    ["w.head.x", (tick, i) => Math.floor(Math.min(tick, ends + i) / pause)],
+    ["w.clock", (tick) => tick],
+    ["w.kept", () => 1],
+  ];
+  expect(read(play(100), [], 600).end?.text).toBe("stands(w, [w.head.x], 60)");
+  expect(read(play(300, 50), [], 700).end?.text).toBe("stands(w, [w.head.x], 98)");
+  expect(read(play(400), [], 600).end).toBe(null);
+  expect(read(play(2400, 200), [], 3000).end).toBe(null);
+  // What says so is better than that.
+  expect(read([...play(100), ["w.over", (tick) => tick > 105, "truth"]], [], 600).end?.text).toBe(
+    "Boolean(w.over)",
+  );
 });

@@ -231,6 +231,19 @@ function fell(w: any, now: number): boolean {
 `,
         ]
       : []),
+    ...(texts.includes("stands(")
+      ? [
+          `/** Whether all of it has been the same for more than so many frames. */
+// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
+function stands(w: any, now: unknown[], ticks: number): boolean {
+  const text = JSON.stringify(now);
+  w.stillTicks = text === w.lastSeen ? (w.stillTicks ?? 0) + 1 : 0;
+  w.lastSeen = text;
+  return w.stillTicks > ticks;
+}
+`,
+        ]
+      : []),
     ...(texts.includes(TEXT_STATE)
       ? [
           `// biome-ignore lint/suspicious/noExplicitAny: what a page's state holds is its own affair

@@ -6,19 +6,12 @@ import { marksIn } from "./boards.ts";
 import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
 import { type EndWords, endWordsOf, saidPlace } from "./end-words.ts";
+import type { Chosen, End } from "./ends.ts";
 import { engineHooks } from "./engines.ts";
 import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
-import {
-  type Chosen,
-  type End,
-  isThing,
-  type Reading,
-  readingOf,
-  type Seen,
-  worthFollowing,
-} from "./readings.ts";
+import { isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
 import { againText, findAgain, findRestart, type RestartSearch } from "./restarts.ts";
 import {
   answersOf,
@@ -72,6 +65,8 @@ export interface ProbeReport {
   score: string | null;
   end: string | null;
   restart: string | null;
+  /** Whether that is its own menu, once it is over. */
+  restartsByMenu: boolean;
   /** What the page does that no clock holds, and what it threw. */
   unheld: string[];
   errors: string[];
@@ -204,6 +199,7 @@ class Probe {
       score: score?.place.text ?? null,
       end: end === RELOAD ? "the page loads itself anew" : (end?.text ?? null),
       restart: restart?.text ?? (again === null ? null : againText(again)),
+      restartsByMenu: again !== null,
       isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
     };
@@ -241,6 +237,7 @@ class Probe {
       score: `${text}.step(action).reward`,
       end: `${text}.step(action).${end}`,
       restart: `${text}.reset()`,
+      restartsByMenu: false,
       isWhole: environment.length > 0,
       adapter: environmentText({ ...this.#page, title: common.title }, environment),
     };
@@ -416,7 +413,7 @@ class Probe {
 
   /** What holds once the game has begun: the end does not, and before it did or nothing was there. */
   async #playing(starter: Starter, { end }: Reading, hasRestart: boolean): Promise<string | null> {
-    if (end === null || end === RELOAD) return null;
+    if (end === null || end.place.text === "false") return null;
     if (starter.kind === "none") return hasRestart || !end.place.isShown ? null : `!(${end.text})`;
     const trial = await Trial.open(this.#page);
     const before = end.isOver(end.place.read(trial.window));

@@ -2,18 +2,32 @@
 
 import { isMark } from "./boards.ts";
 import { isDrawnThing } from "./drawn-places.ts";
+import {
+  type Chosen,
+  CLOCK_NAMES,
+  changes,
+  type End,
+  endsOf,
+  GUESS,
+  isClock,
+  isElement,
+  LIVES_NAMES,
+  newGameOf,
+  OVER_NAMES,
+  PLAYING_NAMES,
+  type Series,
+  STATE_NAMES,
+  stillnessOf,
+} from "./ends.ts";
 import { type Kind, MOST_ELEMENTS, NOTED, type Place, type Value } from "./places.ts";
 import { isSame, type Samples } from "./trial.ts";
 
 const MOST_SEEN = 24;
 const MOST_FOLLOWED = 600;
 const MOST_LISTS = 4;
-const MOST_STATES = 6;
 /** Where nothing but what is drawn is seen. */
 const MOST_LOOKS = 8;
 const MOST_GRIDS = 2;
-/** The rank of an end that is known from the page's scripts alone: below all others. */
-const GUESS = 3;
 /** Of a board that is made of elements. */
 const MOST_MARKS = 12;
 /** Cells of all of them together, each of which is a number that the agent is given. */
@@ -34,35 +48,13 @@ const RECORDS =
   /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
   /best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
-const OVER_NAMES =
-  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
-const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
-const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
-/** What a state is called before a game: to leave it is no end. */
-const MENU_WORDS = /menu|title|intro|welcome|ready|load|idle|home|attract/i;
-const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
-const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
-/** What runs out: shown, or counted down. */
-const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^timer$/i;
-const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
-const CLOCK_NAMES = /time|stamp|frame|tick|fps|delta|^dt$|elapsed|counter|^now$|seed|^id$|^then$|version/i;
 const LARGEST = 1e7;
 /** Of a number that has but two values: more often, and it is no score that begins anew. */
 const MOST_FALLS = 3;
 
-/** The series of one place over one play. */
-type Series = readonly Value[];
-
-export interface Chosen {
-  readonly place: Place;
-  /** Why, as a sentence's predicate. */
-  readonly why: string;
-}
-
-export interface End extends Chosen {
-  /** An expression of `w` that is true once it is over. */
-  readonly text: string;
-  isOver(value: Value): boolean;
+interface Score extends Chosen {
+  readonly rank: number;
+  readonly isLikely: boolean;
 }
 
 export interface Seen {
@@ -113,7 +105,7 @@ export function readingOf(
 ): Reading {
   const { places } = plays[0];
   const seriesOf = (at: number): Series[] => plays.map(({ rows }) => rows.map((row) => row[at]));
-  const scores: (Chosen & { rank: number })[] = [];
+  const scores: Score[] = [];
   const ends: (End & { rank: number })[] = [];
   places.forEach((place, at) => {
     // What stands in a list today is another thing tomorrow.
@@ -125,22 +117,26 @@ export function readingOf(
   });
   scores.sort((a, b) => b.rank - a.rank);
   ends.sort((a, b) => b.rank - a.rank);
-  const [score = null] = scores;
+  // What a name only hints at is a setting where it stays as it is.
+  const score = scores.find(({ isLikely }) => isLikely) ?? null;
   const anew = score === null ? null : newGameOf(score.place, seriesOf(places.indexOf(score.place)));
   const [likeliest] = ends;
   // What came is better known than words that might.
   const isGuess = likeliest === undefined || likeliest.rank <= GUESS;
-  const end = (isGuess ? anew : null) ?? likeliest ?? null;
+  const end = (isGuess ? (anew ?? stillnessOf(places, seriesOf)) : null) ?? likeliest ?? null;
   return {
     score,
     end,
     seen: seenOf(places, seriesOf, changed, size, score?.place ?? null),
-    otherScores: scores.slice(1, 4).map(({ place }) => place.text),
+    otherScores: scores
+      .filter((one) => one !== score)
+      .slice(0, 3)
+      .map(({ place }) => place.text),
     otherEnds: ends.slice(1, 4).map(({ text }) => text),
   };
 }
 
-function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: number }) | null {
+function scoreOf(place: Place, series: readonly Series[]): Score | null {
   if (
     place.kind !== "number" ||
     place.text === "picture" ||
@@ -160,8 +156,6 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
   const falls = steps.filter((step) => step < 0).length;
   if (falls > MOST_FALLS && new Set(numbers.flat()).size === 2) return null;
   const isRare = ups > 0 && downs === 0 && ups < 0.2 * steps.length;
-  // What a name only hints at is a setting where it stays as it is.
-  if (named < SAID && ups === 0) return null;
   if (named === 0 && !(isRare && (place.isShown || Number.isInteger(numbers[0].at(-1))))) return null;
   // A brick's or a fruit's worth is called so too, but goes up and down, and does not begin with nothing.
   const isFromNothing = numbers.every((one) => one[0] === 0);
@@ -174,11 +168,11 @@ function scoreOf(place: Place, series: readonly Series[]): (Chosen & { rank: num
     place.text.length / 100;
   const why =
     ups > 0 ? `it grew ${ups} times in random play` : "its name says so; it did not grow in random play";
-  return { place, why, rank };
+  return { place, why, rank, isLikely: ups > 0 || named >= SAID };
 }
 
 /** A thing that grows with each success, such as a snake, where nothing counts them. */
-function growthOf(place: Place, series: readonly Series[]): (Chosen & { rank: number }) | null {
+function growthOf(place: Place, series: readonly Series[]): Score | null {
   if ((place.kind !== "list" && place.kind !== "grid") || place.isShown || !GROWING.test(place.name))
     return null;
   const text = `${place.text}${place.text.includes("?.") ? "?" : ""}.length`;
@@ -199,152 +193,9 @@ function growthOf(place: Place, series: readonly Series[]): (Chosen & { rank: nu
     : { ...score, place: length, why: `its length: ${score.why}`, rank: score.rank - 10 };
 }
 
-function endsOf(place: Place, series: readonly Series[]): (End & { rank: number })[] {
-  const { name, text, kind } = place;
-  const brevity = -text.length / 100;
-  if (kind === "truth") {
-    const become = (value: boolean): number =>
-      series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
-    const ended = become(true);
-    const stopped = become(false);
-    if (place.isQuoted) {
-      // What is said from the beginning on is no end.
-      if (series.some((one) => one[0] === true)) return [];
-      const why =
-        ended > 0 ? reasonOf(ended) : "the page has these words ready; they did not come in random play";
-      return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
-    }
-    if (OVER_NAMES.test(name) || place.isShown)
-      return ended === 0 && place.isShown
-        ? []
-        : [
-            {
-              place,
-              text: `Boolean(${text})`,
-              why: reasonOf(ended),
-              rank: (place.isShown ? 5 : 8) + (ended > 0 ? 6 : 0) + brevity,
-              isOver: Boolean,
-            },
-          ];
-    if (PLAYING_NAMES.test(name) && (stopped > 0 || /playing|running|alive/i.test(name)))
-      return [
-        {
-          place,
-          text: `!${text}`,
-          why: reasonOf(stopped),
-          rank: 5 + (stopped > 0 ? 6 : 0) + brevity,
-          isOver: (value) => !value,
-        },
-      ];
-    return [];
-  }
-  if (kind === "word" && STATE_NAMES.test(name)) {
-    const [first] = series[0];
-    const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
-    const over = [...later].find((value) => OVER_WORDS.test(String(value)));
-    if (over !== undefined)
-      return [
-        {
-          place,
-          text: `${text} === ${JSON.stringify(over)}`,
-          why: reasonOf(1),
-          rank: 14 + brevity,
-          isOver: (value) => value === over,
-        },
-      ];
-    if (later.size === 0 || MENU_WORDS.test(String(first))) return [];
-    return [
-      {
-        place,
-        text: `${text} !== ${JSON.stringify(first)}`,
-        why: reasonOf(1),
-        rank: 6 + brevity,
-        isOver: (value) => value !== first,
-      },
-    ];
-  }
-  if (kind === "number" && STATE_NAMES.test(name)) {
-    const last = stateAtEnd(series);
-    if (last !== null)
-      return [
-        {
-          place,
-          text: `${text} === ${last}`,
-          why: reasonOf(1),
-          rank: 10 + brevity,
-          isOver: (value) => value === last,
-        },
-      ];
-  }
-  if (
-    kind === "number" &&
-    (LIVES_NAMES.test(name) || (place.isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name)) &&
-    series.some((one) => Number(one.find((value) => value !== undefined)) > 0)
-  ) {
-    const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
-    const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
-    if (!fell || (ended === 0 && !LIVES_NAMES.test(name))) return [];
-    return [
-      {
-        place,
-        text: `${text} <= 0`,
-        why: ended > 0 ? reasonOf(ended) : "it fell in random play",
-        rank: 6 + (ended > 0 ? 4 : 0) + brevity,
-        isOver: (value) => Number(value) <= 0,
-      },
-    ];
-  }
-  return [];
-}
-
-/** The number of the state that most plays ended in, where that is not the one they began in; null where they did not. */
-function stateAtEnd(series: readonly Series[]): number | null {
-  const states = new Set(series.flat());
-  const last = series[0].at(-1);
-  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MOST_STATES;
-  const ended = series.filter((one) => one.at(-1) === last && one[0] !== last);
-  // It stays so: a state that comes and goes is none in which it is over.
-  const stays = ended.filter(
-    (one) => one.indexOf(last) === one.length - one.filter((v) => v === last).length,
-  );
-  return isState && stays.length * 2 > series.length ? Number(last) : null;
-}
-
-/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began. */
-function newGameOf(place: Place, series: readonly Series[]): End | null {
-  const isAnew = series.some((one) =>
-    one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1]) && value === one[0]),
-  );
-  if (!isAnew) return null;
-  return {
-    place,
-    text: `fell(w, Number(${place.text} ?? 0))`,
-    why: "the score fell to where it began: another game had begun",
-    isOver: () => false,
-  };
-}
-
 /** Whether it is of what is to be seen, element by element or stroke by stroke. */
 export function isThing(place: Place): boolean {
   return isDrawnThing(place) || isMark(place);
-}
-
-function isElement({ text }: Place): boolean {
-  return /\?\.\[\d/.test(text);
-}
-
-function reasonOf(count: number): string {
-  return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
-}
-
-/** Whether it becomes so and stays so for some frames. */
-function lasts(series: Series, is: (value: Value) => boolean): boolean {
-  let run = 0;
-  for (const value of series) {
-    run = is(value) ? run + 1 : 0;
-    if (run >= 5) return true;
-  }
-  return run > 0;
 }
 
 function seenOf(
@@ -461,20 +312,4 @@ function largest(values: readonly Value[]): number {
   let most = 0;
   for (const value of values) if (typeof value === "number" && Math.abs(value) > most) most = Math.abs(value);
   return most;
-}
-
-function changes(series: readonly Series[]): number {
-  // What stays in one game may differ in the next.
-  return new Set(series.flat().map(String)).size - 1;
-}
-
-/** Whether it grows by about the same in nearly every frame, whatever is pressed. */
-function isClock(series: readonly Series[]): boolean {
-  return series.every((one) => {
-    const steps = one.slice(1).map((value, i) => Number(value) - Number(one[i]));
-    const sorted = [...steps].sort((a, b) => a - b);
-    const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
-    const alike = steps.filter((step) => step > middle / 2 && step < middle * 2).length;
-    return middle > 0 && alike > 0.95 * steps.length;
-  });
 }

@@ -1,0 +1,238 @@
+/** How a game says that it is over: by a name, a state, a number that has run out, by beginning anew, or by standing still. */
+
+import { isDrawnThing } from "./drawn-places.ts";
+import type { Place, Value } from "./places.ts";
+
+const MOST_STATES = 6;
+/** The rank of an end that is known from the page's scripts alone: below all others. */
+export const GUESS = 3;
+/** Frames without any movement, after which a game is over for good. */
+const LEAST_STILL = 300;
+const LEAST_PAUSE = 60;
+/** Different values of what is watched for it, and how many are. */
+const LEAST_MOVES = 4;
+const MOST_WATCHED = 4;
+export const OVER_NAMES =
+  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
+export const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
+export const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
+/** What a state is called before a game: to leave it is no end. */
+const MENU_WORDS = /menu|title|intro|welcome|ready|load|idle|home|attract/i;
+const OVER_WORDS = /over|dead|lost|lose|end|fail|finish|done|crash|result|stop/i;
+export const LIVES_NAMES = /^(lives|life|health|hp|hearts|energy|num_?lives)$/i;
+/** What runs out: shown, or counted down. */
+const LEFT_NAMES = /time_?left|remaining|countdown|lives_?left|seconds_?left|^timer$/i;
+const SHOWN_LEFT_NAMES = /left|remaining|countdown|lives|timer|time/i;
+export const CLOCK_NAMES =
+  /time|stamp|frame|tick|fps|delta|^dt$|elapsed|counter|^now$|seed|^id$|^then$|version/i;
+
+/** The series of one place over one play. */
+export type Series = readonly Value[];
+
+export interface Chosen {
+  readonly place: Place;
+  /** Why, as a sentence's predicate. */
+  readonly why: string;
+}
+
+export interface End extends Chosen {
+  /** An expression of `w` that is true once it is over. */
+  readonly text: string;
+  isOver(value: Value): boolean;
+}
+
+export function endsOf(place: Place, series: readonly Series[]): (End & { rank: number })[] {
+  const { name, text, kind } = place;
+  const brevity = -text.length / 100;
+  if (kind === "truth") {
+    const become = (value: boolean): number =>
+      series.filter((one) => one[0] !== value && lasts(one, (v) => v === value)).length;
+    const ended = become(true);
+    const stopped = become(false);
+    if (place.isQuoted) {
+      // What is said from the beginning on is no end.
+      if (series.some((one) => one[0] === true)) return [];
+      const why =
+        ended > 0 ? reasonOf(ended) : "the page has these words ready; they did not come in random play";
+      return [{ place, text, why, rank: ended > 0 ? 10 + brevity / 10 : GUESS, isOver: Boolean }];
+    }
+    if (OVER_NAMES.test(name) || place.isShown)
+      return ended === 0 && place.isShown
+        ? []
+        : [
+            {
+              place,
+              text: `Boolean(${text})`,
+              why: reasonOf(ended),
+              rank: (place.isShown ? 5 : 8) + (ended > 0 ? 6 : 0) + brevity,
+              isOver: Boolean,
+            },
+          ];
+    if (PLAYING_NAMES.test(name) && (stopped > 0 || /playing|running|alive/i.test(name)))
+      return [
+        {
+          place,
+          text: `!${text}`,
+          why: reasonOf(stopped),
+          rank: 5 + (stopped > 0 ? 6 : 0) + brevity,
+          isOver: (value) => !value,
+        },
+      ];
+    return [];
+  }
+  if (kind === "word" && STATE_NAMES.test(name)) {
+    const [first] = series[0];
+    const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
+    const over = [...later].find((value) => OVER_WORDS.test(String(value)));
+    if (over !== undefined)
+      return [
+        {
+          place,
+          text: `${text} === ${JSON.stringify(over)}`,
+          why: reasonOf(1),
+          rank: 14 + brevity,
+          isOver: (value) => value === over,
+        },
+      ];
+    if (later.size === 0 || MENU_WORDS.test(String(first))) return [];
+    return [
+      {
+        place,
+        text: `${text} !== ${JSON.stringify(first)}`,
+        why: reasonOf(1),
+        rank: 6 + brevity,
+        isOver: (value) => value !== first,
+      },
+    ];
+  }
+  if (kind === "number" && STATE_NAMES.test(name)) {
+    const last = stateAtEnd(series);
+    if (last !== null)
+      return [
+        {
+          place,
+          text: `${text} === ${last}`,
+          why: reasonOf(1),
+          rank: 10 + brevity,
+          isOver: (value) => value === last,
+        },
+      ];
+  }
+  if (
+    kind === "number" &&
+    (LIVES_NAMES.test(name) || (place.isShown ? SHOWN_LEFT_NAMES : LEFT_NAMES).test(name)) &&
+    series.some((one) => Number(one.find((value) => value !== undefined)) > 0)
+  ) {
+    const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
+    const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
+    if (!fell || (ended === 0 && !LIVES_NAMES.test(name))) return [];
+    return [
+      {
+        place,
+        text: `${text} <= 0`,
+        why: ended > 0 ? reasonOf(ended) : "it fell in random play",
+        rank: 6 + (ended > 0 ? 4 : 0) + brevity,
+        isOver: (value) => Number(value) <= 0,
+      },
+    ];
+  }
+  return [];
+}
+
+/** The number of the state that most plays ended in, where that is not the one they began in; null where they did not. */
+function stateAtEnd(series: readonly Series[]): number | null {
+  const states = new Set(series.flat());
+  const last = series[0].at(-1);
+  const isState = [...states].every((value) => Number.isInteger(value)) && states.size <= MOST_STATES;
+  const ended = series.filter((one) => one.at(-1) === last && one[0] !== last);
+  // It stays so: a state that comes and goes is none in which it is over.
+  const stays = ended.filter(
+    (one) => one.indexOf(last) === one.length - one.filter((v) => v === last).length,
+  );
+  return isState && stays.length * 2 > series.length ? Number(last) : null;
+}
+
+/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began. */
+export function newGameOf(place: Place, series: readonly Series[]): End | null {
+  const isAnew = series.some((one) =>
+    one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1]) && value === one[0]),
+  );
+  if (!isAnew) return null;
+  return {
+    place,
+    text: `fell(w, Number(${place.text} ?? 0))`,
+    why: "the score fell to where it began: another game had begun",
+    isOver: () => false,
+  };
+}
+
+/** A game that says nothing of its end: after a while nothing of it moves any more, whatever is pressed. */
+export function stillnessOf(places: readonly Place[], seriesOf: (at: number) => Series[]): End | null {
+  const moving = places
+    .map((place, at) => ({ place, series: seriesOf(at) }))
+    .filter(({ place, series }) => {
+      const isRead = place.kind === "number" ? place.text !== "picture" : isDrawnThing(place);
+      const isOwn = isRead && !isElement(place) && !CLOCK_NAMES.test(place.name);
+      return isOwn && changes(series) > LEAST_MOVES && !isClock(series);
+    })
+    .sort((a, b) => changes(b.series) - changes(a.series));
+  if (moving.length === 0) return null;
+  const numPlays = moving[0].series.length;
+  let [longest, stopped] = [0, 0];
+  for (let play = 0; play < numPlays; play++) {
+    const rows = moving[0].series[play].map((_, i) =>
+      moving.map(({ series }) => String(series[play][i])).join(),
+    );
+    const runs = [0];
+    for (let i = 1; i < rows.length; i++) {
+      if (rows[i] === rows[i - 1]) runs[runs.length - 1]++;
+      else runs.push(0);
+    }
+    const last = runs.pop() as number;
+    longest = Math.max(longest, ...runs);
+    if (last >= LEAST_STILL) stopped++;
+  }
+  // A game that pauses for as long is not known to be over.
+  if (stopped * 2 <= numPlays || 2 * longest >= LEAST_STILL) return null;
+  const texts = moving.slice(0, MOST_WATCHED).map(({ place }) => place.text);
+  return {
+    place: { text: "false", name: "stands", kind: "truth", fields: [], isShown: false, read: () => false },
+    text: `stands(w, [${texts.join(", ")}], ${Math.max(LEAST_PAUSE, 2 * longest)})`,
+    why: "nothing says so, but after a while nothing moved any more in random play",
+    isOver: () => false,
+  };
+}
+
+export function isElement({ text }: Place): boolean {
+  return /\?\.\[\d/.test(text);
+}
+
+function reasonOf(count: number): string {
+  return count === 0 ? "its name says so; it did not come in random play" : "it came in random play";
+}
+
+/** Whether it becomes so and stays so for some frames. */
+function lasts(series: Series, is: (value: Value) => boolean): boolean {
+  let run = 0;
+  for (const value of series) {
+    run = is(value) ? run + 1 : 0;
+    if (run >= 5) return true;
+  }
+  return run > 0;
+}
+
+export function changes(series: readonly Series[]): number {
+  // What stays in one game may differ in the next.
+  return new Set(series.flat().map(String)).size - 1;
+}
+
+/** Whether it grows by about the same in nearly every frame, whatever is pressed. */
+export function isClock(series: readonly Series[]): boolean {
+  return series.every((one) => {
+    const steps = one.slice(1).map((value, i) => Number(value) - Number(one[i]));
+    const sorted = [...steps].sort((a, b) => a - b);
+    const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+    const alike = steps.filter((step) => step > middle / 2 && step < middle * 2).length;
+    return middle > 0 && alike > 0.95 * steps.length;
+  });
+}
