@@ -38,6 +38,8 @@ const SCORE_NAMES: readonly [RegExp, number][] = [
   [/points?$|^pts$/i, 9],
   [/coins?$|lines|kills|eaten|apples|gems|collected|distance(?!s|Meter)|survived|meters|travel/i, 7],
   [/hits|caught|passed|jumps|bounces|rally|level|wave|combo|stars|fruits|cleared|bricks/i, 3],
+  // A race has no other.
+  [/^(position|progress|odometer|mileage|depth|altitude|laps?)$/i, 2],
 ];
 /** From here on a name says that it is a score. */
 const SAID = 9;
