@@ -32,6 +32,7 @@ const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
 const HELD = 12;
+const SHORT = 5;
 /** Some steps of a game that goes once a second. */
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
@@ -265,37 +266,22 @@ class Tests {
     }
   }
 
-  /** Whether a press that is repeated does what one that goes on does not. */
+  /** Whether a press that goes on does what a short one does, and one that is repeated does more. */
   async #isTapped(moves: readonly Move[]): Promise<boolean> {
     let [tapped, heeded] = [0, 0];
     for (const { input } of moves.slice(0, 4)) {
-      const still = this.#changes(await this.#play(held(input, TEST_TICKS)));
-      const again = this.#changes(
-        await this.#play((tick) => (tick >= BEFORE && (tick - BEFORE) % 10 < 5 ? input : NOTHING)),
-      );
-      // A moment of change, however long it is held.
-      if (still <= 3 && again >= still + 2) tapped++;
+      const long = await this.#play(held(input, TEST_TICKS));
       // One that leads into a wall says nothing.
-      if (again > 0) heeded++;
+      if (this.#responding(long, input, this.#idle as Samples).length === 0) continue;
+      heeded++;
+      const short = await this.#play(held(input, SHORT));
+      if (this.#responding(long, input, short).length > 0) continue;
+      const again = await this.#play((tick) =>
+        tick >= BEFORE && (tick - BEFORE) % (2 * SHORT) < SHORT ? input : NOTHING,
+      );
+      if (this.#responding(again, input, long).length > 0) tapped++;
     }
     return tapped * 2 > heeded;
-  }
-
-  /** How often anything changed. */
-  #changes({ rows, places }: Samples): number {
-    const idle = (this.#idle as Samples).rows;
-    let count = 0;
-    for (let i = 1; i < rows.length; i++) {
-      const isChanged = places.some(
-        (place, at) =>
-          place.kind !== "truth" &&
-          !this.#restless.has(place) &&
-          String(rows[i][at]) !== String(rows[i - 1][at]) &&
-          String(idle[i]?.[at]) === String(idle[i - 1]?.[at]),
-      );
-      if (isChanged) count++;
-    }
-    return count;
   }
 
   /** Places that tell of `input`, and do not merely note that a key is down. */

@@ -56,7 +56,9 @@ def two_cells():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_two_cells_hold_the_same_bits_and_what_one_learner_makes_of_all_rows(monkeypatch, two_cells, name):
+def test_0051_two_cells_hold_the_same_bits_and_what_one_learner_makes_of_all_rows(
+    monkeypatch, two_cells, name
+):
     assert_like_one(two_cells[name], alone(monkeypatch, CASES[name], 2))
 
 
