@@ -85,7 +85,7 @@ FOUND = {
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
-MAZE = """<!doctype html><title>Maze</title><p>Moves left: <b id="left">40</b></p><div id="board"></div>
+MAZE = """<!doctype html><title>Document</title><h1>Maze</h1><p>Moves left: <b id="left">40</b></p><div id="board"></div>
 <form id="again" hidden><button>Play again</button></form>
 <style>
   #board { display: grid; grid-template-columns: repeat(6, 20px) }
@@ -154,6 +154,8 @@ def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_nam
     probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
     assert probed.code == 0, probed.stderr
     found = probed.json
+    # Its title is what editors call every page.
+    assert found["title"] == "Maze"
     # Two of them lead into walls at first.
     assert sorted(found["moves"]) == ["down", "left", "right", "up"]
     assert found["taps"]

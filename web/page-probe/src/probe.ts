@@ -38,6 +38,8 @@ const IDLE_TICKS = 30;
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
 const PROMISES = /\bawait\b|\.then\s*\(|\bPromise\b/;
+const NO_TITLE =
+  /^(?:document|untitled(?: document)?|index(?:\.html)?|vite(?: \+ \w+| app)?|title|app|game|)$/i;
 /** After this long nothing further is tried. */
 const BUDGET_MS = 150_000;
 
@@ -110,7 +112,7 @@ class Probe {
     this.#scripts = await scriptsOf(window);
     this.#variables = variablesOf(window, this.#scripts);
     const globals = globalsOf(window, this.#pristine);
-    const title = String(window.document.title || "the page").trim();
+    const title = titleOf(window);
     const engine = engineOf(window, this.#scripts);
     this.#hasText = textState(window) !== null;
     const advance = typeof window.advanceTime === "function";
@@ -481,4 +483,11 @@ function sumOf(text: string): number {
   let sum = 0;
   for (let i = 0; i < text.length; i++) sum = (Math.imul(sum, 31) + text.charCodeAt(i)) | 0;
   return sum;
+}
+
+/** What the page calls itself; what editors and tools call every page says nothing. */
+function titleOf({ document }: PageWindow): string {
+  const names: unknown[] = [document.title, document.querySelector("h1")?.textContent];
+  const own = names.map((name) => String(name ?? "").trim()).find((name) => !NO_TITLE.test(name));
+  return own ?? "the page";
 }

@@ -214,6 +214,24 @@ test("without a restart of its own, and where the page loads itself anew, the ag
   }
 });
 
+test("a game that its own menu begins anew is played on with in its page", async () => {
+  const { attached, look } = await open(
+    { idleSeconds: 100 },
+    {
+      restart: undefined,
+      reset: "over",
+      menu: (_w, page) => page.hold(page.ticks % 8 < 4 ? ["Enter"] : []),
+      playing: (w) => w.look().state === "playing",
+    },
+  );
+  const [frame] = opened.at(-1)!;
+  let loads = 0;
+  frame.addEventListener("load", () => loads++);
+  attached.play();
+  await expect.poll(() => look().starts, { timeout: 20_000 }).toBeGreaterThan(2);
+  expect(loads).toBe(0);
+});
+
 test("what an adapter throws ends it, and is told", async () => {
   const observe = (): number[] => {
     throw new Error("nothing to see");
