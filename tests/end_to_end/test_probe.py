@@ -85,7 +85,8 @@ FOUND = {
     "environment": ("w.env.step(action).reward", "w.env.step(action).done"),
 }
 
-MAZE = """<!doctype html><title>Document</title><h1>Maze</h1><p>Moves left: <b id="left">40</b></p><div id="board"></div>
+MAZE = """<!doctype html><title>Document</title><h1>Maze</h1>
+<p>Moves left: <b id="left">40</b></p><div id="board"></div>
 <form id="again" hidden><button>Play again</button></form>
 <style>
   #board { display: grid; grid-template-columns: repeat(6, 20px) }
