@@ -135,7 +135,7 @@ def strategies() -> dict[str, Strategy]:
     }
 
 
-def bar_of(game: PlainGame) -> float:
+def target_of(game: PlainGame) -> float:
     """The mean return that every seed has to reach, with rewards times 1; of the duel the share won."""
     if game.goal == "twice":
         return 2 * strategies()[game.name].simple
@@ -146,10 +146,10 @@ def bar_of(game: PlainGame) -> float:
 
 def variants_of(game: PlainGame) -> tuple[Variant, ...]:
     """The bare defaults, and beside them the one setting that is named, where there is one."""
-    bare = Variant(BARE, "defaults", bar_of(game))
+    bare = Variant(BARE, "defaults", target_of(game))
     if not game.named:
         return (bare,)
-    return (bare, Variant(NAMED, f"`{' '.join(game.named)}`", bar_of(game), flags=game.named))
+    return (bare, Variant(NAMED, f"`{' '.join(game.named)}`", target_of(game), flags=game.named))
 
 
 def plan_suite(
@@ -209,7 +209,7 @@ def plan_suite(
 def is_met(game: PlainGame, row: Row) -> bool:
     """Whether a run reached the game's bar; where that is a published one, at no more than its steps."""
     is_in_time = game.baseline is None or row.agent_steps <= row.steps / BASELINE_STEPS_SHARE
-    return is_in_time and row.return_mean >= bar_of(game)
+    return is_in_time and row.return_mean >= target_of(game)
 
 
 def is_said(game: PlainGame, row: Row) -> bool:

@@ -65,7 +65,7 @@ def _line(
     runs: Sequence[Run],
 ) -> str:
     rows = [record.get(run) for run in own]
-    cells = [game.title, variant.policy, _bar(game, variant), _steps(own, rows)]
+    cells = [game.title, variant.policy, _target(game, variant), _steps(own, rows)]
     for scale in scales:
         cells.append(_means([record.get(run) for run in own if run.reward_scale == scale]))
     cells.append(_verdict(game, variant, rows))
@@ -74,7 +74,7 @@ def _line(
     return "| " + " | ".join(cells) + " |"
 
 
-def _bar(game: PlainGame, variant: Variant) -> str:
+def _target(game: PlainGame, variant: Variant) -> str:
     if game.opponent is not None:
         return f">= {variant.target:.0%} won"
     return f">= {_number(variant.target, digits=_digits([variant.target]))}"

@@ -13,12 +13,12 @@ from attract.benchmarks.learning.suite import (
     PLAIN_GAMES,
     REWARD_SCALES,
     PlainGame,
-    bar_of,
     is_met,
     is_said,
     module_of,
     plan_suite,
     strategies,
+    target_of,
 )
 from attract.errors import ConfigurationError
 
@@ -68,11 +68,11 @@ def test_what_cannot_be_is_refused(given: dict[str, object], setting: str) -> No
 
 def test_bars_are_twice_the_simple_strategy_or_half_its_cost() -> None:
     known = strategies()
-    assert bar_of(game("jumper")) == 2 * known["jumper"].simple > known["jumper"].simple > 0
-    assert 0 > bar_of(game("exit")) == known["exit"].simple / 2 > known["exit"].simple
-    assert bar_of(game("acrobot")) == -73.506
+    assert target_of(game("jumper")) == 2 * known["jumper"].simple > known["jumper"].simple > 0
+    assert 0 > target_of(game("exit")) == known["exit"].simple / 2 > known["exit"].simple
+    assert target_of(game("acrobot")) == -73.506
     for entry in PLAIN_GAMES:
-        assert bar_of(entry) > known[entry.name].random
+        assert target_of(entry) > known[entry.name].random
 
 
 def test_a_published_bar_has_to_be_reached_at_the_published_steps() -> None:
