@@ -93,15 +93,20 @@ test("a game that its menu begins anew plays on in its page after an end, and in
     const frames = framesOf(definition, options);
     const instance = createInstance(frames.definition);
     const pages: unknown[] = [];
+    const skies = new Set<number>();
     for (const [episode, isCut] of cuts.entries()) {
       await frames.spare();
       await instance.startAhead(episode);
       instance.start(episode);
       pages.push(seen);
-      expect((seen as { look(): { ticks: number } }).look().ticks).toBeLessThan(3);
+      const { ticks, sky } = (seen as { look(): { ticks: number; sky: number } }).look();
+      expect(ticks).toBeLessThan(3);
+      skies.add(sky);
       for (let step = 0; step < 3 || !(isCut || instance.episodeOver); step++) instance.step(1);
       if (isCut) instance.cut();
     }
+    // What a page draws while it loads is its episode's own.
+    expect(skies.size).toBe(new Set(pages).size);
     return pages;
   };
   const [first, second, third] = await played({}, [false, true, false]);

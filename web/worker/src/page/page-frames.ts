@@ -46,10 +46,8 @@ export class PageFrames implements SpareGames {
   /** See `fit`. */
   #room: [width: number, height: number] = [0, 0];
   readonly #ready: PageFrame[] = [];
-  /** Whether each page is loaded for its episode, by chance of that: what it draws then differs from one to the next. */
+  /** Whether each page is loaded for the episode that begins in it, by chance of that: what it draws then differs from one to the next. */
   readonly loadsForEpisodes: boolean;
-  /** Whether an episode may have to wait for a page of its own. */
-  readonly mayNeedPages: boolean;
   /** Whether the page of a game's next episode is loaded while it plays this one. */
   readonly looksAhead: boolean;
   readonly #seen = {
@@ -82,10 +80,9 @@ export class PageFrames implements SpareGames {
     const { page } = definition;
     if (page === undefined) throw new Error(`${definition.id} does not live in a page`);
     this.most = most;
-    this.loadsForEpisodes = page.reset === "reload";
-    this.mayNeedPages = page.reset !== "own";
+    this.loadsForEpisodes = page.reset !== "own";
     // Evaluations hand out their episodes in no order that a game could know.
-    this.looksAhead = this.loadsForEpisodes && !isFresh;
+    this.looksAhead = page.reset === "reload" && !isFresh;
     this.#adapter = {
       ...page,
       reset: isFresh ? "reload" : page.reset,

@@ -56,7 +56,7 @@ export class PageGame implements Game {
     this.#ticksPerStep = ticksPerStep;
     this.#skipsTicks = skipsTicks;
     this.#frames = frames;
-    if (adapter.turns || frames.mayNeedPages)
+    if (adapter.turns || frames.loadsForEpisodes)
       this.ahead = {
         start: (context) => this.#startAhead(context),
         step: (action, ticks) => (adapter.turns ? this.#stepAhead(action, ticks) : null),
@@ -177,14 +177,12 @@ export class PageGame implements Game {
 
   /** The page of the episode of this seed, alone. */
   async #loadFrame(seed: number): Promise<PageFrame> {
-    this.#clearForStart();
     if (this.#next?.seed !== seed) this.#dropNext();
     const next = this.#next?.frame ?? this.#frames.load(seed);
     this.#next = null;
     const frame = await next;
     this.#frame = frame;
     this.#frames.show(frame);
-    if (this.#skipsTicks) frame.clock.draws = true;
     return frame;
   }
 
@@ -216,13 +214,14 @@ export class PageGame implements Game {
   async #startAhead({ random }: StartContext): Promise<void> {
     try {
       const seed = random.int(WORD);
-      const { loadsForEpisodes } = this.#frames;
-      const frame = loadsForEpisodes ? await this.#loadFrame(seed) : this.#takeFrame();
+      this.#clearForStart();
+      const kept = this.#frame;
+      const frame = kept ?? (await this.#freshFrame(seed));
       await this.#beginAhead(frame, seed).catch(async (error) => {
-        if (!frame.isSpent || loadsForEpisodes) throw error;
         // As where nothing is waited for.
-        await this.#frames.spare();
-        await this.#beginAhead(this.#takeFrame(), seed);
+        if (kept === null || !frame.isSpent) throw error;
+        this.#leave(false);
+        await this.#beginAhead(await this.#freshFrame(seed), seed);
       });
       this.#begun = {};
     } catch (error) {
@@ -230,7 +229,14 @@ export class PageGame implements Game {
     }
   }
 
+  async #freshFrame(seed: number): Promise<PageFrame> {
+    if (this.#frames.loadsForEpisodes) return await this.#loadFrame(seed);
+    await this.#frames.spare();
+    return this.#takeFrame();
+  }
+
   async #beginAhead(frame: PageFrame, seed: number): Promise<void> {
+    if (this.#skipsTicks) frame.clock.draws = true;
     if (this.#adapter.turns) await frame.beginInTurns(seed);
     else frame.begin(seed);
   }
