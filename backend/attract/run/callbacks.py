@@ -1,7 +1,5 @@
 """Episode- and step-triggered callbacks of a run: lessons, kept versions, evaluations, the goal (rule C6)."""
 
-import math
-
 from attract.collection import effects as collecting
 from attract.curriculum.controller import Action, ChangeLesson, Evaluate, KeepVersion
 from attract.run import effects
@@ -92,8 +90,7 @@ def goal_evaluated(state: CoreState, update: int, view: EvaluationView, now: flo
         )
         report = GameReport(kind="strangers", name="Unconfirmed", text=text, stack=None)
         state.out.append(effects.Report(report))
-    reached = view.return_mean if view.confirmed else -math.inf
-    if state.progress.goal.evaluated(update, reached) == "finish":
+    if state.progress.goal.evaluated(update, view) == "finish":
         state.end("finished", now, version=view.policy_version)
     else:
         state.lift(now, PauseReason.CONFIRMING)

@@ -1,8 +1,10 @@
 """When a run is over: its step count is reached, or its return is, and an evaluation confirms it."""
 
+import math
 from typing import Final, Literal
 
 from attract.curriculum.window import EpisodeWindow
+from attract.schema.api import EvaluationView
 
 MAX_BACK_OFF_UPDATES: Final = 32
 
@@ -40,11 +42,21 @@ class Goal:
             return "go_on"
         return "evaluate" if mean >= self.until_return and update >= self._not_before else "go_on"
 
-    def evaluated(self, update: int, return_mean: float) -> Decision:
-        """What an evaluation of the policy after `update` says: finish, or train on."""
-        if self.until_return is not None and return_mean >= self.until_return:
+    def evaluated(self, update: int, view: EvaluationView) -> Decision:
+        """What an evaluation of the policy after `update` says: finish, or train on.
+
+        Its mean must lie a standard error above the goal: it was asked for because the training return was
+        high, and of policies about as good as the goal the lucky ones would pass. Evaluations that hosts of
+        one's own did not play confirm nothing.
+        """
+        if self.until_return is not None and view.confirmed and _at_least(view) >= self.until_return:
             self.reached = True
             return "finish"
         self._not_before = update + self._back_off
         self._back_off = min(2 * self._back_off, MAX_BACK_OFF_UPDATES)
         return "go_on"
+
+
+def _at_least(view: EvaluationView) -> float:
+    """Mean return less its standard error."""
+    return view.return_mean - view.return_std / math.sqrt(max(view.episodes, 1))

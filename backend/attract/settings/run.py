@@ -93,7 +93,7 @@ class RunSettings(Settings):
     """Ends the run after this many agent steps. None: no limit, it goes on until it is stopped."""
     until_return: Annotated[float | None, Field(title="Stop at return")] = None
     """Ends the run once the mean return of the last 100 training episodes is this, confirmed by an
-    evaluation. None: no goal."""
+    evaluation whose mean lies a standard error above it. None: no goal."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the learner computes. `auto`: a CUDA GPU where torch finds one."""
     learner_threads: Annotated[int, Field(ge=0, le=1024)] = 0

@@ -1,4 +1,5 @@
 from attract.run.goal import Goal
+from attract.schema.api import EvaluationView
 from attract.schema.episodes import Episode
 
 
@@ -20,6 +21,18 @@ def episodes(count: int, episode_return: float, end_reason: str = "terminated") 
 def count(goal: Goal, results: list[Episode]) -> None:
     for result in results:
         goal.window.add(result)
+
+
+def evaluation(mean: float, deviation: float = 0.0, *, confirmed: bool = True) -> EvaluationView:
+    return EvaluationView(
+        policy_version=1,
+        episodes=100,
+        return_mean=mean,
+        return_std=deviation,
+        length_mean=10.0,
+        deterministic=True,
+        confirmed=confirmed,
+    )
 
 
 def test_the_goal_needs_100_episodes_before_anything_is_evaluated():
@@ -51,7 +64,7 @@ def test_an_evaluation_that_falls_short_is_tried_again_ever_more_seldom():
     for update in range(1, 40):
         if goal.after_update(update, update) == "evaluate":
             tried.append(update)
-            assert goal.evaluated(update, 474.9) == "go_on"
+            assert goal.evaluated(update, evaluation(474.9)) == "go_on"
     assert tried == [1, 2, 4, 8, 16, 32]  # gaps of 1, 2, 4, 8, 16
     assert not goal.reached
 
@@ -60,8 +73,20 @@ def test_a_confirmed_goal_ends_the_run():
     goal = Goal(475.0, None)
     count(goal, episodes(100, 480.0))
     assert goal.after_update(1, 1) == "evaluate"
-    assert goal.evaluated(1, 475.0) == "finish"
+    assert goal.evaluated(1, evaluation(475.0)) == "finish"
     assert goal.reached
+
+
+def test_a_mean_that_luck_may_have_lifted_over_the_goal_confirms_nothing():
+    goal = Goal(475.0, None)
+    assert goal.evaluated(1, evaluation(479.9, 50.0)) == "go_on"  # the standard error is 50 / sqrt(100) = 5
+    assert goal.evaluated(2, evaluation(480.0, 50.0)) == "finish"
+
+
+def test_an_evaluation_by_strangers_confirms_nothing():
+    goal = Goal(475.0, None)
+    assert goal.evaluated(1, evaluation(500.0, confirmed=False)) == "go_on"
+    assert not goal.reached
 
 
 def test_total_steps_end_the_run_without_a_goal_reached():
