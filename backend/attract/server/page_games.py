@@ -46,14 +46,32 @@ PROBE_POLICY: Final = "default-src 'self'; frame-ancestors 'none'"
 CLOCK_TAG: Final = f'<script src="{OWN}{CLOCK}"></script>'.encode()
 OWNERS: Final = "http://127.0.0.1:* http://localhost:*"
 """The pages that may hold a thread's frame, on this machine."""
+PACKAGE_HOSTS: Final = (
+    "ajax.googleapis.com",
+    "cdn.babylonjs.com",
+    "cdn.jsdelivr.net",
+    "cdn.skypack.dev",
+    "cdnjs.cloudflare.com",
+    "code.createjs.com",
+    "code.jquery.com",
+    "esm.sh",
+    "ga.jspm.io",
+    "pixijs.download",
+    "unpkg.com",
+)
+"""Servers of published packages, from which pages load engines and libraries: equal to the clock's list."""
+PACKAGE_SOURCES: Final = " ".join(f"https://{host}" for host in PACKAGE_HOSTS)
+OWN_SOURCES: Final = "'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' data: blob:"
 GAME_POLICY: Final = "; ".join(
     (
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' data: blob:",
+        f"default-src {OWN_SOURCES}",
+        f"script-src {OWN_SOURCES} {PACKAGE_SOURCES}",
+        f"style-src {OWN_SOURCES} {PACKAGE_SOURCES}",
         "form-action 'none'",
         "frame-ancestors 'self' {owners}",
     )
 )
-"""A game gets its own files and nothing from elsewhere: no advertisements, no analytics, no way out."""
+"""A game gets its own files, and published packages: no advertisements, no analytics, no way out."""
 NOT_FOR_VISITORS: Final = "this game's page is given by another server, and is played on its machine alone"
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Of a page itself, which is read whole; what it loads may be of any size."""

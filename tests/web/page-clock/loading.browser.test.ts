@@ -66,6 +66,33 @@ test("T5: a page that asks again and again is named for a few paths, each once",
   expect(named.filter((what) => what.includes("score"))).toEqual(["asks for /no/score, which is not there"]);
 });
 
+test("T5: a script of another server that a page's own text names is said, with what to do", async () => {
+  const { run, clock } = await servedPage();
+  // Written by the page's text, so that no override sees it.
+  run(`const text = '<script src="https://games.example.invalid/engine.js"></' + "script>";
+    document.body.append(document.createRange().createContextualFragment(text));`);
+  await expect
+    .poll(() => [...clock.unheld])
+    .toEqual([
+      "loads https://games.example.invalid/engine.js, which it does not get: where the game needs it, save it beside the page, and name it there",
+    ]);
+});
+
+test("T5: a script of a published package is asked for, and what to do is said where it does not come", async () => {
+  const { run, clock } = await servedPage();
+  run(`for (const host of ["unpkg.com", "games.example.invalid"]) {
+    const script = document.createElement("script");
+    script.src = "https://" + host + "/attract-no-such-package@0/engine.js";
+    document.body.append(script);
+  }`);
+  await expect
+    .poll(() => [...clock.unheld].sort())
+    .toEqual([
+      "asks games.example.invalid for something, which it does not get",
+      "loads https://unpkg.com/attract-no-such-package@0/engine.js, which did not come: is there a network? save it beside the page, and name it there",
+    ]);
+});
+
 test("a frame of another server is said, with its name", async () => {
   const { run, clock } = heldPage();
   run(`document.body.innerHTML = '<iframe src="https://games.example.com/play.html"></iframe>'`);

@@ -1,6 +1,7 @@
 /** What a page waits for from outside: virtual time stands still until all of it is there. */
 
 import { define, defineGetter } from "./overriding.ts";
+import { PACKAGE_HOSTS } from "./package-hosts.ts";
 import type { Portals } from "./portals.ts";
 import type { VirtualTime } from "./time.ts";
 
@@ -73,13 +74,18 @@ export function installLoading(
     return send.apply(this, args);
   });
   const sourced = [window.HTMLImageElement, window.HTMLScriptElement, window.HTMLIFrameElement];
-  for (const { prototype } of sourced) watchSource(window, prototype, gate, isRefused, time, portals);
+  for (const { prototype } of sourced) {
+    const isScript = prototype === window.HTMLScriptElement.prototype;
+    const refuses = isScript ? (url: unknown) => !isOfPackage(window, url) && isRefused(url) : isRefused;
+    watchSource(window, prototype, gate, refuses, time, portals);
+  }
   followAttributes(window);
   // An element's own error is told to nobody above it.
   const look = ({ target }: Event): void => {
     const address = (target as HTMLScriptElement | null)?.src;
     if (!(target instanceof window.HTMLScriptElement) || address === "") return;
     if (foreignOrigin(window, address) === null) miss(String(address));
+    else said.add(withoutScript(window, String(address)));
   };
   window.addEventListener("error", look, true);
   const promising: [object, string][] = [
@@ -119,6 +125,20 @@ export function foreignOrigin(window: Page, url: unknown): string | null {
   } catch {
     return null;
   }
+}
+
+/** Whether it is a script of a published package, which a page gets from where it is published. */
+function isOfPackage(window: Page, url: unknown): boolean {
+  const host = foreignOrigin(window, url);
+  return host !== null && PACKAGE_HOSTS.includes(host);
+}
+
+/** What to do about a script of another server that did not come. */
+function withoutScript(window: Page, address: string): string {
+  const why = isOfPackage(window, address)
+    ? "which did not come: is there a network?"
+    : "which it does not get: where the game needs it,";
+  return `loads ${address.slice(0, LONGEST_PATH)}, ${why} save it beside the page, and name it there`;
 }
 
 /** A source that is given as an attribute is one that is given: old code and jQuery do so. */

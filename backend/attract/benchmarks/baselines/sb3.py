@@ -1,4 +1,4 @@
-"""Stable-Baselines3's PPO on CartPole, timed: `python -m attract.benchmarks.baselines.sb3`.
+"""Stable-Baselines3's PPO, timed: `python -m attract.benchmarks.baselines.sb3`.
 
 Reads a `BaselineRequest` on stdin and prints a `BaselineReport`.
 """
@@ -62,13 +62,17 @@ def train(order: BaselineRequest) -> BaselineReport:
 
 
 def create_games(games: Games, count: int, seed: int) -> VecEnv:
-    """`count` copies of CartPole as a vectorised environment that keeps episodes' returns."""
+    """`count` copies of a game as a vectorised environment that keeps episodes' returns."""
     if games == "gymnasium":
         return make_vec_env("CartPole-v1", count, seed=seed)
     if games == "page_evaluate":
         from attract.benchmarks.baselines.page_games import PageGames
 
         return VecMonitor(PageGames(count))
+    if games == "real_time_pages":
+        from attract.benchmarks.baselines.real_time_pages import RealTimePages
+
+        return VecMonitor(RealTimePages(count))
     from attract.benchmarks.baselines.node_games import NodeGames
 
     return VecMonitor(NodeGames(count))

@@ -8,6 +8,7 @@ from attract.benchmarks.speed.instances import INSTANCE_SCALING
 from attract.benchmarks.speed.learning import LEARNER
 from attract.benchmarks.speed.matmul import MATMUL
 from attract.benchmarks.speed.page_games import PAGE_GAMES
+from attract.benchmarks.speed.page_versus import PAGE_VERSUS
 from attract.benchmarks.speed.play import PLAY
 from attract.benchmarks.speed.publish import PUBLISH
 from attract.benchmarks.speed.segments import SEGMENT_LEARNER
@@ -29,6 +30,7 @@ MEASURES: tuple[Measure, ...] = (
     WIRE,
     END_TO_END,
     *VERSUS,
+    PAGE_VERSUS,
     SOLVE,
     WORKER_SCALING,
     *PAGE_GAMES,

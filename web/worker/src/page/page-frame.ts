@@ -323,9 +323,12 @@ function withWebGl(error: unknown, { pixels }: PageAdapter, clock: VirtualClock 
 
 /** A page that lacks a file fails in its own words: what it asked for in vain is said with them. */
 function withMissing(error: unknown, clock: VirtualClock | null): unknown {
-  const missing = [...(clock?.unheld ?? [])].filter((what) => what.endsWith("which is not there"));
-  if (missing.length > 0 && error instanceof Error && !(error instanceof ConfigurationError))
+  if (!(error instanceof Error) || error instanceof ConfigurationError) return error;
+  const unheld = [...(clock?.unheld ?? [])];
+  const missing = unheld.filter((what) => what.endsWith("which is not there"));
+  if (missing.length > 0)
     error.message += `; it ${missing.join(", and ")}: build the page first, or give the address of the server that it needs`;
+  for (const script of unheld.filter((what) => what.startsWith("loads "))) error.message += `; it ${script}`;
   return error;
 }
 

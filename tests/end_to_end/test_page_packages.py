@@ -1,0 +1,100 @@
+"""Pages that load an engine from where packages are published, as most tutorials do."""
+
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from attract.benchmarks.harness.game_origin import GameOrigin, at_origin
+from attract.games.library import GameLibrary
+from attract_command import run_attract
+
+CERTIFICATE = Path(__file__).parents[1] / "data" / "self-signed.pem"
+"""Of nobody: key and certificate, for servers that a test's browser is made to trust."""
+ENGINE = "globalThis.counter = { count: 0, press: () => { counter.count += 1; } };"
+MODULE = "export const step = 10;"
+PAGE = """<!doctype html><title>Counter</title>
+<script src="https://cdn.jsdelivr.net/npm/counter@1/counter.js"></script>
+<script type="importmap">{"imports": {"steps": "https://unpkg.com/steps@1/steps.mjs"}}</script>
+<script type="module">
+  import { step } from "steps";
+  window.step = step;
+  addEventListener("keydown", () => counter.press());
+</script>
+"""
+ADAPTER = """import { box, definePageGame, discrete } from "attract/page";
+
+export default definePageGame({
+  id: "Counter-v1",
+  page: "index.html",
+  maxSeconds: 5,
+  observation: box({ low: 0, high: 1e6, shape: [1] }),
+  action: discrete(["wait", "press"]),
+  keys: { wait: [], press: ["Space"] },
+  ready: (w) => w.step !== undefined,
+  restart: (w) => { w.counter.count = 0; },
+  observe: (w) => [w.counter.count * w.step],
+  score: (w) => w.counter.count,
+  over: () => false,
+});
+"""
+
+
+class Packages(http.server.BaseHTTPRequestHandler):
+    """A package's files."""
+
+    def do_GET(self) -> None:
+        body = (MODULE if self.path.endswith(".mjs") else ENGINE).encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/javascript")
+        self.send_header("access-control-allow-origin", "*")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Of a server of packages on this machine."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Packages)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "index.html").write_text(PAGE)
+    (tmp_path / "counter.page.ts").write_text(ADAPTER)
+    return tmp_path
+
+
+def test_a_page_gets_scripts_and_modules_of_published_packages(folder: Path, port: int) -> None:
+    async def ask(origin: GameOrigin) -> list[float]:
+        await origin.ask("single")
+        return [(await origin.ask("act", action))["observation"][0] for action in (0, 1, 0, 1)]
+
+    hosts = ",".join(f"MAP {host} 127.0.0.1:{port}" for host in ("cdn.jsdelivr.net", "unpkg.com"))
+    switches = (f"--host-resolver-rules={hosts}", "--ignore-certificate-errors")
+    seen = at_origin(str(folder / "counter.page.ts"), GameLibrary(folder), ask, switches=switches)
+    assert seen == [0, 10, 10, 20]
+
+
+def test_without_them_the_check_names_the_script_and_what_to_do(folder: Path) -> None:
+    page = PAGE.replace("npm/counter@1/counter.js", "npm/@attract-no-such/nothing@0/nothing.js")
+    (folder / "index.html").write_text(page)
+    outcome = run_attract("check", "counter.page.ts", runs_dir=folder / "runs", folder=folder)
+    assert outcome.code == 1
+    said = outcome.stdout + outcome.stderr
+    assert "https://cdn.jsdelivr.net/npm/@attract-no-such/nothing@0/nothing.js" in said
+    assert "save it beside the page" in said
