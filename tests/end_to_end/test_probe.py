@@ -1,6 +1,7 @@
 """`attract probe` and `attract train PAGE`: pages that nobody wrote an adapter for."""
 
 import functools
+import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -118,6 +119,52 @@ MAZE = """<!doctype html><title>Document</title><h1>Maze</h1>
   });
 </script>"""
 
+PHASER = Path(__file__).parents[2] / "node_modules" / "phaser" / "dist" / "phaser.min.js"
+SCENES = """<title>Stones</title><div id="app"></div><script src="phaser.min.js"></script>
+<script type="module">
+  class Menu extends Phaser.Scene {
+    constructor() { super("Menu"); }
+    create() {
+      this.add.text(240, 80, "STONES").setOrigin(0.5);
+      const start = this.add.text(240, 220, "Start game").setOrigin(0.5).setInteractive();
+      start.on("pointerdown", () => this.scene.start("Play"));
+    }
+  }
+  class Play extends Phaser.Scene {
+    constructor() { super("Play"); }
+    create() {
+      this.score = 0;
+      this.lives = 3;
+      this.player = this.add.rectangle(240, 290, 80, 16, 0xffffff);
+      this.stone = this.add.circle(100, 0, 10, 0xff0000);
+      this.label = this.add.text(10, 10, "Score: 0");
+      this.cursors = this.input.keyboard.createCursorKeys();
+      this.input.keyboard.on("keydown-P", () => { this.isPaused = !this.isPaused; });
+    }
+    update() {
+      if (this.isPaused) return;
+      const { left, right } = this.cursors;
+      const to = this.player.x + 8 * (Number(right.isDown) - Number(left.isDown));
+      this.player.x = Phaser.Math.Clamp(to, 40, 440);
+      this.stone.y += 6;
+      if (this.stone.y < 285) return;
+      if (Math.abs(this.stone.x - this.player.x) < 50) this.label.setText(`Score: ${++this.score}`);
+      else this.lives -= 1;
+      this.stone.setPosition(40 + 400 * Math.random(), 0);
+      if (this.lives === 0) this.scene.start("Over", { score: this.score });
+    }
+  }
+  class Over extends Phaser.Scene {
+    constructor() { super("Over"); }
+    create({ score }) {
+      this.add.text(240, 80, `Score: ${score}`).setOrigin(0.5);
+      const again = this.add.text(240, 220, "Play again").setOrigin(0.5).setInteractive();
+      again.on("pointerdown", () => this.scene.start("Play"));
+    }
+  }
+  new Phaser.Game({ type: Phaser.AUTO, width: 480, height: 320, parent: "app", scene: [Menu, Play, Over] });
+</script>"""
+
 LONG = ("contract", "drawn", "text", "variables")
 """What they go by is found in the unit tests of the probe as well; a minute and more each."""
 
@@ -162,6 +209,27 @@ def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_nam
     assert found["taps"]
     assert 'marked(w, "#board > *", ".me")' in found["seen"]
     assert (found["score"], found["end"]) == ('says(w, ["You win!"])', 'says(w, ["Game over","You win!"])')
+
+
+@pytest.mark.long
+def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_drawn(tmp_path: Path) -> None:
+    """As most of Phaser's games are made: no global leads to them."""
+    (tmp_path / "index.html").write_text(SCENES)
+    shutil.copy(PHASER, tmp_path)
+    probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert probed.code == 0, probed.stderr
+    found = probed.json
+    # P pauses it, and is no move.
+    assert sorted(found["moves"]) == ["left", "right"]
+    scene = 'game(w)?.scene.getScene("Play")?.'
+    assert found["score"] == f"{scene}score"
+    assert {f"{scene}player?.x", f"{scene}stone?.y"} <= set(found["seen"])
+    assert found["restart"] is not None
+    words = ("train", ".", "--headless", "--total-steps", "60000", "--no-check", "--json")
+    trained = run_attract(*words, runs_dir=tmp_path / "runs", folder=tmp_path)
+    assert trained.code == 0, trained.stderr
+    # Random play catches about one.
+    assert trained.json["episode_return_mean"] > 5
 
 
 @pytest.mark.long

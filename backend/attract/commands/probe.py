@@ -175,6 +175,7 @@ def found_lines(found: dict[str, Any]) -> list[str]:
         else f"by {found['restart']}",
         "key": f"by the key {starter.get('code')}",
         "click": "by a click in its middle",
+        "spot": f"by a click on {starter.get('name')!r}, which it draws",
         "element": f"by a click on {starter.get('selector')} ({starter.get('text')!r})",
     }[starter["kind"]]
     seen = found["seen"]

@@ -9,6 +9,7 @@ import {
 } from "../../../web/page-probe/src/adapter-text.ts";
 import type { Place } from "../../../web/page-probe/src/places.ts";
 import type { GameDefinition } from "../../../web/sdk/src/contract.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
 
 const SDK = path.resolve(import.meta.dirname, "../../../web/sdk/src/page/index.ts");
 
@@ -312,6 +313,69 @@ test("what is drawn is followed before the page draws, and read by its look", as
   expect(page?.score?.({ attractDrawn: eyes })).toBe(7);
   expect(asked).toEqual(["rect #ff0000"]);
   expect(typeof page?.prepare).toBe("function");
+});
+
+test("a button that is drawn is pressed where it is until it is gone, and another begins the game anew", async () => {
+  const starter = { kind: "spot", name: "START", ticks: 10 } as const;
+  const text = adapterText({
+    ...FOUND,
+    variables: [],
+    early: [],
+    playing: null,
+    heeded: { ...FOUND.heeded, starter },
+    again: { kind: "spot", name: "PLAY AGAIN", ticks: 10 },
+    reading: {
+      ...FOUND.reading,
+      end: { place: place("w.lost"), text: "w.lost", why: "it came", isOver: Boolean },
+    },
+  });
+  const { page } = await defined(text);
+  let written: { name: string; place: [number, number] }[] = [];
+  const window = { attractDrawn: { written: () => written }, lost: false } as PageWindow;
+  const pressed: unknown[] = [];
+  const hands = {
+    ticks: 0,
+    point: (...given: unknown[]) => pressed.push(given),
+    lift: () => pressed.push("lift"),
+  };
+  const menu = (): unknown => {
+    page?.menu?.(window, hands as never);
+    return pressed.at(-1);
+  };
+  // It is not there yet: nothing has begun.
+  expect(menu()).toBe("lift");
+  expect(page?.playing?.(window)).toBe(false);
+  written = [{ name: "START", place: [30, 40] }];
+  expect(menu()).toEqual([30, 40, true]);
+  expect(page?.playing?.(window)).toBe(false);
+  written = [];
+  expect(page?.playing?.(window)).toBe(true);
+  window.lost = true;
+  written = [{ name: "PLAY AGAIN", place: [50, 60] }];
+  expect(menu()).toEqual([50, 60, true]);
+  expect(page?.playing?.(window)).toBe(false);
+});
+
+test("a game that Phaser made and the page keeps to itself is followed from before it is made", async () => {
+  const score = 'game(w)?.scene.getScene("Game")?.score';
+  const text = adapterText({
+    ...FOUND,
+    variables: [],
+    early: [],
+    playing: 'game(w)?.scene.getScenes(true)[0]?.scene.key === "Game"',
+    reading: { ...FOUND.reading, score: { place: place(score), why: "it grew" }, seen: [] },
+  });
+  const { page } = await defined(text);
+  const window = {} as PageWindow;
+  page?.prepare?.(window);
+  window.Phaser = {
+    Game: class {
+      scene = { getScene: () => ({ score: 7 }), getScenes: () => [{ scene: { key: "Game" } }] };
+    },
+  };
+  new window.Phaser.Game();
+  expect(page?.score?.(window)).toBe(7);
+  expect(page?.playing?.(window)).toBe(true);
 });
 
 test("what marks a board, and what is said at the end, come with what reads them", async () => {

@@ -1,9 +1,11 @@
 /** The first adapter of a page: what was found, as a file to be read and mended. */
 
+import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { MARKED } from "./boards.ts";
 import { type Environment, PORTAL, TEXT_STATE } from "./contracts.ts";
 import { usesDrawn } from "./drawn-places.ts";
 import { SAYS } from "./end-words.ts";
+import { GAME, MADE_GAME } from "./engines.ts";
 import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
@@ -73,9 +75,7 @@ export function adapterText(all: Findings): string {
     ...(found.turns ? ["// It waits for promises between its frames.\n  turns: true"] : []),
     ...(found.isAnimated ? ["// Style sheets move what is played with.\n  css: true"] : []),
     ...(found.advances ? [advancing(keys)] : []),
-    ...(usesDrawn(textsIn(reading))
-      ? ["// What the page draws is followed from its beginning on.\n  prepare: (w) => void drawn(w)"]
-      : []),
+    ...prepareOf(found),
     ...(variables.length === 0
       ? []
       : [
@@ -166,17 +166,53 @@ function textsIn({ seen, score, end }: Reading): string {
   return [...seen.map(({ place }) => place.text), score?.place.text, end?.text].join();
 }
 
-function head({ title, seesPixels, reading }: Findings): string {
+/** All that is in the adapter beside its fields' names. */
+function wholeText({ reading, restart, playing, early }: Findings): string {
+  return [textsIn(reading), restart, playing, ...early].join();
+}
+
+function hasSpot({ heeded, again }: Findings): boolean {
+  return heeded.starter.kind === "spot" || again?.kind === "spot";
+}
+
+/** What has to be heard of from the page's beginning on. */
+function prepareOf(found: Findings): string[] {
+  const calls = [
+    ...(usesDrawn(wholeText(found)) || hasSpot(found) ? ["drawn(w);"] : []),
+    ...(usesMade(found) ? [`made(w, ${JSON.stringify(PHASER)});`] : []),
+  ];
+  if (calls.length === 0) return [];
+  const why = "// What the page draws, and makes, is followed from its beginning on.\n  ";
+  if (calls.length === 1) return [`${why}prepare: (w) => void ${calls[0].slice(0, -1)}`];
+  return [`${why}prepare(w) {\n    ${calls.join("\n    ")}\n  }`];
+}
+
+function usesMade(found: Findings): boolean {
+  return wholeText(found).includes(MADE_GAME);
+}
+
+function head(found: Findings): string {
+  const { title, seesPixels, reading } = found;
   const texts = textsIn(reading);
+  const drawing = usesDrawn(wholeText(found)) || hasSpot(found);
+  const names = [
+    ...(texts.includes("says(w,") ? ["alerts"] : []),
+    ...(seesPixels ? [] : ["box"]),
+    ...["definePageGame", "discrete"],
+    ...(drawing ? ["drawn"] : []),
+    ...(usesMade(found) ? ["made"] : []),
+    ...(texts.includes(PORTAL) ? ["portal"] : []),
+    ...(hasSpot(found) ? ["spot"] : []),
+  ];
   return `/** A first adapter of ${inComment(title)}, written by \`attract probe\`: read it, and mend what it could not know. */
 
-import { ${texts.includes("says(w,") ? "alerts, " : ""}${seesPixels ? "" : "box, "}definePageGame, discrete${usesDrawn(texts) ? ", drawn" : ""}${texts.includes(PORTAL) ? ", portal" : ""} } from "attract/page";
+import { ${names.join(", ")} } from "attract/page";
 
 `;
 }
 
-function helpers({ reading, page: _page }: Findings): string {
-  const { seen, score, end } = reading;
+function helpers(found: Findings): string {
+  const { seen, score, end } = found.reading;
   const texts = [...seen.map(({ place }) => place.text), score?.place.text ?? "", end?.text ?? ""].join(" ");
   const kinds = new Set(seen.map(({ place }) => place.kind));
   const parts = [
@@ -244,6 +280,7 @@ function stands(w: any, now: unknown[], ticks: number): boolean {
 `,
         ]
       : []),
+    ...(wholeText(found).includes(MADE_GAME) ? [GAME] : []),
     ...(texts.includes(TEXT_STATE)
       ? [
           `// biome-ignore lint/suspicious/noExplicitAny: what a page's state holds is its own affair
@@ -341,8 +378,25 @@ function starterOf(own: Starter, { playing: known, again, reading }: Findings): 
       `menu: (${/\bw\b/.test(during) ? "w" : "_w"}, page) => page.point(${(starter as { x: number }).x}, ${(starter as { y: number }).y}, ${during})`,
     element: (): string =>
       `menu(w, page) {\n    const box = ${buttonOf(starter, again)}?.getBoundingClientRect();\n    const below = (box?.bottom ?? 0) - w.innerHeight;\n    if (below > 0) w.scrollBy({ top: below, behavior: "instant" });\n    else if (box?.width) page.point(box.x + box.width / 2, box.y + box.height / 2, ${during});\n    else page.lift();\n  }`,
+    spot: (): string => {
+      const names = spotNames(starter, again);
+      const lines = [
+        `const place = spot(w, ${names});`,
+        ...(playing === null ? ["w.hasMenu ||= place !== undefined;"] : []),
+        `if (place) page.point(place[0], place[1], ${isBegunByItself ? `${over} && ` : ""}page.ticks % 8 < 4);`,
+        "else page.lift();",
+      ];
+      return `menu(w, page) {\n    ${lines.join("\n    ")}\n  }`;
+    },
   }[starter.kind]();
   if (playing !== null) return [press, `playing: (w) => ${playing}`];
+  if (starter.kind === "spot") {
+    const isGone = `w.hasMenu && !spot(w, ${spotNames(starter, again)})`;
+    return [
+      press,
+      `// What began it is gone.\n  playing: (w) => ${isGone}${over === "false" ? "" : ` && !(${over})`}`,
+    ];
+  }
   const [name, rest] = [press.slice(0, press.indexOf("(") + 1), press.slice(press.indexOf("(") + 1)];
   // Nothing says that the game has begun: it is waited for.
   const counted = name.startsWith("menu: ")
@@ -362,6 +416,12 @@ function buttonOf(starter: Starter, again: Starter | null): string {
     return `w.document.querySelector(${JSON.stringify(selector)})`;
   const both = JSON.stringify(`${selector}, ${again.selector}`);
   return `[...w.document.querySelectorAll(${both})].find((button) => button.checkVisibility())`;
+}
+
+/** What begins the game, and what begins it anew. */
+function spotNames(starter: Starter, again: Starter | null): string {
+  const names = [starter, again].flatMap((own) => (own?.kind === "spot" ? [JSON.stringify(own.name)] : []));
+  return [...new Set(names)].join(", ");
 }
 
 function advancing(keys: readonly [string, string[]][]): string {

@@ -1,11 +1,20 @@
 /** What engines keep where, as far as a global leads to it: scenes, what is in them, and how one begins. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { made } from "../../sdk/src/page/made.ts";
+import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { attempt, type Root } from "./places.ts";
 
 /** Of a Phaser scene: the engine's own. */
 const SYSTEMS =
   /^(sys|game|anims|cache|registry|sound|textures|events|cameras|add|make|scene|children|lights|data|input|load|time|tweens|physics|matter|impact|renderer|scale|plugins|facebook|keyboard|cursors)$/;
+
+/** The game that a page keeps to itself, as adapters reach it. */
+export const MADE_GAME = "game(w)";
+export const GAME = `/** The game that Phaser made here, wherever the page keeps it. */
+// biome-ignore lint/suspicious/noExplicitAny: an engine's game is its own affair
+const game = (w: any): any => made(w, ${JSON.stringify(PHASER)}).at(-1);
+`;
 
 export interface EngineHooks {
   /** The global by which the engine is reached: nothing else of it is looked into. Null: the window. */
@@ -23,10 +32,13 @@ export function engineHooks(window: PageWindow, globals: readonly Root[]): Engin
   const all = attempt(() => kaplay(window, null)) ?? attempt(() => melon(window));
   if (all) return all;
   for (const { name } of globals) {
-    const found = attempt(() => kaplay(window, name) ?? phaser(window, name));
+    const found = attempt(
+      () => kaplay(window, name) ?? phaser(window, name, `w.${name}`, (page) => page[name]),
+    );
     if (found) return found;
   }
-  return null;
+  // Kept in a module, or in a closure.
+  return attempt(() => phaser(window, null, `${MADE_GAME}?`, (page) => made(page, PHASER).at(-1))) ?? null;
 }
 
 /** @param name of the global that `kaplay()` gave; null: its functions are globals themselves. */
@@ -86,27 +98,33 @@ function melon(window: PageWindow): EngineHooks | null {
   };
 }
 
-function phaser(window: PageWindow, name: string): EngineHooks | null {
-  const game = window[name];
+/** @param written how an adapter reaches the game that `of` gives. */
+function phaser(
+  window: PageWindow,
+  name: string | null,
+  written: string,
+  of: (page: PageWindow) => PageWindow,
+): EngineHooks | null {
+  const game = of(window);
   if (typeof game?.scene?.getScenes !== "function" || game.loop === undefined) return null;
   const keys = (game.scene.getScenes(false) as PageWindow[]).map((scene) => String(scene.scene.key));
   return {
     global: name,
     roots: [
       {
-        text: `w.${name}.scene.getScenes(true)[0]?.scene.key`,
+        text: `${written}.scene.getScenes(true)[0]?.scene.key`,
         name: "scene",
-        read: (page) => page[name].scene.getScenes(true)[0]?.scene.key,
+        read: (page) => of(page)?.scene.getScenes(true)[0]?.scene.key,
       },
       ...keys.map((key) => ({
-        text: `w.${name}.scene.getScene(${JSON.stringify(key)})`,
+        text: `${written}.scene.getScene(${JSON.stringify(key)})`,
         name: key,
         skipped: SYSTEMS,
-        read: (page: PageWindow) => page[name].scene.getScene(key),
+        read: (page: PageWindow) => of(page)?.scene.getScene(key),
       })),
     ],
     begin: (scene) =>
-      `w.${name}.scene.getScenes(true).forEach((one) => one.scene.start(${JSON.stringify(scene)}))`,
+      `${written}.scene.getScenes(true).forEach((scene) => scene.scene.start(${JSON.stringify(scene)}))`,
     seed: null,
   };
 }

@@ -27,6 +27,7 @@ const FURTHER_KEYS = [
   ...["Digit1", "Digit2", "Digit3", "Digit4"],
 ];
 const FEW_MOVES = 2;
+const PAUSED = /paus(?:e|ing)/i;
 /** Directions: where one of them counts, the others do, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
 /** Frames before the first press, and those that one test takes. */
@@ -115,7 +116,7 @@ export async function findInputs(
       places.length === unstarted.places.length &&
       differing(unstarted, idle).size === 0 &&
       // A button that says so may begin a game whose first step comes a second later.
-      !(starter.kind === "element" && (await tests.movesLater()))
+      !((starter.kind === "element" || starter.kind === "spot") && (await tests.movesLater()))
     )
       continue;
     await tryOut(tests);
@@ -181,6 +182,8 @@ class Tests {
       const effect = fingerprint(samples, places);
       if (effects.has(effect)) return true;
       effects.add(effect);
+      // A pause is heeded, and no move.
+      if (places.some(({ text }) => PAUSED.test(text))) return true;
       for (const place of places) changed.add(place);
       moves.push({ label, input, ...(this.#prelude !== null && { isLate: true }) });
       return true;

@@ -45,7 +45,7 @@ const LIBRARIES =
   /^(_k|Phaser|PIXI|THREE|Matter|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
 /** What a game is heard and drawn by, and not what it is. */
 const FURNITURE =
-  /^(audio\w*|sounds?|music|sfx|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject)$/i;
+  /^(audio\w*|sounds?|music|sfx|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject|plugin|systems|\w*pipeline\w*|commandBuffer|render(?:Flags|List)|originalEvent|_eventsCount)$/i;
 /** Where a game notes what is pressed: an agent knows that by itself. */
 export const NOTED =
   /\b(keys|key_?(down|states?|pressed|board|map|held|codes?)|keys_?(down|pressed|held)|(held|pressed|down)_?keys|held|pressed|inputs?|mouse\w*|pointer\w*|touch\w*|controls?)\b/i;
@@ -78,8 +78,19 @@ export function findPlaces(window: PageWindow, roots: readonly Root[]): Place[] 
     }
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
     if (!isObject || seen.has(value) || path.length >= MOST_DEPTH || isForeign(window, value)) continue;
+    if (path.length > 0 && isEngines(value as PageWindow)) continue;
     seen.add(value);
-    if (isGathering(window, value)) {
+    const { children } = value as PageWindow;
+    // Of Phaser 3: unlike its call it does not throw once the group is gone.
+    if (
+      isGathering(window, value) &&
+      isArray(
+        window,
+        attempt(() => children.entries),
+      )
+    )
+      queue.push({ value: children.entries, root, path: [...path, "children", "entries"] });
+    else if (isGathering(window, value)) {
       const calls = typeof (value as PageWindow).getChildren === "function" ? "getChildren()" : "values()";
       queue.push({ value: step(value, calls), root, path: [...path, calls] });
       if (calls === "values()") continue;
@@ -278,6 +289,12 @@ export function isForeign(window: PageWindow, value: unknown): boolean {
   if (kinds.some((kind) => value instanceof window[kind])) return true;
   // Games' own classes may be event targets.
   return value instanceof window.EventTarget && isBuiltIn(window, Object.getPrototypeOf(value) as object);
+}
+
+/** Of Phaser: a key, which an agent knows by itself, a scene, which is a root of its own, and what serves a scene. */
+function isEngines(value: PageWindow): boolean {
+  const has = (...names: string[]): boolean => names.every((name) => attempt(() => name in value) ?? false);
+  return has("keyCode", "originalEvent") || has("sys", "scene") || has("systems", "scene");
 }
 
 function isArray(_window: PageWindow, value: unknown): boolean {

@@ -2,6 +2,7 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { adapterText, environmentText, type Findings } from "./adapter-text.ts";
+import { begunText } from "./begun.ts";
 import { marksIn } from "./boards.ts";
 import { engineOf, environmentOf, portalRoot, textState } from "./contracts.ts";
 import { drawnIn, widest } from "./drawn-places.ts";
@@ -158,12 +159,13 @@ class Probe {
     const changed = new Set([...heeded.changed].map(({ text }) => text));
     const reading = this.#reading(plays, changed);
     this.#report("looking for a way to begin anew");
+    const hooks = engineHooks(window, globals);
     const search: RestartSearch = {
       page: this.#page,
       heeded,
       reading,
       roots: [...globals, ...this.#variables],
-      hooks: engineHooks(window, globals),
+      hooks,
       placesOf: (page) => this.#places(page),
       isTimeUp: () => performance.now() > this.#deadline,
     };
@@ -174,7 +176,7 @@ class Probe {
     const isDrawn = seen.some(({ place }) => isThing(place));
     const seesPixels = hasCanvas && (seen.length === 0 || (score === null && end === null && !isDrawn));
     const starter = restart?.isEnough ? BY_ITSELF : heeded.starter;
-    const playing = await this.#playing(starter, reading, restart !== null);
+    const playing = await begunText(this.#page, starter, reading.end, restart !== null, hooks);
     const findings: Findings = {
       ...this.#page,
       title,
@@ -182,7 +184,7 @@ class Probe {
       reading,
       seesPixels,
       restart: restart?.text ?? null,
-      seed: engineHooks(window, globals)?.seed ?? null,
+      seed: hooks?.seed ?? null,
       playing,
       again,
       early: earlyOf(reading, early),
@@ -411,20 +413,6 @@ class Probe {
       this.#page.size,
     ).seen;
     return isAll || things.length === 0 ? kept : [...movable, ...things];
-  }
-
-  /** What holds once the game has begun: the end does not, and before it did or nothing was there. */
-  async #playing(starter: Starter, { end }: Reading, hasRestart: boolean): Promise<string | null> {
-    if (end === null || end.place.text === "false") return null;
-    if (starter.kind === "none") return hasRestart || !end.place.isShown ? null : `!(${end.text})`;
-    const trial = await Trial.open(this.#page);
-    const before = end.isOver(end.place.read(trial.window));
-    const known = end.place.read(trial.window) !== undefined;
-    await start(trial, starter);
-    const after = end.isOver(end.place.read(trial.window));
-    trial.close();
-    if (after || (known && !before)) return null;
-    return known ? `!(${end.text})` : `${end.place.text} !== undefined && !(${end.text})`;
   }
 }
 

@@ -1,6 +1,8 @@
 /** Functions by which a page begins anew: called in a game that lives, and after its end, they are seen to work or not. */
 
 import type { PageWindow } from "attract/page-adapter";
+import { made } from "../../sdk/src/page/made.ts";
+import { PHASER } from "../../sdk/src/page/phaser.ts";
 import type { EngineHooks } from "./engines.ts";
 import type { Heeded } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root } from "./places.ts";
@@ -74,7 +76,8 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
     if (search.isTimeUp()) return null;
     // The adapter's menu presses one kind of thing.
     if (starter.kind !== "none" && starter.kind !== candidate.kind) continue;
-    if (starter.kind !== "element" && starter.kind !== "none" && !isSamePress(starter, candidate)) continue;
+    const isNamed = starter.kind === "element" || starter.kind === "spot";
+    if (!isNamed && starter.kind !== "none" && !isSamePress(starter, candidate)) continue;
     const again = { ...candidate, ticks: AGAIN_TICKS };
     const afterwards = async (input: Input): Promise<Samples | null> => {
       const trial = await toItsEnd(search);
@@ -228,7 +231,7 @@ async function afterwards(
     if (text.includes("w.lookInside()"))
       window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
     const { errors } = trial.seen;
-    if (attempt(() => [window.Function("w", text)(window)]) === undefined) return null;
+    if (attempt(() => [window.Function("w", "game", text)(window, gameOf)]) === undefined) return null;
     await trial.play(() => NOTHING, 2, []);
     if (trial.isSpent || trial.seen.errors.length > errors.length) return null;
     // At once: a move at the wrong moment may end it soon.
@@ -242,6 +245,11 @@ async function afterwards(
   }
 }
 
+/** As an adapter's `game(w)` gives it. */
+function gameOf(window: PageWindow): PageWindow {
+  return made(window, PHASER).at(-1);
+}
+
 function isSamePress(first: Starter, second: Starter): boolean {
   return JSON.stringify({ ...first, ticks: 0 }) === JSON.stringify({ ...second, ticks: 0 });
 }
@@ -249,6 +257,7 @@ function isSamePress(first: Starter, second: Starter): boolean {
 /** What a player does then, as a noun. */
 export function againText(starter: Starter): string {
   if (starter.kind === "key") return `the key ${starter.code}, once it is over`;
+  if (starter.kind === "spot") return `a click on ${starter.name}, once it is over`;
   return starter.kind === "element"
     ? `a click on ${starter.text || starter.selector}, once it is over`
     : "a click, once it is over";

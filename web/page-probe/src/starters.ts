@@ -2,6 +2,8 @@
 
 import type { PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
+import { phaserSpots } from "../../sdk/src/page/phaser.ts";
+import { spot, spotsIn } from "../../sdk/src/page/spot.ts";
 import { PROMPT } from "./end-words.ts";
 import { classesOf, idOf, selectorOf } from "./roots.ts";
 import { type Input, NOTHING, type Trial } from "./trial.ts";
@@ -17,6 +19,7 @@ const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
 const MOST_BUTTONS = 3;
+const LONGEST_BUTTON = 24;
 /** As menus of one or two players have it, too. */
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
@@ -29,6 +32,7 @@ export type Starter = { readonly ticks: number } & (
   | { readonly kind: "key"; readonly code: string }
   | { readonly kind: "click"; readonly x: number; readonly y: number }
   | { readonly kind: "element"; readonly selector: string; readonly text: string }
+  | { readonly kind: "spot"; readonly name: string }
 );
 
 export const BY_ITSELF: Starter = { kind: "none", ticks: 0 };
@@ -58,6 +62,10 @@ function inputOf(starter: Starter, window: PageWindow): Input {
   if (starter.kind === "key") return { keys: [starter.code] };
   if (starter.kind === "click") return { keys: [], pointer: [starter.x, starter.y, true] };
   if (starter.kind === "none") return NOTHING;
+  if (starter.kind === "spot") {
+    const place = spot(window, starter.name);
+    return place === undefined ? NOTHING : { keys: [], pointer: [...place, true] };
+  }
   const element = window.document.querySelector(starter.selector) as HTMLElement | null;
   if (!element?.checkVisibility()) return NOTHING;
   // As the adapter does it: a page that is longer than its window is scrolled to its button.
@@ -86,10 +94,21 @@ export function startersOf(
     BY_ITSELF,
     ...[...WAITS, LONG_WAIT].flatMap((ticks): Starter[] => [
       ...buttonsOf(window).map((button) => ({ ...button, ticks })),
+      ...drawnButtons(window).map((name): Starter => ({ kind: "spot", name, ticks })),
       ...[...codes].map((code): Starter => ({ kind: "key", code, ticks })),
       { kind: "click", x: Math.round(x), y: Math.round(y), ticks },
     ]),
   ];
+}
+
+/** What is drawn that looks like a button: short words that begin something, and what hears the pointer though it has none. */
+function drawnButtons(window: PageWindow): string[] {
+  const names = spotsIn(window).map(({ name }) => name);
+  const worded = names.filter((name) => name.length <= LONGEST_BUTTON && START_WORDS.test(name));
+  const wordless = phaserSpots(window).map(({ name }) => name);
+  return [...new Set([...worded, ...wordless])]
+    .filter((name) => keysNamed(name).length === 0 && !COUNTDOWN.test(name))
+    .slice(0, MOST_BUTTONS);
 }
 
 /** What is to be seen now that asks for the game to be begun, or to be waited for. */

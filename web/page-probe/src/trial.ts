@@ -2,6 +2,8 @@
 
 import type { PageAdapter, PageWindow } from "attract/page-adapter";
 import { drawn } from "../../sdk/src/page/drawn.ts";
+import { made } from "../../sdk/src/page/made.ts";
+import { PHASER } from "../../sdk/src/page/phaser.ts";
 import { PageFrame } from "../../worker/src/page/page-frame.ts";
 import { noteClicks } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
@@ -93,6 +95,7 @@ export class Trial {
         noteWriting(window, written);
         noteClicks(window, clickable);
         drawn(window);
+        made(window, PHASER);
       },
       ready: () => looks++ >= LOAD_TICKS,
       observe: () => [],

@@ -6,6 +6,8 @@ import { numbersIn, patternOf } from "./drawn/looks.ts";
 import type { Mark, Marks } from "./drawn/marks.ts";
 import { type DrawnThing, moved, type Shares, sharesOf } from "./drawn/movement.ts";
 import { DrawRecorder } from "./drawn/recorder.ts";
+import { made } from "./made.ts";
+import { PHASER, phaserTexts, type Spot } from "./phaser.ts";
 
 export type { DrawnThing };
 
@@ -32,6 +34,8 @@ export interface Drawn {
   looks(): string[];
   /** Texts that are there. */
   texts(): string[];
+  /** The same with the middle of each, in pixels of the page's window. */
+  written(): Spot[];
   /** Another episode begins: what was there before says nothing of how things move, and no number was written. */
   forget(): void;
 }
@@ -39,7 +43,7 @@ export interface Drawn {
 /**
  * What the page in `window` draws, from the first call on: make one in `prepare`, before the page has drawn.
  *
- * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed.
+ * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed, but for the texts of Phaser 3.
  */
 export function drawn(window: PageWindow): Drawn {
   if (window.attractDrawn === undefined)
@@ -48,11 +52,14 @@ export function drawn(window: PageWindow): Drawn {
 }
 
 class Eyes implements Drawn {
+  readonly #window: PageWindow;
   readonly #recorder: DrawRecorder;
   readonly #elements: ElementThings;
   readonly #written = new Map<string, number>();
 
   constructor(window: PageWindow) {
+    made(window, PHASER);
+    this.#window = window;
     this.#recorder = new DrawRecorder(window);
     this.#elements = new ElementThings(window, this.#recorder);
   }
@@ -95,7 +102,21 @@ class Eyes implements Drawn {
   }
 
   texts(): string[] {
-    return this.#shownMarks().flatMap(({ text }) => (text === null ? [] : [text]));
+    const objects = phaserTexts(this.#window).map(({ name }) => name);
+    return [...this.#shownMarks().flatMap(({ text }) => (text === null ? [] : [text])), ...objects];
+  }
+
+  written(): Spot[] {
+    const marked = this.#recorder.shown().flatMap(({ canvas, marks }) => {
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      const [across, down] = [width / canvas.width, height / canvas.height];
+      return marks.now.flatMap(({ text, middle }) =>
+        text === null || middle === undefined
+          ? []
+          : [{ name: text.trim(), place: [left + middle[0] * across, top + middle[1] * down] as const }],
+      );
+    });
+    return [...marked, ...phaserTexts(this.#window)];
   }
 
   #shownMarks(): readonly Mark[] {

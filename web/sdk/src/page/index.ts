@@ -14,6 +14,7 @@ export { type AttachedAgent, type AttachOptions, attachAgent, type Decider } fro
 export { type Drawn, type DrawnThing, drawn } from "./drawn.ts";
 export { nameOfKey } from "./key-names.ts";
 export { createKeyboard, type Keyboard } from "./keyboard.ts";
+export { made } from "./made.ts";
 export { definePageGame, type PageGameOptions } from "./page-game.ts";
 export {
   beside,
@@ -24,3 +25,4 @@ export {
   type PlayerOptions,
 } from "./play.ts";
 export { type PortalSignals, portal } from "./portal.ts";
+export { spot } from "./spot.ts";

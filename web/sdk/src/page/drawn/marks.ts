@@ -14,6 +14,8 @@ export interface Mark {
   readonly bottom: number;
   /** What is written; null of things. */
   readonly text: string | null;
+  /** Of what is written, which stands where it begins. */
+  readonly middle?: readonly [x: number, y: number];
 }
 
 /** Older ones go: of a page that never clears, and of one that draws single pixels. */

@@ -207,6 +207,12 @@ export class DrawRecorder {
           top: box[1] + (mark.top - from[1]) * down,
           right: box[0] + (mark.right - from[0]) * across,
           bottom: box[1] + (mark.bottom - from[1]) * down,
+          ...(mark.middle !== undefined && {
+            middle: [
+              box[0] + (mark.middle[0] - from[0]) * across,
+              box[1] + (mark.middle[1] - from[1]) * down,
+            ] as const,
+          }),
         });
       return;
     }
@@ -214,6 +220,13 @@ export class DrawRecorder {
     if (marks.isWhole(...box)) return;
     const part = at.length === 8 ? `@${Math.round(from[0])},${Math.round(from[1])}` : "";
     this.#add(marks, lookOfImage(image), part, sizeOf(width, height), box);
+    // Engines write each text on a canvas of its own.
+    const [left, top, right, bottom] = box;
+    for (const { text } of inner === marks ? [] : (inner?.now ?? []))
+      if (text !== null) {
+        const middle = [(left + right) / 2, (top + bottom) / 2] as const;
+        marks.add({ look: "text", part: "", size: "", left, top, right, bottom, text, middle });
+      }
   }
 
   #text(context: Context, text: string, x: number, y: number): void {
@@ -223,7 +236,8 @@ export class DrawRecorder {
     const last = marks.now.at(-1);
     // Its outline, or its shadow beside it.
     if (last?.text === text && Math.abs(last.left - left) < 4 && Math.abs(last.top - top) < 4) return;
-    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text });
+    const middle = middleOf(context, text, x, y);
+    marks.add({ look: "text", part: "", size: "", left, top, right: left, bottom: top, text, middle });
   }
 
   #paint(context: Context, [path]: unknown[], paint: unknown): void {
@@ -265,6 +279,20 @@ export class DrawRecorder {
     if (Number.isFinite(left + top + right + bottom))
       marks.add({ look, part, size, left, top, right, bottom, text: null });
   }
+}
+
+/** Shares of a text's width, and of its font's height, from where it is written to its middle. */
+const ACROSS: Record<string, number> = { left: 0.5, start: 0.5, center: 0, right: -0.5, end: -0.5 };
+const DOWN: Record<string, number> = { top: 0.5, hanging: 0.5, middle: 0, bottom: -0.5, ideographic: -0.5 };
+const ABOVE_BASELINE = -0.35;
+/** Of a letter, a share of the font's height: near enough to press a word. */
+const LETTER = 0.5;
+
+function middleOf(context: Context, text: string, x: number, y: number): [number, number] {
+  const height = Number(/([\d.]+)px/.exec(context.font)?.[1] ?? 10);
+  const across = (ACROSS[context.textAlign] ?? 0.5) * LETTER * height * text.length;
+  const down = (DOWN[context.textBaseline] ?? ABOVE_BASELINE) * height;
+  return pointOf(context, x + across, y + down);
 }
 
 function pointOf(context: Context, x: number, y: number): [number, number] {

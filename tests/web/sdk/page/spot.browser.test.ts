@@ -1,0 +1,54 @@
+/** Buttons that a page draws on a canvas: by the words that are written there, and by Phaser's objects. */
+
+import { afterEach, expect, test } from "vitest";
+import { drawn } from "../../../../web/sdk/src/page/drawn.ts";
+import { spot } from "../../../../web/sdk/src/page/spot.ts";
+import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
+
+const frames: HTMLIFrameElement[] = [];
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+/** A page with a canvas of 200 x 100 that is shown twice as large, ten pixels from the corner. */
+function opened(): PageWindow {
+  const frame = document.createElement("iframe");
+  frame.style.cssText = "width: 600px; height: 400px";
+  document.body.append(frame);
+  frames.push(frame);
+  const page = frame.contentWindow as PageWindow;
+  page.document.body.style.margin = "10px";
+  page.document.body.innerHTML = '<canvas width="200" height="100" style="width: 400px"></canvas>';
+  drawn(page);
+  return page;
+}
+
+function near(place: readonly [number, number] | undefined, x: number, y: number): void {
+  expect(place).toBeDefined();
+  expect(Math.hypot(place![0] - x, place![1] - y)).toBeLessThan(8);
+}
+
+test("words stand where they are written, whatever they are aligned to", () => {
+  const page = opened();
+  const context = page.document.querySelector("canvas").getContext("2d");
+  context.font = "bold 10px monospace";
+  context.fillText("START", 20, 30);
+  near(spot(page, "START"), 10 + 2 * 33, 10 + 2 * 26.5);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText("Options", 100, 80);
+  near(spot(page, "nothing", "Options"), 10 + 2 * 100, 10 + 2 * 80);
+  expect(spot(page, "START GAME")).toBeUndefined();
+});
+
+test("a text on a canvas of its own stands in the middle of that one, and its numbers are read", () => {
+  const page = opened();
+  const own = page.document.createElement("canvas");
+  [own.width, own.height] = [60, 20];
+  own.getContext("2d").fillText("Score: 12", 0, 15);
+  page.document.querySelector("canvas").getContext("2d").drawImage(own, 100, 50);
+  near(spot(page, "Score: 12"), 10 + 2 * 130, 10 + 2 * 60);
+  expect(drawn(page).number("Score: #")).toBe(12);
+  expect(drawn(page).things("canvas 60x20")).toHaveLength(1);
+});

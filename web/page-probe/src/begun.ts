@@ -1,0 +1,55 @@
+/** How an adapter knows that the game has begun: what holds then, and did not before. */
+
+import { spot } from "../../sdk/src/page/spot.ts";
+import type { End } from "./ends.ts";
+import type { EngineHooks } from "./engines.ts";
+import { attempt } from "./places.ts";
+import { type Starter, start } from "./starters.ts";
+import { type PageToProbe, Trial } from "./trial.ts";
+
+/** Frames for which a button is pressed that stays where it is. */
+const PRESSED_TICKS = 10;
+
+/**
+ * An expression of `w` that holds once the game has begun; null: nothing tells.
+ *
+ * @param starter what begins it.
+ * @param end what ends it; null: nothing is known to.
+ * @param hasRestart whether a call begins it anew.
+ */
+export async function begunText(
+  page: PageToProbe,
+  starter: Starter,
+  end: End | null,
+  hasRestart: boolean,
+  hooks: EngineHooks | null,
+): Promise<string | null> {
+  if (starter.kind === "none") {
+    const isShown = end?.place.isShown && end.place.text !== "false";
+    return hasRestart || !isShown ? null : `!(${end?.text})`;
+  }
+  const trial = await Trial.open(page);
+  try {
+    const { window } = trial;
+    const scene = (): unknown => attempt(() => hooks?.roots[0].read(window));
+    const [menu, before] = [scene(), end?.place.read(window)];
+    await start(trial, starter);
+    const now = scene();
+    // An engine has one scene for its menu and another for the game.
+    if (typeof now === "string" && now !== menu) return `${hooks?.roots[0].text} === ${JSON.stringify(now)}`;
+    const isDrawn = starter.kind === "spot";
+    if (isDrawn && spot(window, starter.name) !== undefined) return stayingText(starter.name);
+    if (end === null || isDrawn || end.place.text === "false") return null;
+    const isKnown = before !== undefined;
+    if (end.isOver(end.place.read(window)) || (isKnown && !end.isOver(before))) return null;
+    return isKnown ? `!(${end.text})` : `${end.place.text} !== undefined && !(${end.text})`;
+  } finally {
+    trial.close();
+  }
+}
+
+/** So many frames after the button was there first. */
+function stayingText(name: string): string {
+  const shown = `(spot(w, ${JSON.stringify(name)}) ? 1 : 0)`;
+  return `(w.waited = (w.waited ?? 0) + ${shown}) >= ${PRESSED_TICKS}`;
+}
