@@ -25,6 +25,8 @@ test("words to a player are found; names and files are none", () => {
     lost: ["It's a draw"],
     won: ["Player One Wins!", "Winner:"],
   });
+  const sentence = "Victory. Your timing overwhelms the arena.";
+  expect(endWordsOf([sentence], [])).toEqual({ lost: [], won: [sentence] });
   expect(endWordsOf([], ["const over = 'gameover'"])).toEqual({ lost: [], won: [] });
   expect(saidPlace([], false)).toBe(null);
 });

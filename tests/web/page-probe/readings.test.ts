@@ -247,3 +247,25 @@ test("a game that says nothing of its end has come to it where nothing moves any
     "Boolean(w.over)",
   );
 });
+
+test("lives that are full again without having run out say that another game has begun; one that is won does not", () => {
+  const refilled = read([["w.lives", (tick) => 3 - (Math.floor(tick / 10) % 3)]]).end;
+  expect(refilled?.text).toBe("fell(w, -Number(w.lives ?? 0))");
+  const won = read([["w.lives", (tick) => [3, 2, 3, 2, 1, 2][Math.floor(tick / 10)]]]).end;
+  expect(won?.text).toBe("w.lives <= 0");
+});
+
+test("a score that has grown a little by the time that it is seen is back where it began, and one that was fined is not", () => {
+  const hardly = read([["w.score", (tick) => (tick < 20 ? 1 + tick / 10 : (tick - 19) / 10)]]).end;
+  expect(hardly).toBe(null);
+  const grown = read([["w.score", (tick) => (tick < 50 ? 1 + tick / 5 : (tick - 49) / 10)]]).end;
+  expect(grown?.text).toBe("fell(w, Number(w.score ?? 0))");
+  const fined = read([["w.score", (tick) => (tick < 50 ? 1 + tick / 5 : -1)]]).end;
+  expect(fined).toBe(null);
+});
+
+test("how often a player has moved is no score", () => {
+  const rarely = (tick: number) => Math.floor(tick / 20);
+  for (const name of ["moves", "num_clicks", "attempts", "moveCount", "turns"])
+    expect(read([[`w.${name}`, rarely]]).score).toBe(null);
+});

@@ -16,6 +16,7 @@ export const PROMPT =
 /** A literal on one line, whatever is in it: what ends one would begin another otherwise. */
 const QUOTED = /(["'`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 const MOST_WORDS = 6;
+const LONGEST = 80;
 
 export interface EndWords {
   readonly lost: readonly string[];
@@ -26,7 +27,7 @@ export interface EndWords {
 export function endWordsOf(shown: Iterable<string>, scripts: readonly string[]): EndWords {
   const quoted = scripts.flatMap((script) => [...script.matchAll(QUOTED)].map(([, , text]) => text));
   const all = [...new Set([...shown, ...quoted].map((text) => text.trim()))].filter(
-    (text) => text.length <= 40 && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
+    (text) => text.length <= LONGEST && !/[<>{}$\\]/.test(text) && !/\.\w{2,5}$/.test(text),
   );
   return {
     lost: all.filter((text) => LOST.test(text)).slice(0, MOST_WORDS),

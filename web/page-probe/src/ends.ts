@@ -12,6 +12,8 @@ const LEAST_PAUSE = 60;
 /** Different values of what is watched for it, and how many are. */
 const LEAST_MOVES = 4;
 const MOST_WATCHED = 4;
+/** To where it began, as against what it grew by until it was seen first. */
+const LARGE_FALL = 5;
 export const OVER_NAMES =
   /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
 export const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
@@ -124,6 +126,16 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
     series.some((one) => Number(one.find((value) => value !== undefined)) > 0)
   ) {
     const ended = series.filter((one) => lasts(one, (value) => Number(value) <= 0)).length;
+    if (ended === 0 && series.some(isRefilled))
+      return [
+        {
+          place,
+          text: `fell(w, -Number(${text} ?? 0))`,
+          why: "it was full again without having run out: another game had begun",
+          rank: 8 + brevity,
+          isOver: () => false,
+        },
+      ];
     const fell = series.some((one) => one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1])));
     if (!fell || (ended === 0 && !LIVES_NAMES.test(name))) return [];
     return [
@@ -152,10 +164,23 @@ function stateAtEnd(series: readonly Series[]): number | null {
   return isState && stays.length * 2 > series.length ? Number(last) : null;
 }
 
-/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began. */
+/** Whether it rose by more than one to what it was at first, from the least that it was: no life that is won does so. */
+function isRefilled(one: Series): boolean {
+  const numbers = one.map(Number).filter((value) => !Number.isNaN(value));
+  const least = Math.min(...numbers);
+  return numbers.some(
+    (value, i) => i > 0 && value === numbers[0] && numbers[i - 1] === least && value > least + 1,
+  );
+}
+
+/** A game that begins anew by itself, and says nothing of it: its score falls back to where it began, or near it. */
 export function newGameOf(place: Place, series: readonly Series[]): End | null {
+  const isBack = (value: number, before: number, first: number): boolean =>
+    value < before &&
+    // What counts each frame has gone on by the time that it is seen.
+    (value === first || (value >= 0 && value < first && before - value > LARGE_FALL * (first - value)));
   const isAnew = series.some((one) =>
-    one.some((value, i) => i > 0 && Number(value) < Number(one[i - 1]) && value === one[0]),
+    one.some((value, i) => i > 0 && isBack(Number(value), Number(one[i - 1]), Number(one[0]))),
   );
   if (!isAnew) return null;
   return {

@@ -183,7 +183,7 @@ class Tests {
       if (effects.has(effect)) return true;
       effects.add(effect);
       // A pause is heeded, and no move.
-      if (places.some(({ text }) => PAUSED.test(text))) return true;
+      if ([...differing(await this.idle(), samples)].some(({ text }) => PAUSED.test(text))) return true;
       for (const place of places) changed.add(place);
       moves.push({ label, input, ...(this.#prelude !== null && { isLate: true }) });
       return true;

@@ -49,7 +49,7 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
   for (const text of await candidates(search)) {
     if (search.isTimeUp()) return null;
     const own = search.heeded.starter;
-    if (!(await works(text, search, own, BEFORE, fresh))) continue;
+    if (!(await works(text, search, own, BEFORE, fresh)) || (await staysOver(text, search))) continue;
     return { text, isEnough: own.kind === "none" || (await works(text, search, BY_ITSELF, [0], fresh)) };
   }
   return null;
@@ -103,6 +103,26 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
     }
   }
   return null;
+}
+
+/** Whether a game that was over is so after the call as well: what counts down was not set anew. */
+async function staysOver(text: string, search: RestartSearch): Promise<boolean> {
+  const trial = await toItsEnd(search);
+  if (trial === null) return false;
+  try {
+    call(text, trial.window, search);
+    await trial.play(() => NOTHING, 2, []);
+    return isEnded(search, trial.window);
+  } finally {
+    trial.close();
+  }
+}
+
+/** Calls what begins the game anew, as an adapter does. Undefined where that throws. */
+function call(text: string, window: PageWindow, { roots }: RestartSearch): unknown {
+  const variables = roots.filter((root) => root.text.startsWith("w.lookInside().")).map(({ name }) => name);
+  if (text.includes("w.lookInside()")) window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
+  return attempt(() => [window.Function("w", "game", text)(window, gameOf)]);
 }
 
 /** A game that was played at random until it was over; null where that took too long. */
@@ -218,20 +238,19 @@ async function works(
 
 /** What came after the call; null where the game was over, or not back at its beginning. */
 async function afterwards(
-  { page, heeded, reading: { end, score }, roots, placesOf }: RestartSearch,
+  search: RestartSearch,
   { text, starter, ticks, fresh }: { text: string; starter: Starter; ticks: number; fresh: number },
   input: Input,
 ): Promise<Samples | null> {
+  const { page, heeded, placesOf } = search;
+  const { end, score } = search.reading;
   const trial = await Trial.open(page, SEEDED);
   try {
     await start(trial, starter);
     const { window } = trial;
     await trial.play(randomly(heeded.moves, chance(5)), ticks, []);
-    const variables = roots.filter((root) => root.text.startsWith("w.lookInside().")).map(({ name }) => name);
-    if (text.includes("w.lookInside()"))
-      window.lookInside = window.eval(`() => ({ ${variables.join(", ")} })`);
     const { errors } = trial.seen;
-    if (attempt(() => [window.Function("w", "game", text)(window, gameOf)]) === undefined) return null;
+    if (call(text, window, search) === undefined) return null;
     await trial.play(() => NOTHING, 2, []);
     if (trial.isSpent || trial.seen.errors.length > errors.length) return null;
     // At once: a move at the wrong moment may end it soon.
