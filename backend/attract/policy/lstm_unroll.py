@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attract.policy.unrolling import is_launch_bound, through_sigmoid_, through_tanh, through_tanh_
+
 
 def unroll_lstm(
     inputs: Tensor,
@@ -92,14 +94,14 @@ class _UnrolledLstm(torch.autograd.Function):
             grad_hidden, grad_cell = grad_before.chunk(2, 1)
             grad_gate = grad_gates[t if at_once else 0]
             grad_i, grad_f, grad_g, grad_o = grad_gate.chunk(4, 1)
-            grad_cell.add_(_through_tanh(grad_hidden * o, squash))
+            grad_cell.add_(through_tanh(grad_hidden * o, squash))
             torch.mul(grad_cell, g, out=grad_i)
             torch.mul(grad_cell, before[t][:, size:], out=grad_f)
             torch.mul(grad_cell, i, out=grad_g)
             torch.mul(grad_hidden, squash, out=grad_o)
-            _through_sigmoid_(grad_gate[:, : 2 * size], gate[:, : 2 * size])
-            _through_tanh_(grad_g, g)
-            _through_sigmoid_(grad_o, o)
+            through_sigmoid_(grad_gate[:, : 2 * size], gate[:, : 2 * size])
+            through_tanh_(grad_g, g)
+            through_sigmoid_(grad_o, o)
             if not at_once:
                 torch.addmm(grad_weight, grad_gate.t(), joined[t], out=grad_weight)
                 grad_bias.add_(grad_gate.sum(0))
@@ -114,20 +116,3 @@ class _UnrolledLstm(torch.autograd.Function):
                 torch.mm(flat, input_weight, out=grad_inputs.view(-1, width))
         of_inputs, of_hidden = grad_weight.split((width, size), 1)
         return grad_inputs, of_inputs, grad_bias, of_hidden, grad_before, None
-
-
-def is_launch_bound(tensor: Tensor) -> bool:
-    """Whether a device's time goes into starting small operations: on a GPU."""
-    return tensor.is_cuda
-
-
-def _through_tanh(grad: Tensor, output: Tensor) -> Tensor:
-    return torch.ops.aten.tanh_backward(grad, output)
-
-
-def _through_tanh_(grad: Tensor, output: Tensor) -> None:
-    torch.ops.aten.tanh_backward.grad_input(grad, output, grad_input=grad)
-
-
-def _through_sigmoid_(grad: Tensor, output: Tensor) -> None:
-    torch.ops.aten.sigmoid_backward.grad_input(grad, output, grad_input=grad)

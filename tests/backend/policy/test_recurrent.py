@@ -88,8 +88,9 @@ def test_S4_gradients_equal_torchs_and_stop_at_an_episodes_end(name):
     assert not inputs.grad[:4].any() and inputs.grad[4:].all()
 
 
-def test_S5_what_a_state_holds_at_a_reset_does_not_matter_afterwards():
-    core, _ = core_and_torchs("lstm")
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_S5_what_a_state_holds_at_a_reset_does_not_matter_afterwards(name):
+    core, _ = core_and_torchs(name)
     inputs, state = numbers(STEPS, SEGMENTS, INPUTS, seed=3), numbers(SEGMENTS, core.state_size, seed=4)
     inputs[1, 0] = torch.nan  # an invalid step, followed by valid ones
     reset_after = torch.zeros(STEPS, SEGMENTS, dtype=torch.bool)

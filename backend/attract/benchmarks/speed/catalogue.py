@@ -13,6 +13,7 @@ from attract.benchmarks.speed.play import PLAY
 from attract.benchmarks.speed.publish import PUBLISH
 from attract.benchmarks.speed.segments import SEGMENT_LEARNER
 from attract.benchmarks.speed.solve import SOLVE
+from attract.benchmarks.speed.unrolls import UNROLLS
 from attract.benchmarks.speed.versus import VERSUS
 from attract.benchmarks.speed.whole_update import WHOLE_UPDATE
 from attract.benchmarks.speed.wire import WIRE
@@ -24,7 +25,8 @@ MEASURES: tuple[Measure, ...] = (
     INSTANCE_SCALING,
     *LEARNER,
     WHOLE_UPDATE,
-    SEGMENT_LEARNER,
+    *SEGMENT_LEARNER,
+    *UNROLLS,
     PUBLISH,
     FAN_OUT,
     WIRE,

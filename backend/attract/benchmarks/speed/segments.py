@@ -1,5 +1,6 @@
 """A large batch of recurrent segments: how near one pass comes to the device's peak, and what bounds it."""
 
+import functools
 from collections.abc import Mapping
 
 import torch
@@ -11,28 +12,34 @@ from attract.benchmarks.harness.measure import BenchOptions, Measure
 from attract.benchmarks.speed.learning import check_device, median
 from attract.benchmarks.speed.matmul import matmul_gflops
 from attract.benchmarks.speed.ready_update import ReadyUpdate, Work
+from attract.policy.recurrent import RecurrentName
 from attract.settings.run import PolicySettings, PpoSettings
 
 SEGMENTS, QUICK_SEGMENTS = 8192, 256
 HORIZON = 64
 NUM_INPUTS, NUM_ACTIONS = 64, 8
-LSTM_SIZE = 128
+RECURRENT_SIZE = 128
+NUM_GATES: Mapping[RecurrentName, int] = {"lstm": 4, "gru": 3}
+FIGURES: Mapping[RecurrentName, str] = {
+    "lstm": "learner/segments_8192x64",
+    "gru": "learner/segments_gru_8192x64",
+}
 MINIBATCH_SEGMENTS = 256
 MAX_ROUNDS = 3
 PRODUCTS = ("aten::mm", "aten::addmm", "aten::addmm_")
 """Operators that are matrix products; all others move numbers or work on them one by one."""
 
 
-def _segments(options: BenchOptions) -> Mapping[str, Figure]:
+def _segments(recurrent: RecurrentName, options: BenchOptions) -> Mapping[str, Figure]:
     check_device(options.device)
     segments = QUICK_SEGMENTS if options.quick else SEGMENTS
-    rounds = run_apart(_rounds, segments, options.device, min(options.rounds, MAX_ROUNDS))
-    flops = flops_per_sample()
+    rounds = run_apart(_rounds, recurrent, segments, options.device, min(options.rounds, MAX_ROUNDS))
+    flops = flops_per_sample(recurrent)
     gflops = [rate * flops / 1e9 for rate, _, _ in rounds]
     shares = [reached / peak for reached, (_, peak, _) in zip(gflops, rounds, strict=True)]
     product_time = median([share for _, _, share in rounds])
     return {
-        "learner/segments_8192x64": Figure.of(
+        FIGURES[recurrent]: Figure.of(
             [rate for rate, _, _ in rounds],
             "samples/s",
             ratios=shares,
@@ -48,33 +55,35 @@ def _segments(options: BenchOptions) -> Mapping[str, Figure]:
     }
 
 
-def segments_work(segments: int) -> Work:
-    """64 inputs, LSTM of 128, heads on its output; one pass in minibatches of 256 segments."""
+def segments_work(segments: int, recurrent: RecurrentName = "lstm") -> Work:
+    """64 inputs, LSTM or GRU of 128, heads on its output; one pass in minibatches of 256 segments."""
     ppo = PpoSettings(
         horizon=HORIZON, num_minibatches=max(1, segments // MINIBATCH_SEGMENTS), n_epochs=1, target_kl=None
     )
-    policy = PolicySettings(hidden_sizes=(), recurrent="lstm", recurrent_size=LSTM_SIZE)
+    policy = PolicySettings(hidden_sizes=(), recurrent=recurrent, recurrent_size=RECURRENT_SIZE)
     return Work(NUM_INPUTS, NUM_ACTIONS, segments, policy, ppo)
 
 
-def flops_per_sample() -> float:
+def flops_per_sample(recurrent: RecurrentName = "lstm") -> float:
     """Of the matrix products of one step, forward and backward: each product of n x m weights is 2 n m.
 
     Backward takes two products for each forward one: for the weights, and for what went in; the
     observations' own gradient is not needed.
     """
-    of_inputs = 2 * NUM_INPUTS * 4 * LSTM_SIZE
-    of_state = 2 * LSTM_SIZE * 4 * LSTM_SIZE
-    of_heads = 2 * LSTM_SIZE * (NUM_ACTIONS + 1)
+    of_inputs = 2 * NUM_INPUTS * NUM_GATES[recurrent] * RECURRENT_SIZE
+    of_state = 2 * RECURRENT_SIZE * NUM_GATES[recurrent] * RECURRENT_SIZE
+    of_heads = 2 * RECURRENT_SIZE * (NUM_ACTIONS + 1)
     return 2.0 * of_inputs + 3.0 * (of_state + of_heads)
 
 
-def _rounds(segments: int, device: str, rounds: int) -> list[tuple[float, float, float]]:
+def _rounds(
+    recurrent: RecurrentName, segments: int, device: str, rounds: int
+) -> list[tuple[float, float, float]]:
     """Samples/s, the peak in GFLOP/s and the products' share of the time, round by round."""
     on = torch.device(device)
-    work = segments_work(segments)
+    work = segments_work(segments, recurrent)
     ready = ReadyUpdate(work, on)
-    small = ReadyUpdate(segments_work(MINIBATCH_SEGMENTS), on)
+    small = ReadyUpdate(segments_work(MINIBATCH_SEGMENTS, recurrent), on)
     small.run()
     return [
         (work.num_samples / ready.run(), matmul_gflops(on), _product_share(small, on)) for _ in range(rounds)
@@ -98,8 +107,12 @@ def _product_share(ready: ReadyUpdate, device: torch.device) -> float:
     return products / every
 
 
-SEGMENT_LEARNER = Measure(
-    names=("learner/segments_8192x64",),
-    about="one pass over 8,192 segments of 64 steps, 64 inputs, LSTM 128, against the matrix product's peak",
-    run=_segments,
+SEGMENT_LEARNER: tuple[Measure, ...] = tuple(
+    Measure(
+        names=(name,),
+        about=f"one pass over 8,192 segments of 64 steps, 64 inputs, {recurrent.upper()} 128, "
+        "against the matrix product's peak",
+        run=functools.partial(_segments, recurrent),
+    )
+    for recurrent, name in FIGURES.items()
 )

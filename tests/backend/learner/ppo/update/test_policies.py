@@ -1,9 +1,11 @@
 import dataclasses
+import functools
 
 import pytest
 import torch
 
 from attract.learner.ppo.estimates import Estimator
+from attract.policy.recurrent import RecurrentCore
 from attract.schema.spaces import BoxSpace, DictSpace, DiscreteSpace
 from attract.settings.run import PpoSettings
 from played_batches import build as build_acting
@@ -127,3 +129,25 @@ def test_S3_S4_one_step_equals_ppo_written_with_torchs_own_recurrent_network(rec
     for mine, theirs in pairs:
         assert theirs.grad is not None and theirs.grad.abs().max() > 1e-4
         torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("shared_trunk", [False, True])
+@pytest.mark.parametrize("recurrent", ["lstm", "gru"])
+def test_S3_S4_a_whole_update_leaves_the_weights_of_cells_one_after_the_other(recurrent, shared_trunk):
+    settings = PpoSettings(n_epochs=3, num_minibatches=3, target_kl=None)
+    found = []
+    for by_cells in (False, True):
+        policy, distribution = build_acting(recurrent=recurrent, shared_trunk=shared_trunk)
+        if by_cells:
+            policy.core.unroll = functools.partial(RecurrentCore.unroll, policy.core)
+        batch = play(policy, distribution, horizon=12, slots=6, runs=2, invalid=0.5, ends=0.1)
+        noise = torch.randn(batch.log_prob.shape, generator=torch.Generator().manual_seed(2))
+        batch = dataclasses.replace(batch, log_prob=batch.log_prob + 0.2 * noise)
+        first = weights_of(policy)
+        assert update(policy, batch, settings, distribution=distribution).num_minibatches == 9
+        core = policy.core.state_dict(prefix="core.")
+        assert all((tensor - first[name]).abs().max() > 1e-3 for name, tensor in core.items())
+        found.append(weights_of(policy))
+    mine, by_cells = found
+    for name, tensor in by_cells.items():
+        torch.testing.assert_close(mine[name], tensor, rtol=0, atol=1e-5)
