@@ -269,3 +269,11 @@ test("how often a player has moved is no score", () => {
   for (const name of ["moves", "num_clicks", "attempts", "moveCount", "turns"])
     expect(read([[`w.${name}`, rarely]]).score).toBe(null);
 });
+
+test("a game that was over before it was looked at is over whenever it is so again", () => {
+  const scene = (tick: number): string => (tick < 5 || tick > 40 ? "lose" : "game");
+  expect(read([["w.scene", scene, "word"]]).end?.text).toBe('w.scene === "lose"');
+  expect(read([["w.scene", (tick) => (tick < 5 ? "lose" : "game"), "word"]]).end?.text).toBe(
+    'w.scene !== "lose"',
+  );
+});

@@ -85,7 +85,9 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
   if (kind === "word" && STATE_NAMES.test(name)) {
     const [first] = series[0];
     const later = new Set(series.flat().filter((value) => value !== first && typeof value === "string"));
-    const over = [...later].find((value) => OVER_WORDS.test(String(value)));
+    // A game that nobody plays may be over before it is looked at.
+    const isBack = OVER_WORDS.test(String(first)) && series.some((one) => comesBack(one, first));
+    const over = isBack ? first : [...later].find((value) => OVER_WORDS.test(String(value)));
     if (over !== undefined)
       return [
         {
@@ -149,6 +151,12 @@ export function endsOf(place: Place, series: readonly Series[]): (End & { rank: 
     ];
   }
   return [];
+}
+
+/** Whether it was left, and came again. */
+function comesBack(one: Series, value: Value): boolean {
+  const left = one.findIndex((other) => other !== value);
+  return left >= 0 && one.indexOf(value, left) >= 0;
 }
 
 /** The number of the state that most plays ended in, where that is not the one they began in; null where they did not. */

@@ -13,7 +13,7 @@ import { findInputs, type Heeded, type Move } from "./inputs.ts";
 import { findPlaces, type Place, type Root } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import { isThing, type Reading, readingOf, type Seen, worthFollowing } from "./readings.ts";
-import { againText, findAgain, findRestart, type RestartSearch } from "./restarts.ts";
+import { againText, findAgain, findRestart, type RestartSearch, scenesOf } from "./restarts.ts";
 import {
   answersOf,
   globalsOf,
@@ -166,6 +166,7 @@ class Probe {
       reading,
       roots: [...globals, ...this.#variables],
       hooks,
+      scenes: hooks === null ? [] : scenesOf(plays, hooks, reading.end),
       placesOf: (page) => this.#places(page),
       isTimeUp: () => performance.now() > this.#deadline,
     };

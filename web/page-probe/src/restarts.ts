@@ -3,6 +3,7 @@
 import type { PageWindow } from "attract/page-adapter";
 import { made } from "../../sdk/src/page/made.ts";
 import { PHASER } from "../../sdk/src/page/phaser.ts";
+import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import type { Heeded } from "./inputs.ts";
 import { attempt, isForeign, NOTED, type Place, type Root } from "./places.ts";
@@ -15,6 +16,7 @@ const NAMES =
   /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
 const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start", ""];
 const MOST_TRIED = 8;
+const MOST_SCENES = 2;
 const MOST_MOVES = 4;
 /** Frames played before: in one game nothing has ended yet, in the other it most likely has. */
 const BEFORE = [20, 900];
@@ -32,8 +34,28 @@ export interface RestartSearch {
   reading: Reading;
   roots: readonly Root[];
   hooks: EngineHooks | null;
+  /** Names of the engine's scenes that were seen in random play, the one that is played first. */
+  scenes: readonly string[];
   placesOf(window: PageWindow): readonly Place[];
   isTimeUp(): boolean;
+}
+
+/** The scenes of random play, that from which it came to its end first. */
+export function scenesOf(plays: readonly Samples[], hooks: EngineHooks, end: End | null): string[] {
+  const text = hooks.roots[0].text;
+  const before: string[] = [];
+  const others: string[] = [];
+  for (const { places, rows } of plays) {
+    const at = places.findIndex((place) => place.text === text);
+    const names = at < 0 ? [] : rows.map((row) => row[at]).filter((name) => typeof name === "string");
+    const isOver = (name: string): boolean => end?.place.text === text && end.isOver(name);
+    names.forEach((name, i) => {
+      if (isOver(name)) return;
+      others.push(name);
+      if (names[i + 1] !== undefined && isOver(names[i + 1])) before.push(name);
+    });
+  }
+  return [...new Set([...before, ...others.reverse()])];
 }
 
 export interface Restart {
@@ -161,7 +183,13 @@ async function freshScore({ page, heeded, reading: { score } }: RestartSearch): 
   }
 }
 
-async function candidates({ page, heeded: { starter }, roots, hooks }: RestartSearch): Promise<string[]> {
+async function candidates({
+  page,
+  heeded: { starter },
+  roots,
+  hooks,
+  scenes,
+}: RestartSearch): Promise<string[]> {
   const trial = await Trial.open(page);
   try {
     await start(trial, starter);
@@ -184,7 +212,9 @@ async function candidates({ page, heeded: { starter }, roots, hooks }: RestartSe
     }
     const rank = (text: string): number => ORDER.findIndex((word) => new RegExp(word, "i").test(text));
     const sorted = [...new Set(found)].sort((a, b) => rank(a) - rank(b)).slice(0, MOST_TRIED);
-    return typeof scene === "string" && hooks !== null ? [hooks.begin(scene), ...sorted] : sorted;
+    if (hooks === null) return sorted;
+    const known = [...scenes, ...(typeof scene === "string" ? [scene] : [])];
+    return [...new Set(known)].slice(0, MOST_SCENES).map(hooks.begin).concat(sorted);
   } finally {
     trial.close();
   }
