@@ -1,5 +1,7 @@
 """One message of every kind, in both directions: what the golden frames hold."""
 
+import math
+
 import numpy as np
 
 from attract.schema import PROTOCOL_VERSION
@@ -8,6 +10,7 @@ from attract.schema.base import WireModel
 from attract.schema.episodes import columns_of
 from attract.schema.game import GameDescription, GameReference, ParameterRange, RewardRange
 from attract.schema.game_messages import CheckedPlay, GameFinding, MethodSource
+from attract.schema.pictures import CONTINUES, REPEATS, WHOLE, PackedPictures, PackedStacks
 from attract.schema.spaces import BoxSpace, DiscreteSpace
 from attract.schema.tensor import from_numpy
 
@@ -53,6 +56,11 @@ def flags(*set_at: tuple[int, int]) -> m.Tensor:
     return from_numpy(array)
 
 
+def picture(*leading: int) -> m.Tensor:
+    """[*leading, 2, 1, 1] uint8, the newest picture of a stack of two, each byte another."""
+    return from_numpy(np.arange(2 * math.prod(leading), dtype=np.uint8).reshape(*leading, 2, 1, 1))
+
+
 EPISODE = m.EpisodeResult(
     instance_id=7,
     episode=2**40,
@@ -72,7 +80,20 @@ BLOCK = m.Block(
     policy_version=12,
     slot_id=from_numpy(np.array([7, 9], np.int32)),
     first_step=from_numpy(np.array([96, 128], np.int32)),
-    observation={"obs": from_numpy(steps(HORIZON, SLOTS, 2))},
+    observation={"eye": picture(HORIZON, SLOTS), "obs": from_numpy(steps(HORIZON, SLOTS, 2))},
+    packed={
+        "eye": PackedPictures(
+            stacks=PackedStacks(
+                step=from_numpy(
+                    np.array([[WHOLE, REPEATS], [CONTINUES, CONTINUES], [REPEATS, CONTINUES]], np.uint8)
+                ),
+                bootstrap=flags_of(REPEATS, CONTINUES),
+                final=flags_of(CONTINUES),
+                older=picture(1),
+            ),
+            deflated=False,
+        )
+    },
     action=from_numpy(np.array([[0, 1], [1, 1], [0, 0]], np.int32)),
     log_prob=from_numpy(np.full((HORIZON, SLOTS), -0.6931472, np.float32)),
     value=from_numpy(steps(HORIZON, SLOTS)),
@@ -81,12 +102,12 @@ BLOCK = m.Block(
     truncated=flags((1, 0)),
     valid=from_numpy(np.ones((HORIZON, SLOTS), np.bool_)),
     executed_ticks=from_numpy(np.array([[6, 6], [4, 6], [1, 6]], np.uint16)),
-    bootstrap_observation={"obs": from_numpy(steps(SLOTS, 2))},
+    bootstrap_observation={"eye": picture(SLOTS), "obs": from_numpy(steps(SLOTS, 2))},
     bootstrap_value=from_numpy(np.array([0.0, 1.5], np.float32)),
     final_observations=m.FinalObservations(
         step=from_numpy(np.array([1], np.int32)),
         column=from_numpy(np.array([0], np.int32)),
-        observation={"obs": from_numpy(np.array([[0.5, -0.5]], np.float32))},
+        observation={"eye": picture(1), "obs": from_numpy(np.array([[0.5, -0.5]], np.float32))},
         value=from_numpy(np.array([3.25], np.float32)),
     ),
     episodes=columns_of(

@@ -38,6 +38,8 @@ ENDLESS_STEPS: Final = 100_000
 """Steps after which an evaluation episode of a game without a time limit is stopped."""
 OBSERVE_SLOT_BYTES: Final = 32
 """Of a slot in an `observe` beside what it sees: reward, flags, ticks, episode, column of its final."""
+PACKED_BYTES: Final = 384
+"""Of one packed observation in a block, beside one byte for each stack: names and headers."""
 EPISODE_BYTES: Final = 512
 """Room for one episode result of one agent in a frame."""
 RETURN_BYTES: Final = 9
@@ -297,7 +299,7 @@ def segment_bytes(description: GameDescription, horizon: int, state_size: int = 
     """Most bytes one segment can take on the wire.
 
     Every step is truncated, each with its final observation and, with `state_size` numbers of recurrent
-    state, the state beside it; every eighth step ends an episode.
+    state, the state beside it; every eighth step ends an episode; no stack of pictures continues another.
     """
     layout = StoreLayout.for_run(description, PolicyLayout(), horizon, 1)
     per_step = sum(
@@ -311,7 +313,9 @@ def segment_bytes(description: GameDescription, horizon: int, state_size: int = 
         if field.kind == "row"
     )
     state, episode = 4 * state_size, episode_bytes(description)
-    return horizon * (per_step + state + episode // 8) + per_row + state + episode
+    # One byte for each observation of each stack says how it was packed.
+    kinds = (2 * horizon + 1 + PACKED_BYTES) * len(description.picture_stacks)
+    return horizon * (per_step + state + episode // 8) + per_row + state + episode + kinds
 
 
 def check_satisfiable(config: CollectionConfig, description: GameDescription) -> None:

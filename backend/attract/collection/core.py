@@ -243,8 +243,12 @@ class CollectionCore:
 
     # --- blocks ---
 
-    def offer_block(self, connection_id: int, block: Block, now: float) -> Verdict:
+    def offer_block(
+        self, connection_id: int, block: Block, now: float, *, was_deflated: bool = False
+    ) -> Verdict:
         """Whether a block that `check_block` passed counts, and which rows it gets.
+
+        `was_deflated`: whether its pictures came so, which the fleet shows.
 
         Raises: ProtocolError: when its slots, segment or version are not those of its open lease, or it comes
             from no worker of this run.
@@ -254,6 +258,7 @@ class CollectionCore:
             raise malformed("block: not from a worker that was admitted", fix="say hello as a worker first")
         self._check_run(block.run_id)
         touch_last_seen(self._state, worker, now)
+        worker.deflates = was_deflated
         lease = self._state.lease_of(worker, block.lease_id)
         if lease is not None and lease.purpose == "replay":
             lease.block_came(now)

@@ -61,6 +61,8 @@ class Worker:
     """Its identity gets no leases for now. Set by the fleet."""
     has_played: bool = False
     """Whether a block of it was ever accepted."""
+    deflates: bool = False
+    """Whether its newest block had deflated pictures."""
     owed: int = 0
     """Central inference: acts that it has not answered; with none it waits for the server."""
     sent_version: int | None = None
@@ -431,5 +433,6 @@ def _view_worker(worker: Worker, now: float, left_out: str | None) -> WorkerView
         episodes=worker.episodes,
         identity=worker.identity,
         left_out=left_out,
+        deflates=worker.deflates,
         last_seen_seconds=max(0.0, now - worker.last_seen),
     )

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription
-from attract.schema.spaces import BoxSpace, DictSpace
+from attract.schema.spaces import SINGLE_OBSERVATION, BoxSpace, DictSpace
 from attract.schema.step_numbers import STEP_NUMBERS
 
 ALIGNMENT: Final = 64
 """Every field starts on a cache line."""
-SINGLE_OBSERVATION: Final = "obs"
-"""Key of a game whose observation is a plain box."""
 RECURRENT_STATE: Final = "state"
 """Key of the packed recurrent state, in segments and beside final observations."""
 LARGE_OBSERVATION_BYTES: Final = 1024

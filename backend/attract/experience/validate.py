@@ -19,8 +19,8 @@ LOG_PROB_SLACK: Final = 1e-6
 def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     """A block's tensors as arrays for `SegmentStore.write_block`, once every one of them is usable.
 
-    Checked: presence, dtype, shape, byte count, finiteness; flags are 0 or 1; choices lie in their range and
-    were allowed (numbers of a box have no range: they are kept as they were sampled, rule P6); no
+    Checked: nothing is packed; presence, dtype, shape, byte count, finiteness; flags are 0 or 1; choices lie
+    in their range and were allowed (numbers of a box have no range: they are kept as sampled, rule P6); no
     log-probability of choices is positive; valid steps executed 1 to `ticks_per_step` ticks;
     invalid ones have no reward and no flag, and follow an end or another invalid step (rule E9); final
     observations point at truncated steps, at each one that is not terminated, and at none twice (rules E1,
@@ -29,6 +29,8 @@ def check_block(block: Block, layout: StoreLayout) -> dict[str, Any]:
     Returns: field name to array, views of the block's bytes where dtypes agree; all fields but `worker_id`.
     Raises: ProtocolError: naming the field, what came and what would be right.
     """
+    if block.packed:
+        raise malformed(f"block.packed: {list(block.packed)[:8]}", fix="this game has no pictures")
     horizon, columns = layout.horizon, _columns(block)
     steps = (horizon, columns)
     arrays: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from attract.collection.config import episode_bytes
 from attract.collection.core import CollectionCore
 from attract.curriculum.controller import CurriculumController
 from attract.errors import AttractError, ConfigurationError
+from attract.experience.unpacking import BlockUnpacker
 from attract.games.library import GameLibrary, GameModule
 from attract.processes.cores import usable_cores
 from attract.processes.inference import StartInference, spawn_inference
@@ -307,6 +308,9 @@ class ActiveRun:
         self._hub.max_frame_bytes = min(
             self._hub.server_frame_bytes,
             config.frame_bytes(description) + episode_bytes(description) * self.settings.evaluation.episodes,
+        )
+        self.browsers.unpacker = BlockUnpacker(
+            store.layout, description.picture_stacks, self._hub.max_frame_bytes
         )
         if self._relay is not None:
             try:

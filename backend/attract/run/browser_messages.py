@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 
 from attract.errors import ConfigurationError, ProtocolError
 from attract.experience.store import SegmentStore
+from attract.experience.unpacking import BlockUnpacker
 from attract.experience.validate import check_block
 from attract.run.effect_runner import EffectRunner
 from attract.run.inference_relay import CentralRelay
@@ -30,6 +31,8 @@ class BrowserSide:
     ) -> None:
         self.store: SegmentStore | None = None
         """There once the game is known."""
+        self.unpacker: BlockUnpacker | None = None
+        """As the store."""
         self._is_closed = False
         self.faults = 0
         """How often a fault of our own closed a socket."""
@@ -124,8 +127,13 @@ class BrowserSide:
     def _take_block(self, connection_id: int, block: Block) -> None:
         if self.store is None:
             raise ProtocolError("a block before any lease", close_code=close_codes.MALFORMED)
+        was_deflated = any(packed.deflated for packed in block.packed.values())
+        if self.unpacker is not None:
+            block = self.unpacker.unpack(block)
         arrays = check_block(block, self.store.layout)
-        verdict = self._runner.collection.offer_block(connection_id, block, self._clock())
+        verdict = self._runner.collection.offer_block(
+            connection_id, block, self._clock(), was_deflated=was_deflated
+        )
         if verdict.accepted and verdict.rows is not None:
             arrays["worker_id"] = verdict.worker_id
             try:

@@ -1,4 +1,4 @@
 """Wire messages, tensors, spaces and the game description: the source of truth for both languages."""
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 CONTRACT_VERSION = 1

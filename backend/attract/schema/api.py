@@ -122,6 +122,8 @@ class WorkerView(WireModel):
     """What its conduct is counted for; named to let it in again."""
     left_out: Text | None = None
     """Why it gets no leases, or is on probation; None: it is like any other."""
+    deflates: bool = False
+    """Whether it found that deflating pictures pays on its way here: its newest block came so."""
 
 
 class HostView(WireModel):

@@ -6,11 +6,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from attract.schema.base import FiniteModel, Name, Text
-from attract.schema.spaces import ActionSpace, ObservationSpace
+from attract.schema.spaces import SINGLE_OBSERVATION, ActionSpace, BoxSpace, ObservationSpace
 
 MetricName = Annotated[str, Field(min_length=1, max_length=100)]
 """Shown as `game/<name>` and `reward/<name>`."""
 Reduction = Literal["last", "sum", "mean", "max"]
+StackDepth = Annotated[int, Field(ge=2, le=16)]
 
 
 class ParameterRange(FiniteModel):
@@ -58,6 +59,9 @@ class GameDescription(FiniteModel):
     has_draw: bool = False
     page: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """The page that the game lives in, below its adapter's folder; None: it needs none."""
+    picture_stacks: dict[str, StackDepth] = {}
+    """Observations, a plain box as `obs`, that are the pictures of so many last steps side by side in their
+    channels, the newest last: blocks may have the newest alone (`Block.packed`)."""
 
     @model_validator(mode="after")
     def _whole_ticks(self) -> Self:
@@ -66,6 +70,24 @@ class GameDescription(FiniteModel):
             raise ValueError(
                 f"T1: seconds_per_step / tick_seconds is {ratio:g}, ticks_per_step says {self.ticks_per_step}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _stacks_fit(self) -> Self:
+        space = self.observation
+        spaces = {SINGLE_OBSERVATION: space} if isinstance(space, BoxSpace) else space.spaces
+        for key, depth in self.picture_stacks.items():
+            leaf = spaces.get(key)
+            if leaf is None:
+                raise ValueError(f"picture_stacks: no observation {key[:80]!r}; there are {sorted(spaces)}")
+            if not (isinstance(leaf, BoxSpace) and leaf.dtype == "uint8" and leaf.is_image):
+                raise ValueError(
+                    f"picture_stacks.{key}: it must be a uint8 box of shape [rows, columns, channels]"
+                )
+            if leaf.shape[-1] % depth:
+                raise ValueError(
+                    f"picture_stacks.{key}: {leaf.shape[-1]} channels are not {depth} pictures of equal size"
+                )
         return self
 
 

@@ -17,6 +17,7 @@ from attract.schema.base import (
 )
 from attract.schema.game import GameDescription, GameReference
 from attract.schema.game_messages import CheckGame, GameChecked, GameDescribed, GameFailed, GameLog
+from attract.schema.pictures import PackedPictures
 from attract.schema.step_numbers import DecidedNumbers, OutcomeNumbers, Tensor
 from attract.schema.tiers import Tier
 
@@ -168,6 +169,8 @@ class Block(DecidedNumbers, OutcomeNumbers):
     """[k] int32, the slot's own step counter at the segment's first step."""
     observation: dict[str, Tensor]
     """Keys sorted; a plain box is `obs`."""
+    packed: dict[str, PackedPictures] = {}
+    """By key, what was done to the observations of that key, here, at the end and before resets."""
     action: Tensor
     """[horizon, k] int32, or [horizon, k, components] int32 / float32."""
     action_mask: Tensor | None = None

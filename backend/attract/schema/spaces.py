@@ -13,6 +13,8 @@ StoredType = Literal["float32", "uint8", "int32"]
 
 
 IMAGE_RANK: Final = 3
+SINGLE_OBSERVATION: Final = "obs"
+"""Key of a game whose observation is a plain box."""
 
 
 class BoxSpace(FiniteModel):

@@ -13,12 +13,13 @@ from typing import Any, Protocol
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from attract.errors import ProtocolError
+from attract.experience.unpacking import claimed_bytes
 from attract.runs.log_lines import bind, bound_ids
 from attract.runs.plain_text import plain
 from attract.schema import PROTOCOL_VERSION, close_codes
 from attract.schema.base import WireModel
 from attract.schema.frames import decode_from_browser, encode
-from attract.schema.messages import FromBrowser, Hello, Refused
+from attract.schema.messages import Block, FromBrowser, Hello, Refused
 from attract.schema.tiers import GrantedTier
 from attract.server.audit_trail import Detail
 from attract.server.guard import Grant, Guard, token_key
@@ -361,7 +362,11 @@ class SocketHub:
                     f"a frame of {len(data)} bytes, this run's limit is {self.max_frame_bytes}",
                     "reload the page",
                 )
-            self._handler.received(connection_id, decode_from_browser(data))
+            message = decode_from_browser(data)
+            if isinstance(message, Block) and message.packed:
+                # It is worth to us what it is unpacked to, as if it had come like that.
+                meter.count_bytes(claimed_bytes(message), now())
+            self._handler.received(connection_id, message)
             if number % FRAMES_PER_TURN == 0:
                 await asyncio.sleep(0)
 
@@ -380,6 +385,10 @@ class _Meter:
     def count(self, num_bytes: int, now: float) -> None:
         if not self._messages.take(1, now):
             raise _too_fast(f"more than {self._messages_per_second} messages a second")
+        self.count_bytes(num_bytes, now)
+
+    def count_bytes(self, num_bytes: int, now: float) -> None:
+        """Raises: ProtocolError: that is too much."""
         if not self._bytes.take(num_bytes, now):
             raise _too_fast(f"more than {self._bytes_per_second} bytes a second")
 

@@ -8,6 +8,7 @@ from attract.collection.config import (
     BLOCK_BYTES,
     FRAME_OVERHEAD_BYTES,
     MAX_SEGMENT_BYTES,
+    PACKED_BYTES,
     check_minibatches,
     check_satisfiable,
     episode_bytes,
@@ -25,6 +26,14 @@ from driven_core import changed, small_config
 from fake_worker import counting_description
 
 GAME = counting_description()
+
+
+def test_a_stack_of_pictures_may_have_to_travel_whole_with_a_byte_that_says_so() -> None:
+    space = BoxSpace(dtype="uint8", shape=[4, 4, 2])
+    plain = GAME.model_copy(update={"observation": space})
+    stacked = plain.model_copy(update={"picture_stacks": {"obs": 2}})
+    # One for each of 4 steps, for each of 4 final observations and for the bootstrap; names and headers.
+    assert segment_bytes(stacked, 4) - segment_bytes(plain, 4) == 4 + 4 + 1 + PACKED_BYTES
 
 
 def test_S1_the_default_batch_is_one_rollout_of_the_expected_fleet() -> None:

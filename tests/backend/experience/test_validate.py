@@ -9,6 +9,7 @@ from attract.experience.layout import RECURRENT_STATE, PolicyLayout, StoreLayout
 from attract.experience.validate import check_block
 from attract.schema.episodes import Episode, columns_of
 from attract.schema.messages import Block, EpisodeColumns, Tensor
+from attract.schema.pictures import PackedPictures
 from attract.schema.spaces import ActionSpace, BoxSpace, DiscreteSpace, MultiBinarySpace, MultiDiscreteSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
@@ -104,6 +105,7 @@ BAD: dict[str, tuple[Callable[[Block], dict[str, Any]], str]] = {
         lambda b: {"episodes": episode_at(3, lesson_id=["small", None])},
         "block.episodes.lesson_id",
     ),
+    "what is still packed": (lambda b: {"packed": {"obs": PackedPictures()}}, "block.packed"),
     "no slots": (lambda b: {"slot_id": from_numpy(np.zeros(0, np.int32))}, "block.slot_id"),
 }
 

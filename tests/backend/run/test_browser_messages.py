@@ -1,5 +1,6 @@
 """What browsers say reaches the core and the store; what cannot be closes the socket of who said it."""
 
+import zlib
 from collections import deque
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import pytest
 from attract.collection import effects as collecting
 from attract.errors import ProtocolError
 from attract.experience.store import SegmentStore
+from attract.experience.unpacking import BlockUnpacker
 from attract.run import effects
 from attract.run.browser_messages import BrowserSide
 from attract.run.core_state import Recovered
@@ -17,6 +19,8 @@ from attract.run.effects import Effect
 from attract.run.inference_relay import CentralRelay
 from attract.schema.learner import Counters, Ready
 from attract.schema.messages import Block, BlockAck, FromBrowser, GameDescribed, Hello, Lease, Observe
+from attract.schema.pictures import REPEATS, PackedPictures, PackedStacks
+from attract.schema.spaces import BoxSpace
 from attract.schema.tensor import from_numpy
 from blocks import played_block
 from driven_core import HOST, small_config
@@ -135,6 +139,61 @@ def test_C1_an_accepted_block_is_in_the_store_before_it_is_acknowledged_and_anot
         (True, None),
         (False, "duplicate"),
     ]
+
+
+def test_a_packed_block_is_made_whole_before_anybody_looks_at_it() -> None:
+    game = counting_description().model_copy(
+        update={"observation": BoxSpace(dtype="uint8", shape=[2, 1, 2]), "picture_stacks": {"obs": 2}}
+    )
+    world = World().joined()
+    layout = small_config().store_layout(game)
+    world.store.layout = layout
+    world.side.unpacker = BlockUnpacker(layout, game.picture_stacks, 1 << 16)
+    block = world.block()
+    horizon, slots = block.valid.shape
+    pictures = np.arange(horizon * slots * 2, dtype=np.uint8).reshape(horizon, slots, 2, 1, 1)
+    squeezer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    data = squeezer.compress(pictures.tobytes()) + squeezer.flush()
+    after = from_numpy(np.zeros((slots, 2, 1, 1), np.uint8))
+    kinds = np.zeros((horizon, slots), np.uint8)
+    kinds[0] = REPEATS
+    stacks = PackedStacks(
+        step=from_numpy(kinds),
+        bootstrap=from_numpy(np.full(slots, REPEATS, np.uint8)),
+        final=from_numpy(np.zeros(0, np.uint8)),
+        older=from_numpy(np.zeros((0, 2, 1, 1), np.uint8)),
+    )
+    squeezed = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    packed = block.model_copy(
+        update={
+            "observation": {"obs": from_numpy(pictures).model_copy(update={"data": data})},
+            "bootstrap_observation": {
+                "obs": after.model_copy(update={"data": squeezed.compress(after.data) + squeezed.flush()})
+            },
+            "packed": {"obs": PackedPictures(stacks=stacks, deflated=True)},
+            "truncated": from_numpy(np.zeros((horizon, slots), np.bool_)),
+            "final_observations": None,
+        }
+    )
+    world.side.received(WORKER, packed)
+    ((_, arrays),) = world.store.written
+    np.testing.assert_array_equal(arrays["obs.obs"][..., 1], pictures[..., 0])
+    np.testing.assert_array_equal(arrays["obs.obs"][1:, ..., 0], pictures[:-1, ..., 0])
+    np.testing.assert_array_equal(arrays["obs.obs"][0, ..., 0], pictures[0, ..., 0])
+    (worker,) = [worker for host in world.core.collection.fleet_view(1.0).hosts for worker in host.workers]
+    assert worker.deflates
+
+
+def test_a_packed_block_of_a_game_without_pictures_closes_the_socket() -> None:
+    world = World().joined()
+    block = world.block()
+    layout = world.store.layout
+    world.side.unpacker = BlockUnpacker(layout, {}, 1 << 16)
+    with pytest.raises(ProtocolError, match=r"block\.packed\.obs: float32 of shape"):
+        world.side.received(
+            WORKER, block.model_copy(update={"packed": {"obs": PackedPictures(deflated=True)}})
+        )
+    assert world.store.written == []
 
 
 def test_a_block_that_cannot_be_written_is_as_if_it_had_never_come() -> None:

@@ -42,11 +42,52 @@ def test_T1_ticks_per_step_must_be_the_ratio_of_step_and_tick():
         {"observation": {"kind": "discrete", "n": 2}},
         {"metrics": {"food": "median"}},
         {"fps": 60},
+        {"picture_stacks": {"obs": 1}},
+        {"picture_stacks": {"obs": 17}},
     ],
 )
 def test_what_no_game_can_mean_is_refused(wrong: dict[str, Any]):
     with pytest.raises(ValidationError):
         GameDescription.model_validate(PLAIN | wrong)
+
+
+def pixels(*shape: int) -> dict[str, Any]:
+    return {"kind": "box", "dtype": "uint8", "shape": list(shape)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"observation": pixels(4, 4, 6), "picture_stacks": {"eye": 2}}, "no observation 'eye'; there are"),
+        ({"observation": pixels(4, 4, 6), "picture_stacks": {"obs": 4}}, "6 channels are not 4 pictures"),
+        ({"observation": pixels(24), "picture_stacks": {"obs": 4}}, "must be a uint8 box of shape"),
+        (
+            {"observation": {"kind": "box", "shape": [4, 4, 6]}, "picture_stacks": {"obs": 2}},
+            "must be a uint8 box of shape",
+        ),
+        (
+            {
+                "observation": {"kind": "dict", "spaces": {"eye": {"kind": "discrete", "n": 2}}},
+                "picture_stacks": {"eye": 2},
+            },
+            "must be a uint8 box of shape",
+        ),
+    ],
+)
+def test_a_stack_of_pictures_that_its_space_cannot_be_is_refused(wrong: dict[str, Any], reason: str):
+    with pytest.raises(ValidationError, match=reason):
+        GameDescription.model_validate(PLAIN | wrong)
+
+
+def test_a_stack_of_pictures_is_a_box_of_bytes():
+    alone = {"observation": pixels(4, 4, 6), "picture_stacks": {"obs": 3}}
+    beside = {
+        "observation": {"kind": "dict", "spaces": {"eye": pixels(4, 4, 6)}},
+        "picture_stacks": {"eye": 2},
+    }
+    for right in (alone, beside):
+        assert GameDescription.model_validate(PLAIN | right).picture_stacks == right["picture_stacks"]
+    assert GameDescription.model_validate(PLAIN).picture_stacks == {}
 
 
 def test_a_module_is_named_by_its_hash():

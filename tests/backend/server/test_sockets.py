@@ -13,10 +13,21 @@ from fastapi import FastAPI, WebSocket
 from attract.errors import ProtocolError
 from attract.schema import PROTOCOL_VERSION
 from attract.schema.frames import decode_to_browser, encode
-from attract.schema.messages import FromBrowser, Goodbye, Hello, HostStatus, Policy, Refused, RunEnded
+from attract.schema.messages import (
+    FromBrowser,
+    Goodbye,
+    Hello,
+    HostStatus,
+    Policy,
+    Refused,
+    RunEnded,
+    Tensor,
+)
+from attract.schema.pictures import PackedPictures
 from attract.server.guard import Guard, token_key
 from attract.server.sockets import HELLO_BYTES, Connection, SocketHub
 from attract.settings.run import ServerSettings
+from blocks import played_block
 from running_server import running_server
 
 PATIENCE_SECONDS = 10.0
@@ -319,6 +330,26 @@ async def test_0048_a_socket_that_floods_is_closed_with_a_reason_and_counted(set
         assert await world.handler.gone.get() == connection_id
         assert world.handler.messages.qsize() >= (100 if unit == 1 else 95)
         assert world.hub.refused == {"full": 1}
+
+
+async def test_0058_packed_blocks_count_as_what_they_are_unpacked_to():
+    block = played_block()
+    pictures = Tensor(dtype="uint8", shape=[4, 3, 84, 84, 1], data=b"little")
+    packed = block.model_copy(
+        update={"observation": {"obs": pictures}, "packed": {"obs": PackedPictures(deflated=True)}}
+    )
+    frame = encode(packed)
+    assert len(frame) < 2000
+    # Five seconds' worth are a tenth of the 84,672 bytes that its pictures have.
+    async with served(bytes_per_second=84_672 // 50) as world, world.greeted() as (socket, _):
+        await socket.send(encode(block))
+        assert await world.handler.messages.get() == block
+        with contextlib.suppress(websockets.ConnectionClosed):
+            await socket.send(frame)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            refused, code = await refusal(socket)
+        assert (refused.code, code) == ("full", 1013)
+        assert world.handler.messages.empty()
 
 
 @pytest.mark.parametrize("how", ["reset", "closed"])

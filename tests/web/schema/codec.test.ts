@@ -40,6 +40,7 @@ const description: GameDescription = {
   reward: null,
   has_draw: false,
   page: null,
+  picture_stacks: {},
 };
 
 function policyOf(onnx: Uint8Array) {
@@ -233,6 +234,7 @@ describe("tensors", () => {
       slot_id: tensorOf(new Int32Array(slots), [slots]),
       first_step: tensorOf(new Int32Array(slots), [slots]),
       observation: { obs: tensorOf(new Float32Array(horizon * slots * 4), [horizon, slots, 4]) },
+      packed: {},
       action: tensorOf(new Int32Array(horizon * slots), [horizon, slots]),
       log_prob: tensorOf(new Float32Array(horizon * slots), [horizon, slots]),
       value: tensorOf(new Float32Array(horizon * slots), [horizon, slots]),

@@ -42,6 +42,7 @@ test("every field, given", () => {
     reward: { low: -1, high: 1 },
     has_draw: false,
     page: null,
+    picture_stacks: {},
   });
   expect(JSON.parse(JSON.stringify(description))).toEqual(description);
 });
@@ -60,6 +61,7 @@ test("what is left out", () => {
     metrics: {},
     reward_terms: {},
     reward: null,
+    picture_stacks: {},
   });
 });
 

@@ -231,6 +231,10 @@ export interface WorkerView {
    * Why it gets no leases, or is on probation; None: it is like any other.
    */
   left_out: string | null;
+  /**
+   * Whether it found that deflating pictures pays on its way here: its newest block came so.
+   */
+  deflates: boolean;
 }
 /**
  * What is kept of a bundled game that lives in a page; its picture and a trained policy lie beside it.

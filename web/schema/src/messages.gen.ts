@@ -148,6 +148,12 @@ export interface Block {
     [k: string]: Tensor;
   };
   /**
+   * By key, what was done to the observations of that key, here, at the end and before resets.
+   */
+  packed: {
+    [k: string]: PackedPictures;
+  };
+  /**
    * [horizon, k] int32, or [horizon, k, components] int32 / float32.
    */
   action: Tensor;
@@ -170,6 +176,33 @@ export interface Block {
   bootstrap_value: Tensor;
   final_observations: FinalObservations | null;
   episodes: EpisodeColumns;
+}
+/**
+ * What was done to one observation of a block.
+ */
+export interface PackedPictures {
+  /**
+   * Not None: its tensors in the block have the newest picture of each stack alone.
+   */
+  stacks: PackedStacks | null;
+  /**
+   * Whether the `data` of its tensors, and of `older`, where they are not empty, are raw deflate (RFC 1951)
+   * of the bytes that dtype and shape ask for.
+   */
+  deflated: boolean;
+}
+/**
+ * How each stack of one observation of a block is rebuilt from its newest picture.
+ *
+ * Of k slots and n final observations, all uint8. The stack before the one of a step is that of the step
+ * before; before the bootstrap observation's that of the last step; before a final observation's that of its
+ * own step. What comes before a segment's first step is not known, so that nothing continues there.
+ */
+export interface PackedStacks {
+  step: Tensor;
+  bootstrap: Tensor;
+  final: Tensor;
+  older: Tensor;
 }
 /**
  * Sparse: the observation before the reset, for each truncated step of a block (rules E2, E8).
@@ -467,6 +500,13 @@ export interface GameDescription {
    * The page that the game lives in, below its adapter's folder; None: it needs none.
    */
   page: string | null;
+  /**
+   * Observations, a plain box as `obs`, that are the pictures of so many last steps side by side in their
+   * channels, the newest last: blocks may have the newest alone (`Block.packed`).
+   */
+  picture_stacks: {
+    [k: string]: number;
+  };
 }
 /**
  * A game parameter that curricula and randomisation may set.

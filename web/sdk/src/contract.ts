@@ -139,6 +139,11 @@ export interface GameOptions {
   reward?: RewardRange;
   /** Weight of each reward term. */
   rewardTerms?: Record<string, number>;
+  /**
+   * Observations that are the pictures of so many last steps side by side in their channels, the newest last, by name (`obs`
+   * if there is but one): they take less on the way to the trainer. `definePageGame` sets it for its pixels.
+   */
+  pictureStacks?: Record<string, number>;
   /** Of a game that lives in a page: how it is played there. `definePageGame` sets it. */
   page?: PageAdapter;
   create(): Game;

@@ -30,6 +30,7 @@ const KNOWN_OPTIONS = [
   "metrics",
   "reward",
   "rewardTerms",
+  "pictureStacks",
   "page",
   "create",
 ];

@@ -10,6 +10,7 @@ import {
 } from "./contract.ts";
 import { checkDefinition, maxSteps, resolveAction, ticksPerStep } from "./define-game.ts";
 import { GameError, show, thrownByGame } from "./errors.ts";
+import { pictureStacks } from "./picture-stacks.ts";
 import type { ActionSpace, ObservationSpace } from "./spaces.ts";
 
 export interface GameDescription {
@@ -36,6 +37,8 @@ export interface GameDescription {
   has_draw: boolean;
   /** The page that the game lives in, below its adapter's folder; null of one that needs none. */
   page: string | null;
+  /** How many pictures each observation has that is a stack of them, by its name. */
+  picture_stacks: Record<string, number>;
 }
 
 /**
@@ -70,6 +73,7 @@ export function describe(definition: GameDefinition): GameDescription {
     reward: definition.reward === undefined ? null : { ...definition.reward },
     has_draw: definition.page !== undefined || typeof createGame(definition).draw === "function",
     page: definition.page?.page ?? null,
+    picture_stacks: pictureStacks(definition),
   };
 }
 

@@ -37,8 +37,12 @@ test("pixels are the observation, or the entry of that name beside what else is 
   const alone = definePageGame({ ...rest, pixels: { size: 32, grey: false, stack: 2 } });
   expect(alone.observation).toMatchObject({ kind: "box", dtype: "uint8", shape: [32, 32, 6] });
   expect(alone.page?.pixels).toMatchObject({ size: 32, canvas: null });
+  // So that of each step's pictures the newest alone is sent; one picture is no stack.
+  expect(describe(alone).picture_stacks).toEqual({ obs: 2 });
+  expect(describe(definePageGame({ ...rest, pixels: { stack: 1 } })).picture_stacks).toEqual({});
   const both = { pixels: {}, observe: () => ({ speed: [0] }) };
   const beside = definePageGame({ ...rest, ...both, observation: dict({ speed: box({ shape: [1] }) }) });
+  expect(describe(beside).picture_stacks).toEqual({ pixels: 4 });
   expect(Object.keys((beside.observation as ReturnType<typeof dict>).spaces)).toEqual(["speed", "pixels"]);
 });
 

@@ -177,6 +177,19 @@ describe("leases", () => {
     expect(connection.received(welcome())).toEqual([]);
   });
 
+  test("what waits for an acknowledgement is counted until it has one", () => {
+    const connection = admitted();
+    connection.received(lease({ lease_id: 1 }));
+    const { byteLength } = frame(1, 0).bytes;
+    connection.blockFinished(frame(1, 0));
+    connection.blockFinished(frame(1, 1));
+    expect(connection.waitingBytes).toBe(2 * byteLength);
+    connection.received(ack(1, 0));
+    expect(connection.waitingBytes).toBe(byteLength);
+    connection.received(ack(1, 1));
+    expect(connection.waitingBytes).toBe(0);
+  });
+
   test("C1: a refused block means that its lease is spent", () => {
     const connection = admitted();
     connection.received(lease({ lease_id: 1 }));

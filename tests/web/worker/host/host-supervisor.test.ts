@@ -44,6 +44,7 @@ const DESCRIPTION = {
   reward: null,
   has_draw: false,
   page: null,
+  picture_stacks: {},
 } satisfies GameDescription;
 
 class FakeWorker {
@@ -98,9 +99,8 @@ function start(maxWorkers = 8): HostSupervisor {
     maxWorkers,
     post: (message) => news.push(message),
     createWorker: () => {
-      const worker = new FakeWorker();
-      workers.push(worker);
-      return worker as GameThread;
+      workers.push(new FakeWorker());
+      return workers.at(-1) as GameThread;
     },
     createCheckWorker: () => {
       const worker = new FakeWorker();

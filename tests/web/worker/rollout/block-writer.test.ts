@@ -145,6 +145,37 @@ describe("E8: a block", () => {
     }
   });
 
+  test("E8: keeps to the limit with stacks of pictures of which none goes on, and cuts where it would without them", () => {
+    const numSlots = 40;
+    const space = dict({ eye: box({ shape: [3, 2, 4], dtype: "uint8" }), life: box({ shape: [1] }) });
+    const slotIds = Array.from({ length: numSlots }, (_, i) => i);
+    const action = createSampler(discrete(2), numSlots);
+    const recorder = new SegmentRecorder(space, { horizon: 8, slotIds, action });
+    const batch = new ObservationBatch(space, numSlots);
+    recorder.begin(0, batch);
+    for (let t = 0; t < 8; t++) {
+      batch.arrays[0].forEach((_, i, all) => {
+        all[i] = (i * 7 + t * t * 31 + (i >> 3)) % 251;
+      });
+      recorder.recordObservations(t, batch);
+      for (let c = 0; c < numSlots; c++) recorder.recordFinal(t, c, batch);
+    }
+    for (const maxBytes of [5000, 20_000]) {
+      const frames: BlockFrame[] = [];
+      new BlockWriter(recorder, batch, maxBytes, "run", { eye: 4 }).write(IDENTITY, 0, (frame) =>
+        frames.push(frame),
+      );
+      expect(frames.length).toBeGreaterThan(1);
+      for (const { bytes } of frames) {
+        expect(bytes.byteLength).toBeLessThanOrEqual(maxBytes);
+        const { stacks } = (decodeFromBrowser(bytes) as Block).packed.eye;
+        expect(new Set(stacks?.step.data)).toEqual(new Set([2]));
+      }
+      const { slot_id } = decodeFromBrowser(frames[0].bytes) as Block;
+      expect(frames[0].bytes.byteLength * (1 + 1 / slot_id.shape[0]) + 600).toBeGreaterThan(maxBytes);
+    }
+  });
+
   test("E8: has at least one column, whatever its size", () => {
     const [recorder, batch] = record(3, 64, 2);
     const frames = write(recorder, batch, 1024);

@@ -71,6 +71,7 @@ export function welcome(atEachTick: string, fields: Partial<WelcomeWorker> = {})
       reward: null,
       has_draw: false,
       page: null,
+      picture_stacks: {},
     },
     instance_ids: Array.from({ length: 16 }, (_, i) => 32 + i),
     seed: SEED,

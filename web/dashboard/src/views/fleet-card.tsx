@@ -118,6 +118,7 @@ function Row({ host, worker, runId }: { host: HostView; worker: WorkerView; runI
       <td className="mono">{worker.worker_index + 1}</td>
       <td>
         {STATES[worker.state]}
+        {worker.deflates && <span className="soft">, sends pictures deflated</span>}
         {worker.left_out !== null && (
           <>
             <span className="soft">: {worker.left_out}</span>{" "}

@@ -26,6 +26,7 @@ import {
   pixelSettings,
   pixelSpace,
 } from "../page-pixels.ts";
+import { PLAIN_OBSERVATION } from "../picture-stacks.ts";
 import { dict, type ObservationSpace } from "../spaces.ts";
 
 /** Simulated time of one tick: pages are drawn 60 times a second, as 17, 17 and 16 ms. */
@@ -154,6 +155,7 @@ export function definePageGame<W = PageWindow>(options: PageGameOptions<W>): Gam
     action,
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
     ...handKeys(adapter),
+    ...stacksOf(options.observation, adapter.pixels),
     page: adapter as PageAdapter,
     create: () => {
       throw new ConfigurationError(
@@ -256,6 +258,12 @@ function observationOf(given?: ObservationSpace, pixels?: PixelSettings): Observ
   if (pixels === undefined) return given as ObservationSpace;
   const space = pixelSpace(pixels);
   return given?.kind === "dict" ? dict({ ...given.spaces, [PIXELS]: space }) : space;
+}
+
+/** A stack of one picture is none. */
+function stacksOf(given?: ObservationSpace, pixels?: PixelSettings): Pick<GameOptions, "pictureStacks"> {
+  if (pixels === undefined || pixels.stack === 1) return {};
+  return { pictureStacks: { [given === undefined ? PLAIN_OBSERVATION : PIXELS]: pixels.stack } };
 }
 
 function isBelow(page: string): boolean {

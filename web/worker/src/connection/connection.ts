@@ -71,6 +71,11 @@ export class WorkerConnection {
     return this.#current;
   }
 
+  /** Of blocks that are not acknowledged. */
+  get waitingBytes(): number {
+    return this.#outbox.bytes;
+  }
+
   /** Whether the games may go on. */
   mayPlayOn(): boolean {
     if (this.#link.isEnded) return true;

@@ -5,12 +5,15 @@ import type { GameDefinition } from "attract/contract";
 import type { FailureReport } from "../game/failures.ts";
 import type { SpareGames } from "../page/spare-games.ts";
 import type { BlockFrame } from "./block-writer.ts";
+import type { DeflateChoice } from "./deflate-choice.ts";
 
 export interface LoopOptions {
   definition: GameDefinition;
   /** Asked before a copy is made or begins; default: it always can be. */
   spares?: SpareGames | null;
-  seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size">;
+  /** Without a description nothing is known to be a stack of pictures. */
+  seat: Pick<WelcomeWorker, "run_id" | "instance_ids" | "horizon" | "max_frame_bytes" | "state_size"> &
+    Partial<Pick<WelcomeWorker, "description">>;
   /** Gives the event loop its turn and waits for other users of the inference engine; asked every 5 ms. */
   yieldTurn(): Promise<void>;
   /** Monotonic, in milliseconds. */
@@ -23,6 +26,8 @@ export interface LoopOptions {
   announce: ((instanceId: number) => void) | null;
   /** A promise while too much is waiting to be sent, else null; asked after each segment. */
   gate(): Promise<void> | null;
+  /** Says whether pictures are deflated, and hears what that is decided by; default: they are not. */
+  deflation?: DeflateChoice | null;
   /** Plays what somebody played before, as the one segment of the one instance of the seat (rule C10); default: not. */
   script?: Script;
 }

@@ -5,7 +5,8 @@ import { FailureLimit } from "../game/failures.ts";
 import { type Ending, GameRunner, startsAhead } from "../game/game-runner.ts";
 import type { ObservationBatch } from "../game/observation-batch.ts";
 import type { Policy } from "../policy/policy.ts";
-import { BlockWriter } from "./block-writer.ts";
+import { type BlockFrame, BlockWriter } from "./block-writer.ts";
+import type { DeflateChoice } from "./deflate-choice.ts";
 import type { LoopOptions, Script } from "./loop-options.ts";
 import { PlayClock } from "./play-clock.ts";
 import { SegmentRecorder } from "./recorder.ts";
@@ -26,6 +27,8 @@ export class RolloutLoop {
   readonly #recorder: SegmentRecorder;
   readonly #writer: BlockWriter;
   readonly #clock: PlayClock;
+  /** Null where there is nothing to deflate. */
+  readonly #deflation: DeflateChoice | null;
   readonly #script: Script | null;
   /** Whether each start and each step of its games is waited for. */
   readonly #hasTurns: boolean;
@@ -66,7 +69,10 @@ export class RolloutLoop {
       maskSize: batch.maskSize,
       stateSize,
     });
-    this.#writer = new BlockWriter(this.#recorder, batch, seat.max_frame_bytes, seat.run_id);
+    // What the server knows of the game, which may be of an earlier build than its module's.
+    const stacks = seat.description?.picture_stacks;
+    this.#writer = new BlockWriter(this.#recorder, batch, seat.max_frame_bytes, seat.run_id, stacks);
+    this.#deflation = this.#writer.pictures.length > 0 ? (options.deflation ?? null) : null;
     this.#clock = new PlayClock(options.now, options.yieldTurn);
   }
 
@@ -107,9 +113,12 @@ export class RolloutLoop {
     if (this.#script !== null) await this.#playBefore(this.#script);
     const firstSegment = this.#script?.segmentIndex ?? 0;
     for (let segment = 0; segment < lease.num_segments && !this.#isVoid; segment++) {
+      const began = this.#options.now();
       await this.#playSegment();
       if (this.#isVoid) break;
-      sendings.write(this.#writer, firstSegment + segment, this.#options.emit);
+      const { emit } = this.#options;
+      if (this.#deflation === null) sendings.write(this.#writer, firstSegment + segment, emit);
+      else await this.#sendDeflated(this.#deflation, sendings, firstSegment + segment, began);
       const gate = this.#options.gate();
       if (gate !== null) await gate;
     }
@@ -186,6 +195,26 @@ export class RolloutLoop {
     if (this.#clock.isTurnDueAfterPolicies()) await this.#clock.yield();
     controllers.readValues(values);
     this.#recorder.setBootstrapValues(values);
+  }
+
+  /** The games wait meanwhile: it is the same thread that deflates. */
+  async #sendDeflated(
+    choice: DeflateChoice,
+    sendings: Sendings,
+    segmentIndex: number,
+    began: number,
+  ): Promise<void> {
+    const { emit, now } = this.#options;
+    const playMs = now() - began;
+    let bytes = 0;
+    const counted = (frame: BlockFrame): void => {
+      bytes += frame.bytes.byteLength;
+      emit(frame);
+    };
+    if (choice.isOn || choice.wantsTrial)
+      await sendings.writeDeflated(this.#writer, segmentIndex, counted, choice, now);
+    else sendings.write(this.#writer, segmentIndex, counted);
+    choice.played(playMs, bytes);
   }
 
   #end(lease: Lease, sendings: Sendings): RolloutClose | null {

@@ -22,6 +22,8 @@ import { EVALUATION_FRAMES, PageFrames } from "../page/page-frames.ts";
 import { type Policy, RandomPolicy } from "../policy/policy.ts";
 import { createPolicySession, type PolicySession } from "../policy/policy-session.ts";
 import { ServedGames } from "../stepping/served-games.ts";
+import { DeflateChoice } from "./deflate-choice.ts";
+import { canDeflate } from "./deflating.ts";
 import { evaluate, MAX_EVALUATION_GAMES } from "./evaluate.ts";
 import { replay } from "./replay.ts";
 import { RolloutLoop } from "./rollout-loop.ts";
@@ -66,6 +68,8 @@ export class RolloutWorker {
   /** Of a game that lives in a page: what it trains in, and what an episode that must be exact is played in. */
   #frames: { training: PageFrames; exact: PageFrames } | null = null;
   #loop: RolloutLoop | null = null;
+  /** Of the seat; null where there is no deflate. */
+  #deflation: DeflateChoice | null = null;
   #served: ServedGames | null = null;
   /** Policies being made or released: the games wait for it, since the inference engine does one thing at a time. */
   #policyWork: Promise<void> = Promise.resolve();
@@ -162,6 +166,7 @@ export class RolloutWorker {
           break;
       }
     }
+    this.#deflation?.waits(this.#connection.waitingBytes, performance.now());
   }
 
   /** Loads the game and makes what the seat needs, once what is being played has stopped. */
@@ -169,6 +174,8 @@ export class RolloutWorker {
     const { instance_ids: instanceIds, seed } = welcome;
     this.#options.post({ type: "admitted", instanceIds, seed });
     this.#welcome = welcome;
+    // A line of the worker's own is no line of its game, and stays in its browser.
+    this.#deflation = canDeflate() ? new DeflateChoice((text) => console.info(text)) : null;
     if (this.#options.workerIndex === 0) this.#hearConsole(welcome);
     const game = this.#loadGame(welcome);
     this.#served = this.#servedGames(game, welcome);
@@ -187,6 +194,7 @@ export class RolloutWorker {
           failed: (report) => this.#gameFailed(report),
           gate: () => this.#gate(),
           announce: this.#announce(),
+          deflation: this.#deflation,
         });
       })
       .catch((error) => {

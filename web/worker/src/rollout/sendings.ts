@@ -2,8 +2,9 @@
 
 import { type Lease, type RolloutClose, tensorOf } from "@attract/schema";
 import type { Policy } from "../policy/policy.ts";
-import type { BlockFrame, BlockWriter } from "./block-writer.ts";
+import type { BlockFrame, BlockIdentity, BlockWriter } from "./block-writer.ts";
 import type { ControllerGroup } from "./controllers.ts";
+import type { DeflateChoice } from "./deflate-choice.ts";
 import type { SegmentRecorder } from "./recorder.ts";
 
 /** The columns that are sent under one policy. */
@@ -35,11 +36,23 @@ export class Sendings {
 
   /** Hands `emit` the blocks of the segment that `writer` reads. */
   write(writer: BlockWriter, segmentIndex: number, emit: (frame: BlockFrame) => void): void {
-    const { run_id: runId, lease_id: leaseId } = this.#lease;
     for (const { columns, policy } of this.#sendings) {
-      const { policyId, policyVersion } = policy;
-      const identity = { runId, leaseId, segmentIndex, policyId, policyVersion };
+      const identity = this.#identity(policy, segmentIndex);
       this.numBlocks = writer.write(identity, this.numBlocks, emit, columns);
+    }
+  }
+
+  /** As `write`, with pictures deflated, or tried, as `choice` says. */
+  async writeDeflated(
+    writer: BlockWriter,
+    segmentIndex: number,
+    emit: (frame: BlockFrame) => void,
+    choice: DeflateChoice,
+    now: () => number,
+  ): Promise<void> {
+    for (const { columns, policy } of this.#sendings) {
+      const identity = this.#identity(policy, segmentIndex);
+      this.numBlocks = await writer.writeDeflated(identity, this.numBlocks, emit, choice, now, columns);
     }
   }
 
@@ -52,6 +65,11 @@ export class Sendings {
       Int32Array.from(columns, (column) => slotIds[column]),
       Float32Array.from(columns, (column) => bootstrapValues[column]),
     );
+  }
+
+  #identity({ policyId, policyVersion }: Policy, segmentIndex: number): BlockIdentity {
+    const { run_id: runId, lease_id: leaseId } = this.#lease;
+    return { runId, leaseId, segmentIndex, policyId, policyVersion };
   }
 
   /** Of all policies together, in ascending order. */
