@@ -411,3 +411,10 @@ test("what marks a board, and what is said at the end, come with what reads them
   // As a dialog says it.
   expect(page?.over({ ...window, attractAlerts: ["Well done, you win!"] })).toBe(true);
 });
+
+test("a page that loads for long is ready when it has, and has what the adapter reads", async () => {
+  const { page } = await defined(adapterText({ ...FOUND, variables: [], early: ["w.score"], loadTicks: 3 }));
+  const window = { score: 1 } as PageWindow;
+  expect([1, 2, 3, 4].map(() => page?.ready?.(window))).toEqual([false, false, false, true]);
+  expect(page?.ready?.({ framesLoaded: 9 })).toBe(false);
+});

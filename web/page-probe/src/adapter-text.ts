@@ -10,7 +10,7 @@ import type { Heeded, Move } from "./inputs.ts";
 import type { Reading, Seen } from "./readings.ts";
 import { NUMBER_IN } from "./roots.ts";
 import { LONG_WAIT, lastPress, type Starter } from "./starters.ts";
-import type { PageToProbe } from "./trial.ts";
+import { LOAD_TICKS, type PageToProbe } from "./trial.ts";
 
 /** The largest number that an agent is given. */
 const LARGEST = 5;
@@ -345,9 +345,13 @@ function sentence(predicate: string): string {
   return `${predicate[0].toUpperCase()}${predicate.slice(1)}.`;
 }
 
-function readyOf({ early }: Findings): string {
-  if (early.length > 0) return `ready: (w) => ${early.map((text) => `${text} !== undefined`).join(" && ")}`;
-  return "// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => (w.framesLoaded = (w.framesLoaded ?? 0) + 1) > 30";
+function readyOf({ early, loadTicks }: Findings): string {
+  const passed = `(w.framesLoaded = (w.framesLoaded ?? 0) + 1) > ${loadTicks ?? LOAD_TICKS}`;
+  const there = early.map((text) => `${text} !== undefined`);
+  if (loadTicks !== undefined)
+    return `// It says for so many frames that it is loading.\n  ready: (w) => ${[passed, ...there].join(" && ")}`;
+  if (there.length > 0) return `ready: (w) => ${there.join(" && ")}`;
+  return `// Nothing says that the page is ready: half a second of its own time should do.\n  ready: (w) => ${passed}`;
 }
 
 function restartOf(restart: string, { end }: Reading): string {

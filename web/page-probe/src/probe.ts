@@ -23,8 +23,8 @@ import {
   shownInGroups,
   variablesOf,
 } from "./roots.ts";
-import { BY_ITSELF, FIRST_WAIT, type Starter, start, startersOf } from "./starters.ts";
-import { differing, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
+import { BY_ITSELF, FIRST_WAIT, isLoading, type Starter, start, startersOf } from "./starters.ts";
+import { differing, isSame, LOAD_TICKS, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const PLAYS = 4;
 /** At 60 frames a second. */
@@ -35,6 +35,7 @@ const SHORT_TICKS = 240;
 const LOOKS = [0, 15, 30, 150];
 const LATER_LOOKS = [...LOOKS, 600, 900];
 const IDLE_TICKS = 30;
+const MOST_LOADING = 600;
 /** So long until most games have shown what they are about. */
 const ASKED_TICKS = 180;
 /** In scripts that may wait for something between their frames. */
@@ -128,6 +129,7 @@ class Probe {
     const hasCanvas = canvasesOf(window).length > 0;
     const words = endWordsOf(textsIn(window), this.#scripts);
     this.#noteEndWords(words, hasCanvas);
+    await this.#waitWhileItLoads(first);
     const early = this.#places(window);
     const starters = startersOf(window, this.#page.size, first.written);
     const { errors, unheld } = first.seen;
@@ -208,6 +210,15 @@ class Probe {
       isWhole: heeded.moves.length > 0 && (seesPixels || seen.length > 0) && end !== null && score !== null,
       adapter: adapterText(findings),
     };
+  }
+
+  /** A page that says it is loading may show its button only then. */
+  async #waitWhileItLoads(trial: Trial): Promise<void> {
+    let ticks = 0;
+    for (; isLoading(trial.window) && ticks < MOST_LOADING; ticks += IDLE_TICKS)
+      await trial.play(() => NOTHING, IDLE_TICKS, []);
+    // What says so for ever says nothing.
+    if (ticks > 0 && ticks < MOST_LOADING) this.#page.loadTicks = LOAD_TICKS + ticks + IDLE_TICKS;
   }
 
   #noteEndWords({ lost, won }: EndWords, hasCanvas: boolean): void {

@@ -24,6 +24,7 @@ const LONGEST_BUTTON = 24;
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MOST_KEYS = 3;
+const LOADING = /\bloading\b|^\s*\d{1,3}\s*%\s*$/i;
 /** What is written while a game is about to begin. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 
@@ -117,6 +118,12 @@ export function promptsIn(window: PageWindow): string[] {
   return [...new Set([...drawn(window).texts(), ...shown])].filter(
     (text) => PROMPT.test(text) || COUNTDOWN.test(text),
   );
+}
+
+/** Whether the page says that it is loading still. */
+export function isLoading(window: PageWindow): boolean {
+  const shown = String(window.document.body.innerText ?? "").split("\n");
+  return [...drawn(window).texts(), ...shown].some((text) => LOADING.test(text));
 }
 
 /** Whether the game waits for what was there before anything was pressed, or counts down to its beginning. */

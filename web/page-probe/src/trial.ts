@@ -9,7 +9,7 @@ import { noteClicks } from "./clicks.ts";
 import type { Place, Value } from "./places.ts";
 
 /** So many frames pass while a page loads: what it asks for in them is waited for. */
-const LOAD_TICKS = 30;
+export const LOAD_TICKS = 30;
 const SEED = 12345;
 const MOST_WRITTEN = 200;
 const LEAST_ANIMATION_MS = 1000;
@@ -34,6 +34,8 @@ export interface PageToProbe {
   advances?: boolean;
   /** Whether its promises have a turn after each frame. Default: no. */
   turns?: boolean;
+  /** Frames until it has loaded, where it says that it takes longer than most. */
+  loadTicks?: number;
 }
 
 /** What places held at some ticks. */
@@ -76,7 +78,7 @@ export class Trial {
 
   /** A fresh page that has loaded. Raises Error when it does not. */
   static async open(probed: PageToProbe, seed = SEED): Promise<Trial> {
-    const { page, size, turns = false } = probed;
+    const { page, size, turns = false, loadTicks = LOAD_TICKS } = probed;
     let looks = 0;
     const written = new Set<string>();
     const clickable = new Set<Element>();
@@ -97,7 +99,7 @@ export class Trial {
         drawn(window);
         made(window, PHASER);
       },
-      ready: () => looks++ >= LOAD_TICKS,
+      ready: () => looks++ >= loadTicks,
       observe: () => [],
       over: () => false,
     } as PageAdapter;

@@ -1,0 +1,37 @@
+/** How a page says that it is loading, and what it might be begun by. */
+
+import { afterEach, expect, test } from "vitest";
+import { isLoading, startersOf } from "../../../web/page-probe/src/starters.ts";
+import { drawn } from "../../../web/sdk/src/page/drawn.ts";
+import type { PageWindow } from "../../../web/sdk/src/page-adapter.ts";
+
+const frames: HTMLIFrameElement[] = [];
+
+afterEach(() => {
+  for (const frame of frames.splice(0)) frame.remove();
+});
+
+function opened(html: string): PageWindow {
+  const frame = document.createElement("iframe");
+  document.body.append(frame);
+  frames.push(frame);
+  const page = frame.contentWindow as PageWindow;
+  drawn(page);
+  page.document.body.innerHTML = html;
+  return page;
+}
+
+test("a page is loading while it says so, or shows how much there is of it", () => {
+  expect(isLoading(opened("<p>Loading...</p>"))).toBe(true);
+  expect(isLoading(opened("<p> 98% </p>"))).toBe(true);
+  expect(isLoading(opened("<p hidden>Loading</p><p>Health 98% of all</p>"))).toBe(false);
+});
+
+test("words that are drawn and begin something are buttons, scores and prompts are none", () => {
+  const page = opened('<canvas width="200" height="100"></canvas>');
+  const context = page.document.querySelector("canvas").getContext("2d");
+  for (const [i, text] of ["START GAME", "Score: 3", "Options", "Press N to start"].entries())
+    context.fillText(text, 10, 20 * i + 15);
+  const names = startersOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
+  expect([...new Set(names)]).toEqual(["START GAME"]);
+});
