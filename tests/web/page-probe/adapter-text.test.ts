@@ -285,6 +285,12 @@ test("a score that fell ends the game; where the page is begun anew, the fall to
   page?.over(window);
   page?.restart?.(window, null as never);
   expect(page?.over(window)).toBe(false);
+  // What was scored before stays, whichever frame it is asked in.
+  const scored = (points: number): unknown => {
+    window.points = points;
+    return page?.score?.(window);
+  };
+  expect([0, 10, 10, 30, 0, 0, 5].map(scored)).toEqual([0, 10, 10, 30, 30, 30, 35]);
 });
 
 test("what is drawn is followed before the page draws, and read by its look", async () => {

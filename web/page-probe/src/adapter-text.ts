@@ -267,6 +267,18 @@ function fell(w: any, now: number): boolean {
 `,
         ]
       : []),
+    ...(score !== null && beginsAnew(found.reading)
+      ? [
+          `/** All that was scored: where the number falls another game has begun, and nothing is lost by it. */
+// biome-ignore lint/suspicious/noExplicitAny: a page's window has what its game puts there
+function gained(w: any, now: number): number {
+  w.gained = (w.gained ?? 0) + Math.max(0, now - (w.lastScore ?? now));
+  w.lastScore = now;
+  return w.gained;
+}
+`,
+        ]
+      : []),
     ...(texts.includes("stands(")
       ? [
           `/** Whether all of it has been the same for more than so many frames. */
@@ -327,11 +339,18 @@ function lengthOf({ place, fields, count }: Seen): number {
   return place.kind === "list" ? fields.length * count : count;
 }
 
-function scoreOf({ score, otherScores }: Reading): string {
+/** Whether another game begins by itself where this one ends: then its score is gone at once. */
+function beginsAnew({ end }: Reading): boolean {
+  return end?.text.startsWith("fell(") ?? false;
+}
+
+function scoreOf(reading: Reading): string {
+  const { score, otherScores } = reading;
   if (score === null)
     return "// No score was found: each frame alive is worth a little. Name it here: score: (w) => w.game.score\n  reward: () => 1 / 60";
   const why = `// ${sentence(score.why)}${others(otherScores)}\n  `;
   const { text, isShown, kind } = score.place;
+  if (beginsAnew(reading)) return `${why}score: (w) => gained(w, Number(${text} ?? 0))`;
   if (isShown && kind === "number" && !usesDrawn(text) && !score.place.isQuoted)
     return `${why}score: (w) => {\n    // Where something else is written in its place at the end, it is what it was.\n    w.scored = ${text} ?? w.scored ?? 0;\n    return w.scored;\n  }`;
   return `${why}score: (w) => Number(${text} ?? 0)`;
