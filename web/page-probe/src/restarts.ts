@@ -71,7 +71,7 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
   for (const text of await candidates(search)) {
     if (search.isTimeUp()) return null;
     const own = search.heeded.starter;
-    if (!(await works(text, search, own, BEFORE, fresh)) || (await staysOver(text, search))) continue;
+    if (!(await works(text, search, own, BEFORE, fresh)) || (await staysOver(text, search, fresh))) continue;
     return { text, isEnough: own.kind === "none" || (await works(text, search, BY_ITSELF, [0], fresh)) };
   }
   return null;
@@ -82,7 +82,7 @@ export async function findRestart(search: RestartSearch): Promise<Restart | null
  * does, or no end was reached.
  */
 export async function findAgain(search: RestartSearch): Promise<Starter | null> {
-  const { end, score } = search.reading;
+  const { end } = search.reading;
   const { starter } = search.heeded;
   if (end === null || end.place.text === "false" || end.text.startsWith("fell(")) return null;
   const ended = await toItsEnd(search);
@@ -109,8 +109,7 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
         // As in training: what is shown at once is of the game before.
         await trial.play(() => NOTHING, 1, []);
         if (trial.isSpent || isEnded(search, trial.window)) return null;
-        const now = Number(score?.place.read(trial.window) ?? 0);
-        if (score !== null && now > fresh + 1 + Math.abs(fresh) / 2) return null;
+        if (!isScoreBack(search, trial.window, fresh)) return null;
         const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
         return await trial.play(script, AFTER, search.placesOf(trial.window), 3);
       } finally {
@@ -127,14 +126,14 @@ export async function findAgain(search: RestartSearch): Promise<Starter | null> 
   return null;
 }
 
-/** Whether a game that was over is so after the call as well: what counts down was not set anew. */
-async function staysOver(text: string, search: RestartSearch): Promise<boolean> {
+/** Whether a game that was over is so after the call as well, or has its score still: it was not set anew. */
+async function staysOver(text: string, search: RestartSearch, fresh: number): Promise<boolean> {
   const trial = await toItsEnd(search);
   if (trial === null) return false;
   try {
     call(text, trial.window, search);
     await trial.play(() => NOTHING, 2, []);
-    return isEnded(search, trial.window);
+    return isEnded(search, trial.window) || !isScoreBack(search, trial.window, fresh);
   } finally {
     trial.close();
   }
@@ -169,6 +168,11 @@ function isHeard(pressed: Samples, idle: Samples): boolean {
   return [...differing(pressed, idle)].some(
     ({ kind, text: where }) => kind !== "truth" && !NOTED.test(where),
   );
+}
+
+/** Whether the score is about what a fresh game has. */
+function isScoreBack({ reading: { score } }: RestartSearch, window: PageWindow, fresh: number): boolean {
+  return score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
 }
 
 /** What is scored in the first moments of a fresh game; 0 without a score. */
@@ -273,7 +277,7 @@ async function afterwards(
   input: Input,
 ): Promise<Samples | null> {
   const { page, heeded, placesOf } = search;
-  const { end, score } = search.reading;
+  const { end } = search.reading;
   const trial = await Trial.open(page, SEEDED);
   try {
     await start(trial, starter);
@@ -287,8 +291,7 @@ async function afterwards(
     if (end?.isOver(end.place.read(window))) return null;
     const script = (tick: number): Input => (tick >= 4 && tick < 24 ? input : NOTHING);
     const samples = await trial.play(script, AFTER, placesOf(window), 3);
-    const isBack = score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
-    return isBack ? samples : null;
+    return isScoreBack(search, window, fresh) ? samples : null;
   } finally {
     trial.close();
   }
