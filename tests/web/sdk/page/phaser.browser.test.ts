@@ -1,34 +1,11 @@
 /** What Phaser shows, by its objects. */
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { drawn } from "../../../../web/sdk/src/page/drawn.ts";
 import { phaserSpots } from "../../../../web/sdk/src/page/phaser.ts";
 import { spot } from "../../../../web/sdk/src/page/spot.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
-
-const frames: HTMLIFrameElement[] = [];
-
-afterEach(() => {
-  for (const frame of frames.splice(0)) frame.remove();
-});
-
-/** A page with a canvas of 200 x 100 that is shown twice as large, ten pixels from the corner. */
-function opened(): PageWindow {
-  const frame = document.createElement("iframe");
-  frame.style.cssText = "width: 600px; height: 400px";
-  document.body.append(frame);
-  frames.push(frame);
-  const page = frame.contentWindow as PageWindow;
-  page.document.body.style.margin = "10px";
-  page.document.body.innerHTML = '<canvas width="200" height="100" style="width: 400px"></canvas>';
-  drawn(page);
-  return page;
-}
-
-function near(place: readonly [number, number] | undefined, x: number, y: number): void {
-  expect(place).toBeDefined();
-  expect(Math.hypot(place![0] - x, place![1] - y)).toBeLessThan(8);
-}
+import { near, opened } from "./canvas-page.ts";
 
 /** A game as Phaser's, with what hears the pointer in its scene. */
 function phaser(
