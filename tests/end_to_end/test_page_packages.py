@@ -16,8 +16,10 @@ CERTIFICATE = Path(__file__).parents[1] / "data" / "self-signed.pem"
 """Of nobody: key and certificate, for servers that a test's browser is made to trust."""
 ENGINE = "globalThis.counter = { count: 0, press: () => { counter.count += 1; } };"
 MODULE = "export const step = 10;"
+STYLE = "#ship { width: 70px; }"
 PAGE = """<!doctype html><title>Counter</title>
 <script src="https://cdn.jsdelivr.net/npm/counter@1/counter.js"></script>
+<link rel="stylesheet" href="https://unpkg.com/looks@1/looks.css"><div id="ship"></div>
 <script type="importmap">{"imports": {"steps": "https://unpkg.com/steps@1/steps.mjs"}}</script>
 <script type="module">
   import { step } from "steps";
@@ -31,12 +33,12 @@ export default definePageGame({
   id: "Counter-v1",
   page: "index.html",
   maxSeconds: 5,
-  observation: box({ low: 0, high: 1e6, shape: [1] }),
+  observation: box({ low: 0, high: 1e6, shape: [2] }),
   action: discrete(["wait", "press"]),
   keys: { wait: [], press: ["Space"] },
   ready: (w) => w.step !== undefined,
   restart: (w) => { w.counter.count = 0; },
-  observe: (w) => [w.counter.count * w.step],
+  observe: (w) => [w.counter.count * w.step, w.document.getElementById("ship").offsetWidth],
   score: (w) => w.counter.count,
   over: () => false,
 });
@@ -47,9 +49,10 @@ class Packages(http.server.BaseHTTPRequestHandler):
     """A package's files."""
 
     def do_GET(self) -> None:
-        body = (MODULE if self.path.endswith(".mjs") else ENGINE).encode()
+        kind = self.path.rsplit(".", 1)[1]
+        body = {"mjs": MODULE, "css": STYLE, "js": ENGINE}[kind].encode()
         self.send_response(200)
-        self.send_header("content-type", "text/javascript")
+        self.send_header("content-type", "text/css" if kind == "css" else "text/javascript")
         self.send_header("access-control-allow-origin", "*")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -79,15 +82,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_page_gets_scripts_and_modules_of_published_packages(folder: Path, port: int) -> None:
-    async def ask(origin: GameOrigin) -> list[float]:
+def test_a_page_gets_scripts_modules_and_styles_of_published_packages(folder: Path, port: int) -> None:
+    async def ask(origin: GameOrigin) -> list[list[float]]:
         await origin.ask("single")
-        return [(await origin.ask("act", action))["observation"][0] for action in (0, 1, 0, 1)]
+        return [(await origin.ask("act", action))["observation"] for action in (0, 1, 0, 1)]
 
     hosts = ",".join(f"MAP {host} 127.0.0.1:{port}" for host in ("cdn.jsdelivr.net", "unpkg.com"))
     switches = (f"--host-resolver-rules={hosts}", "--ignore-certificate-errors")
     seen = at_origin(str(folder / "counter.page.ts"), GameLibrary(folder), ask, switches=switches)
-    assert seen == [0, 10, 10, 20]
+    assert seen == [[0, 70], [10, 70], [10, 70], [20, 70]]
 
 
 def test_without_them_the_check_names_the_script_and_what_to_do(folder: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_nam
 
 @pytest.mark.long
 def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_drawn(tmp_path: Path) -> None:
-    """As most of Phaser's games are made: no global leads to them."""
+    """Its engine is a script of its own, and no global leads to what it makes."""
     (tmp_path / "index.html").write_text(SCENES)
     shutil.copy(PHASER, tmp_path)
     probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)

@@ -1,8 +1,7 @@
 /** What engines keep where, as far as a global leads to it: scenes, what is in them, and how one begins. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { made } from "../../sdk/src/page/made.ts";
-import { PHASER } from "../../sdk/src/page/phaser.ts";
+import { gameOf, PHASER } from "../../sdk/src/page/phaser.ts";
 import { attempt, type Root } from "./places.ts";
 
 /** Of a Phaser scene: the engine's own. */
@@ -38,7 +37,7 @@ export function engineHooks(window: PageWindow, globals: readonly Root[]): Engin
     if (found) return found;
   }
   // Kept in a module, or in a closure.
-  return attempt(() => phaser(window, null, `${MADE_GAME}?`, (page) => made(page, PHASER).at(-1))) ?? null;
+  return attempt(() => phaser(window, null, `${MADE_GAME}?`, gameOf)) ?? null;
 }
 
 /** @param name of the global that `kaplay()` gave; null: its functions are globals themselves. */
@@ -103,7 +102,7 @@ function phaser(
   window: PageWindow,
   name: string | null,
   written: string,
-  of: (page: PageWindow) => PageWindow,
+  of: (page: PageWindow) => PageWindow | undefined,
 ): EngineHooks | null {
   const game = of(window);
   if (typeof game?.scene?.getScenes !== "function" || game.loop === undefined) return null;

@@ -47,9 +47,9 @@ const SAID = 9;
 const GROWING = /snake|body|tail|trail|segments|caught|collected|eaten|captured/i;
 /** Neither what it sees nor what it gains. */
 const RECORDS =
-  /^starts$|^stops$|^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?[cC]ount)?$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
+  /^starts$|^stops$|happyTimes|best|high|record|^hi$|play_?count|raf|raq|handle|timeout|interval|_id$|Id$/;
 const NO_SCORE =
-  /best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
+  /^(?:num_?|total_?)?(?:moves?|clicks?|attempts?|tries|guesses|flips?|turns?)(?:_?count)?$|best|high|hi_?score|^hi$|max|record|top|last|prev|target|goal|min|per|step|font|x$|y$|width|height|speed|label|text/i;
 const LARGEST = 1e7;
 /** Of a number that has but two values: more often, and it is no score that begins anew. */
 const MOST_FALLS = 3;

@@ -1,8 +1,7 @@
 /** Functions by which a page begins anew: called in a game that lives, and after its end, they are seen to work or not. */
 
 import type { PageWindow } from "attract/page-adapter";
-import { made } from "../../sdk/src/page/made.ts";
-import { PHASER } from "../../sdk/src/page/phaser.ts";
+import { gameOf } from "../../sdk/src/page/phaser.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import type { Heeded } from "./inputs.ts";
@@ -295,11 +294,6 @@ async function afterwards(
   } finally {
     trial.close();
   }
-}
-
-/** As an adapter's `game(w)` gives it. */
-function gameOf(window: PageWindow): PageWindow {
-  return made(window, PHASER).at(-1);
 }
 
 function isSamePress(first: Starter, second: Starter): boolean {

@@ -24,7 +24,7 @@ const LONGEST_BUTTON = 24;
 const START_KEYS = ["Space", "Enter", "Digit1"];
 const PRESS_WORDS = /\b(?:press|hit|push)\s+(?:the\s+)?["'<([]*(space\s?bar|space|enter|return|[a-z0-9])\b/gi;
 const MOST_KEYS = 3;
-const LOADING = /\bloading\b|^\s*\d{1,3}\s*%\s*$/i;
+const LOADING = /\bloading\b/i;
 /** What is written while a game is about to begin. */
 const COUNTDOWN = /\bget\s+ready\b|^\s*ready\b|\b(?:start|begin)(?:s|ing)?\s+in\b|\bloading\b/i;
 

@@ -43,7 +43,7 @@ export interface Drawn {
 /**
  * What the page in `window` draws, from the first call on: make one in `prepare`, before the page has drawn.
  *
- * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed, but for the texts of Phaser 3.
+ * Each drawing call of the page costs some microseconds more from then on. WebGL is not followed, but for the texts of a Phaser 3 that is a script of its own.
  */
 export function drawn(window: PageWindow): Drawn {
   if (window.attractDrawn === undefined)

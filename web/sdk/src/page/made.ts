@@ -8,8 +8,8 @@ type Maker = (...given: unknown[]) => unknown;
  * All that was made by the class or function of this name so far, the newest last.
  *
  * Call it in `prepare` for the first time, before the page has a script; then `made(w, "Phaser.Game").at(-1)` is the game that
- * a page made and kept to itself. A page that has the library within a module of its own, and no global of that name, makes nothing
- * that is heard of: Phaser 3 leaves its global there in any case.
+ * a page made and kept to itself. A page whose bundle has the library's ES modules within, as Vite makes it, has no global of that
+ * name, and nothing that it makes is heard of.
  *
  * @param name of a global, or of what lies within one: "Phaser.Game", "PIXI.Application", "kaplay".
  */

@@ -27,7 +27,8 @@ export function phaserTexts(window: PageWindow): Spot[] {
   return game?.renderer?.gl ? spotsOf(game, isText, ({ text }) => text) : [];
 }
 
-function gameOf(window: PageWindow): PageWindow | undefined {
+/** The game that Phaser made here last. */
+export function gameOf(window: PageWindow): PageWindow | undefined {
   return made(window, PHASER).at(-1);
 }
 
