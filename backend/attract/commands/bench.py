@@ -48,7 +48,7 @@ def run_bench(
     """
     measures = choose(MEASURES, only=order.only, peers=order.peers)
     earlier = None if order.compare is None else read_figures(order.compare)
-    _check_packages(measures)
+    measures = _with_packages(measures, say)
     figures: dict[str, Figure] = {}
     failed: list[str] = []
     text = _document(figures)
@@ -116,12 +116,28 @@ def read_figures(path: Path) -> dict[str, Figure]:
         ) from None
 
 
-def _check_packages(measures: Sequence[Measure]) -> None:
-    needed = sorted({name for measure in measures for name in measure.needs})
-    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+def _with_packages(measures: Sequence[Measure], say: Callable[[str], None]) -> list[Measure]:
+    """Those whose packages are there; says which are left out, and why.
+
+    Raises: ConfigurationError: without a package that cannot be done without, or if none is left.
+    """
+    kept: list[Measure] = []
+    missing: set[str] = set()
+    reasons: list[str] = []
+    for measure in measures:
+        lacks = {name for name in measure.needs if importlib.util.find_spec(name) is None}
+        if lacks and measure.reason_left_out:
+            reasons.append(measure.reason_left_out)
+            say(f"{', '.join(measure.names)} is left out: {measure.reason_left_out}")
+            continue
+        missing |= lacks
+        kept.append(measure)
     if missing:
         raise ConfigurationError(
-            f"the baselines' packages are not installed: {', '.join(missing)}",
+            f"the baselines' packages are not installed: {', '.join(sorted(missing))}",
             setting="attract bench",
             fix="pip install 'attract[results]'",
         )
+    if not kept:
+        raise ConfigurationError("nothing is left to measure", setting="attract bench", fix=reasons[0])
+    return kept

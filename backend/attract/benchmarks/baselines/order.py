@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 from attract.benchmarks.harness.command_line import json_of
 from attract.benchmarks.harness.training import steady_rate
 
-BaselineName = Literal["sb3", "minimal_ppo"]
-Games = Literal["gymnasium", "page_evaluate", "node", "real_time_pages"]
-"""Whose CartPole: Gymnasium's own in Python, or ours in a page or in a Node process.
+BaselineName = Literal["sb3", "minimal_ppo", "puffer"]
+Games = Literal["gymnasium", "page_evaluate", "node", "real_time_pages", "puffer"]
+"""Whose CartPole: Gymnasium's own in Python, PufferLib's in C, or ours in a page or in a Node process.
 
 `real_time_pages`: Meteors, each in a page of its own.
 """

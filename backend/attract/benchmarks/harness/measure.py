@@ -34,6 +34,8 @@ class Measure:
         run: measures, and gives exactly the figures of `names`.
         needs: packages beyond Attract's own, named when they are missing.
         by_default: False for what runs only when asked for (`--peers`, `--only`).
+        reason_left_out: where what it needs is hard to build: without it the others are measured, and this is
+            said. Empty: what it needs has to be there.
     """
 
     names: tuple[str, ...]
@@ -41,6 +43,7 @@ class Measure:
     run: Callable[[BenchOptions], Mapping[str, Figure]]
     needs: tuple[str, ...] = ()
     by_default: bool = True
+    reason_left_out: str = ""
 
 
 def choose(measures: Sequence[Measure], *, only: Sequence[str], peers: bool) -> list[Measure]:

@@ -25,7 +25,12 @@ from attract.benchmarks.harness.measure import BenchOptions, Measure
 
 QUICK_ROLLOUT_STEPS = 128
 MANY_ENVIRONMENTS = 512
-SB3 = ("stable_baselines3", "gymnasium")
+NEEDS: Mapping[BaselineName, tuple[str, ...]] = {
+    "sb3": ("stable_baselines3", "gymnasium"),
+    "minimal_ppo": ("gymnasium",),
+    "puffer": ("pufferlib",),
+}
+PUFFERLIB_REASON = "PufferLib 3 is not installed; docs/performance.md says how it is built"
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,15 @@ BASELINES = (
         "gymnasium",
         "a minimal PPO on numpy-vectorised Gymnasium",
         11,
+        shared_trunk=True,
+        many=True,
+    ),
+    Baseline(
+        "vs_pufferlib",
+        "puffer",
+        "puffer",
+        "PufferLib 3 with its CartPole in C",
+        9,
         shared_trunk=True,
         many=True,
     ),
@@ -139,8 +153,9 @@ def _measure_of(baseline: Baseline) -> Measure:
         names=(f"end_to_end/{baseline.figure}",),
         about=f"Attract with separate trunks beside {baseline.words}, the same batch, minibatch and epochs",
         run=run,
-        needs=("gymnasium",) if baseline.name == "minimal_ppo" else SB3,
+        needs=NEEDS[baseline.name],
         by_default=False,
+        reason_left_out=PUFFERLIB_REASON if baseline.name == "puffer" else "",
     )
 
 

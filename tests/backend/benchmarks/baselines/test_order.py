@@ -49,6 +49,8 @@ def test_a_request_and_a_report_survive_the_journey(
 @pytest.mark.long
 @pytest.mark.parametrize("baseline", BASELINES, ids=lambda baseline: baseline.figure)
 def test_a_baseline_trains_and_its_time_is_accounted_for(baseline) -> None:  # type: ignore[no-untyped-def]
+    if baseline.name == "puffer":
+        pytest.importorskip("pufferlib", reason="PufferLib is built by hand, see docs/performance.md")
     order = BaselineRequest(
         4, {**baseline_settings(), "n_steps": 64, "batch_size": 64}, iterations=2, games=baseline.games
     )
