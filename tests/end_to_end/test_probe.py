@@ -1,8 +1,11 @@
 """`attract probe` and `attract train PAGE`: pages that nobody wrote an adapter for."""
 
 import functools
+import os
 import shutil
+import subprocess
 import threading
+from collections.abc import Callable
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -119,7 +122,8 @@ MAZE = """<!doctype html><title>Document</title><h1>Maze</h1>
   });
 </script>"""
 
-PHASER = Path(__file__).parents[2] / "node_modules" / "phaser" / "dist" / "phaser.min.js"
+ROOT = Path(__file__).parents[2]
+PHASER = ROOT / "node_modules" / "phaser" / "dist" / "phaser.min.js"
 SCENES = """<title>Stones</title><div id="app"></div><script src="phaser.min.js"></script>
 <script type="module">
   class Menu extends Phaser.Scene {
@@ -211,11 +215,42 @@ def test_a_page_that_moves_only_when_it_is_played_and_calls_its_window_by_no_nam
     assert (found["score"], found["end"]) == ('says(w, ["You win!"])', 'says(w, ["Game over","You win!"])')
 
 
-@pytest.mark.long
-def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_drawn(tmp_path: Path) -> None:
+def write_with_engine(folder: Path) -> None:
     """Its engine is a script of its own, and no global leads to what it makes."""
-    (tmp_path / "index.html").write_text(SCENES)
-    shutil.copy(PHASER, tmp_path)
+    (folder / "index.html").write_text(SCENES)
+    shutil.copy(PHASER, folder)
+
+
+def write_bundle(folder: Path) -> None:
+    """As Vite writes it: the engine's ES modules within, and no global of it either."""
+    head, _, rest = SCENES.partition('<script src="phaser.min.js"></script>')
+    script = rest.partition('<script type="module">')[2].removesuffix("</script>")
+    (folder / "game.js").write_text(f'import * as Phaser from "phaser";\n{script}')
+    (folder / "index.html").write_text(f'{head}<script type="module" src="bundle.js"></script>')
+    bundler = ROOT / "node_modules" / ".bin" / "esbuild"
+    subprocess.run(
+        [
+            bundler,
+            "game.js",
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--outfile=bundle.js",
+            "--log-level=error",
+        ],
+        cwd=folder,
+        env={**os.environ, "NODE_PATH": str(ROOT / "node_modules")},
+        check=True,
+    )
+    (folder / "game.js").unlink()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("write", [write_with_engine, write_bundle])
+def test_scenes_of_phaser_in_a_module_are_found_and_begun_by_a_button_that_is_drawn(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    write(tmp_path)
     probed = run_attract("probe", ".", "--json", runs_dir=tmp_path / "runs", folder=tmp_path)
     assert probed.code == 0, probed.stderr
     found = probed.json

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { drawn } from "../../../../web/sdk/src/page/drawn.ts";
-import { phaserSpots } from "../../../../web/sdk/src/page/phaser.ts";
+import { made } from "../../../../web/sdk/src/page/made.ts";
+import { gameOf, PHASER, phaserSpots } from "../../../../web/sdk/src/page/phaser.ts";
 import { spot } from "../../../../web/sdk/src/page/spot.ts";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
 import { near, opened } from "./canvas-page.ts";
@@ -74,4 +75,45 @@ test("texts count as written where Phaser draws by WebGL, and are not counted tw
   expect(drawn(page).texts()).toEqual(["Score: 7"]);
   expect(drawn(page).number("Score: #")).toBe(7);
   near(spot(page, "Score: 7"), 10 + 200, 10 + 100);
+});
+
+/** As the constructor of Phaser's game does it, of which a bundle leaves no global. */
+const BUNDLED = `(() => {
+  class Game {
+    isBooted = false; loop = {}; textures = {};
+    constructor(canvas) {
+      this.canvas = canvas;
+      this.scale = { width: 800, height: 400 };
+      this.scene = { getScenes: () => [] };
+      setTimeout(this.boot.bind(this), 0);
+    }
+    boot() { this.step.bind(this); }
+    step() {}
+  }
+  class Other { constructor() { this.go.bind(this); this.go.bind(null, 1); this.go.bind(window); } go() {} }
+  new Other();
+  window.kept = [new Game(document.querySelector("canvas")), new Game(null)];
+  const add = function (by, to) { return this.from + by + to; };
+  window.sum = add.bind({ from: 1 }, 2)(3);
+})()`;
+
+test("a game of Phaser's is reached that a bundler took from its modules, and functions are bound as ever", () => {
+  const page = opened();
+  expect(made(page, PHASER)).toEqual([]);
+  page.eval(BUNDLED);
+  expect(page.Phaser).toBeUndefined();
+  expect(made(page, PHASER)).toHaveLength(2);
+  expect(made(page, PHASER)[0]).toBe(page.kept[0]);
+  expect(gameOf(page)).toBe(page.kept[1]);
+  expect(page.sum).toBe(6);
+});
+
+test("a game whose class is a global and which binds is one game", () => {
+  const page = opened();
+  made(page, PHASER);
+  page.eval(`window.Phaser = { Game: class {
+    isBooted = false; loop = {}; textures = {}; scene = {}; scale = {};
+    constructor() { (() => {}).bind(this); }
+  } }; window.kept = new Phaser.Game()`);
+  expect(made(page, PHASER)).toEqual([page.kept]);
 });

@@ -5,11 +5,20 @@ import type { PageWindow } from "../page-adapter.ts";
 type Maker = (...given: unknown[]) => unknown;
 
 /**
+ * Of what a bundler took from ES modules, as Vite does, there is no global. What an engine makes is known then by what it is: it
+ * binds functions of its own to itself, the first ones while it is made.
+ */
+const KNOWN: Readonly<Record<string, (bound: object) => boolean>> = {
+  "Phaser.Game": (bound) =>
+    "isBooted" in bound && "loop" in bound && "scene" in bound && "textures" in bound && "scale" in bound,
+};
+
+/**
  * All that was made by the class or function of this name so far, the newest last.
  *
  * Call it in `prepare` for the first time, before the page has a script; then `made(w, "Phaser.Game").at(-1)` is the game that
  * a page made and kept to itself. A page whose bundle has the library's ES modules within, as Vite makes it, has no global of that
- * name, and nothing that it makes is heard of.
+ * name: of "Phaser.Game" all is heard there too, of other libraries nothing.
  *
  * @param name of a global, or of what lies within one: "Phaser.Game", "PIXI.Application", "kaplay".
  */
@@ -24,8 +33,27 @@ export function made(window: PageWindow, name: string): readonly any[] {
     all.set(name, found);
     const [root, ...path] = name.split(".");
     follow(window, root, path, found);
+    const isOne = KNOWN[name];
+    if (isOne !== undefined) followBound(window, isOne, found);
   }
   return found;
+}
+
+/** Notes what functions are bound to, if `isOne` knows it. */
+function followBound(window: PageWindow, isOne: (bound: object) => boolean, found: unknown[]): void {
+  const functions = window.Function?.prototype;
+  if (functions === undefined) return;
+  const { bind } = functions;
+  functions.bind = function (this: Maker, ...given: [unknown, ...unknown[]]) {
+    const [bound] = given;
+    if (typeof bound === "object" && bound !== null && !found.includes(bound))
+      try {
+        if (isOne(bound)) found.push(bound);
+      } catch {
+        // A window of another origin, say: it is none.
+      }
+    return Reflect.apply(bind, this, given);
+  };
 }
 
 /** Notes what `holder[name]`, or what is at `path` within it, makes: of what is there now, or will be. */
@@ -63,7 +91,7 @@ function noting(maker: Maker, found: unknown[]): Maker {
   return new Proxy(maker, {
     construct(target, given, as) {
       const one = Reflect.construct(target, given, as) as object;
-      found.push(one);
+      if (!found.includes(one)) found.push(one);
       return one;
     },
     apply(target, self, given) {
