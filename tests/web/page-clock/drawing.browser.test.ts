@@ -60,3 +60,18 @@ test("the null WebGL has what engines ask for at their start, and leaves out wha
          gl.canvas.getContext("${kind}") === gl, typeof gl.getUniformLocation({}, "x"), gl.getProgramParameter({}, gl.ACTIVE_UNIFORMS)]`),
     ).toEqual(["0,0,0,0", false, null, true, true, 23, [0, 0, 300, 150], true, true, "object", 0]);
 });
+
+test("a page may put an Object.defineProperty of its own in place, as Box2dWeb does: one for accessors alone", () => {
+  const { run } = heldPage();
+  // Of a page's own frame it is the page's; here the clock's code is within the test's.
+  const { defineProperty } = Object;
+  Object.defineProperty = <T>(object: T, name: PropertyKey, given: PropertyDescriptor): T =>
+    given.get === undefined ? object : defineProperty(object, name, given);
+  try {
+    const context = `document.createElement("canvas").getContext("experimental-webgl")`;
+    expect(run(`gl = ${context}; gl.getExtension("OES_texture_float") !== null`)).toBe(true);
+    expect(run("gl.getParameter(gl.VERSION)")).toContain("WebGL 1");
+  } finally {
+    Object.defineProperty = defineProperty;
+  }
+});

@@ -1,6 +1,6 @@
 /** Everything by which a page reads time or waits for it, on virtual time. */
 
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, defineProperty } from "./overriding.ts";
 import { EPOCH_MS, type VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -69,7 +69,7 @@ function installClocks(window: Page, time: VirtualTime): void {
   }
   const called = new Proxy(VirtualDate, { apply: () => new VirtualDate(date()).toString() });
   for (const [name, value] of Object.entries({ name: "Date", length: window.Date.length }))
-    Object.defineProperty(VirtualDate, name, { value, configurable: true });
+    defineProperty(VirtualDate, name, { value, configurable: true });
   VirtualDate.prototype.constructor = called;
   define(window, "Date", called);
   defineGetter(window.Event.prototype, "timeStamp", function (this: Event) {

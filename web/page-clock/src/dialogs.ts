@@ -1,6 +1,6 @@
 /** Dialogs that a page opens: nobody is there to answer them, so they are answered at once, and what they say is kept. */
 
-import { define } from "./overriding.ts";
+import { define, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis & { attractAlerts?: string[] };
 
@@ -25,7 +25,7 @@ export function forgetAlerts(window: Page): void {
 export function answerDialogs(window: Page): () => void {
   const said: string[] = [];
   const before = NAMES.map((name) => window[name]);
-  Object.defineProperty(window, "attractAlerts", { value: said, configurable: true });
+  defineProperty(window, "attractAlerts", { value: said, configurable: true });
   define(window, "alert", (text: unknown = "") => {
     said.push(String(text));
     if (said.length > MOST_ALERTS) said.shift();

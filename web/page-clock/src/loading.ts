@@ -1,6 +1,6 @@
 /** What a page waits for from outside: virtual time stands still until all of it is there. */
 
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, defineProperty } from "./overriding.ts";
 import { PACKAGE_HOSTS } from "./package-hosts.ts";
 import type { Portals } from "./portals.ts";
 import type { VirtualTime } from "./time.ts";
@@ -169,7 +169,7 @@ function watchSource(
     });
     gate(settled);
   };
-  Object.defineProperty(prototype, "src", {
+  defineProperty(prototype, "src", {
     ...source,
     set(this: EventTarget, value: unknown) {
       const dispatch = (name: string): unknown =>

@@ -1,6 +1,6 @@
 /** The frames within a page, as portals and wrappers put games into: each has a clock that follows the page's. */
 
-import { define } from "./overriding.ts";
+import { define, defineProperty } from "./overriding.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 type Page = Window & typeof globalThis;
@@ -45,7 +45,7 @@ export class NestedFrames {
         this.#focused = frame;
       });
     };
-    Object.defineProperty(window, "attractNest", { value: nest });
+    defineProperty(window, "attractNest", { value: nest });
     const focus = Object.getOwnPropertyDescriptor(window.HTMLElement.prototype, "focus");
     define(window.HTMLElement.prototype, "focus", function (this: HTMLElement, ...args: unknown[]) {
       focusOn(this);

@@ -1,12 +1,15 @@
 /** How properties of a page's own objects are replaced: as if they had always been so. */
 
+/** As it was before any script of the page: Box2dWeb puts one in its place that knows accessors alone. */
+export const { defineProperty } = Object;
+
 /** Replaces what `object` has as `name` by `value`. */
 export function define(object: object, name: PropertyKey, value: unknown): void {
-  Object.defineProperty(object, name, { value, writable: true, configurable: true, enumerable: true });
+  defineProperty(object, name, { value, writable: true, configurable: true, enumerable: true });
 }
 
 /** What is read as `name` of `object` from now on. */
 // biome-ignore lint/suspicious/noExplicitAny: the object that is read, of whatever class
 export function defineGetter(object: object, name: PropertyKey, get: (this: any) => unknown): void {
-  Object.defineProperty(object, name, { get, configurable: true, enumerable: true });
+  defineProperty(object, name, { get, configurable: true, enumerable: true });
 }

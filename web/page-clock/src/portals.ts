@@ -1,6 +1,6 @@
 /** The SDKs of game portals, as far as a game needs them: they answer at once, show no advertisement, and note what the game says. */
 
-import { define } from "./overriding.ts";
+import { define, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -199,7 +199,7 @@ export function installPortals(window: Page, later: (call: () => void) => void):
   }
 
   // Where adapters look for it.
-  Object.defineProperty(window, "attractPortal", { value: signals, configurable: true });
+  defineProperty(window, "attractPortal", { value: signals, configurable: true });
   const install = (url: unknown): boolean => {
     const found = Object.entries(makers).find(([, [pattern]]) => pattern.test(String(url)));
     if (found === undefined) return false;
@@ -208,7 +208,7 @@ export function installPortals(window: Page, later: (call: () => void) => void):
     signals.name = name;
     return true;
   };
-  Object.defineProperty(window, "attractInstallPortal", { value: install, configurable: true });
+  defineProperty(window, "attractInstallPortal", { value: install, configurable: true });
   const forget = (): void => {
     signals.score = null;
   };

@@ -1,6 +1,6 @@
 /** Sound that nobody hears, on virtual time: contexts run, buffers end when they would, elements play at once. */
 
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, defineProperty } from "./overriding.ts";
 import type { VirtualTime } from "./time.ts";
 
 type Page = Window & typeof globalThis;
@@ -215,7 +215,7 @@ function installMedia(window: Page, time: VirtualTime): void {
   };
   audio.prototype = window.HTMLAudioElement.prototype;
   define(window, "Audio", audio);
-  Object.defineProperty(media, "src", {
+  defineProperty(media, "src", {
     get(this: HTMLMediaElement) {
       return sources.get(this) ?? "";
     },

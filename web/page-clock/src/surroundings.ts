@@ -1,7 +1,7 @@
 /** What a page sees of the browser around it: always in front, never resized, nobody at the keyboard, nothing kept. */
 
 import { answerDialogs } from "./dialogs.ts";
-import { define, defineGetter } from "./overriding.ts";
+import { define, defineGetter, defineProperty } from "./overriding.ts";
 
 type Page = Window & typeof globalThis;
 
@@ -152,7 +152,7 @@ function installStorage(window: Page, { areas, cookies }: Kept): void {
       return area;
     });
   }
-  Object.defineProperty(window.Document.prototype, "cookie", {
+  defineProperty(window.Document.prototype, "cookie", {
     get: () => [...cookies].map(([name, value]) => `${name}=${value}`).join("; "),
     set: (text: unknown) => {
       const [pair] = String(text).split(";");
