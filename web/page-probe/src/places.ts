@@ -42,7 +42,7 @@ const MOST_FIELDS = 8;
 export const MOST_ELEMENTS = 8;
 /** What belongs to a library, and not to the game; other names of theirs are recognised by what they hold. */
 const LIBRARIES =
-  /^(_k|Phaser|PIXI|THREE|Matter|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
+  /^(_k|Phaser|PIXI|THREE|Matter|Box2D|CANNON|planck|Ammo|KeyboardJS|Howler?|jQuery|\$|_|gsap|createjs|p5|Babylon|me|kaplay|kaboom|webpack.*|__.*)$/i;
 /** What a game is heard and drawn by, and not what it is. */
 const FURNITURE =
   /^(audio\w*|sounds?|music|sfx|ctx|context|canvas|images?|img|sprites?heets?|assets|textures?|_?frame|fonts?|styles?|colou?rs?|palette|shaders?|renderer|cache|loader|parent\w*|geometry|material|matrix\w*|groups|quaternion|layers|userData|displayList|_?events|listeners|plugins|bounds|world|transform|prev\w*|autoFrame|newVelocity|wasTouching|pathData|gameObject|plugin|systems|\w*pipeline\w*|commandBuffer|render(?:Flags|List)|originalEvent|_eventsCount)$/i;

@@ -1,6 +1,6 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import type { PageWindow } from "../../../../web/sdk/src/page-adapter.ts";
-import { isOver, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
+import { isOver, ownError, PageFrame } from "../../../../web/worker/src/page/page-frame.ts";
 import { hop, numFrames } from "./hop-page.ts";
 
 const loaded: PageFrame[] = [];
@@ -94,4 +94,32 @@ test("of several agents all must have ended", () => {
     false,
     true,
   ]);
+});
+
+describe("what a page threw", () => {
+  const thrown = (...frames: string[]): object => ({
+    name: "TypeError",
+    message: "Illegal invocation",
+    stack: ["TypeError: Illegal invocation", ...frames.map((frame) => `    at ${frame}`)].join("\n"),
+  });
+
+  test("is said with its first place in the page's own files", () => {
+    const error = ownError(
+      thrown(
+        "define (http://g1-19ad.localhost:8000/.attract/page-clock.js:1:2)",
+        "new THREE.WebGLRenderer (http://g1-19ad.localhost:8000/js/Three.js?v=49:334:511)",
+        "http://g1-19ad.localhost:8000/index.html:289:28",
+      ),
+    );
+    expect(String(error)).toBe("TypeError: Illegal invocation (js/Three.js:334:511)");
+    expect((error as Error).stack).toContain("page-clock.js");
+    expect(ownError(error)).toBe(error);
+  });
+
+  test("has no place where none is the page's, and is itself where it is no error", () => {
+    expect(String(ownError(thrown("blob:http://localhost:8000/ae15-99:14:5", "<anonymous>:1:1")))).toBe(
+      "TypeError: Illegal invocation",
+    );
+    expect(ownError("just words")).toBe("just words");
+  });
 });

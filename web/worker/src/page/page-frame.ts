@@ -285,9 +285,9 @@ export class PageFrame implements PageHands {
   }
 
   #lastError(): string {
-    const last = this.clock.errors.at(-1);
+    const last = ownError(this.clock.errors.at(-1));
     if (last === undefined) return "";
-    return `; the page's last error: ${last instanceof Error || typeof last === "object" ? ((last as Error)?.message ?? String(last)) : String(last)}`;
+    return `; the page's last error: ${last instanceof Error ? last.message : String(last)}`;
   }
 }
 
@@ -356,13 +356,23 @@ function turn(): Promise<void> {
   });
 }
 
-/** What a page threw as an error of this window: those of another are no `Error` here. */
+/** What a page threw as an error of this window, with its place in the page's files: those of another are no `Error` here. */
 export function ownError(thrown: unknown): unknown {
   if (thrown instanceof Error || typeof thrown !== "object" || thrown === null || !("message" in thrown))
     return thrown;
   const { name, message, stack } = thrown as Error;
-  const error = new Error(String(message));
+  const place = placeOf(String(stack));
+  const error = new Error(place === null ? String(message) : `${message} (${place})`);
   error.name = String(name);
   if (typeof stack === "string") error.stack = stack;
   return error;
+}
+
+/** The first frame of `stack` that is the page's own, as `js/game.js:12:5`; null without one. */
+function placeOf(stack: string): string | null {
+  for (const [, path, at] of stack.matchAll(
+    /(?<!blob:)https?:\/\/[^/\s]+\/([^\s()?#]*?)(?:[?#][^\s():]*)?:(\d+:\d+)/g,
+  ))
+    if (!path.startsWith(".attract/")) return `${path === "" ? "index.html" : path}:${at}`;
+  return null;
 }
