@@ -14,7 +14,7 @@ from optuna.samplers import TPESampler
 from optuna.storages.journal import JournalFileBackend, JournalStorage
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from attract.tuning.space import Choice, Domain, Range, Space
+from attract.tuning.space import Choice, Domain, Range, Space, promising_values
 
 JOURNAL: Final = "trials.journal"
 STUDY: Final = "study"
@@ -90,7 +90,8 @@ class Search:
     def add_default(self, space: Space, trial: Trying) -> None:
         """The defaults have been tried: what is in the space of it tells the sampler, too.
 
-        The first trials differ from them in some settings alone: a random choice of all is mostly a bad one.
+        The first trials are those that are promising for any game, the next ones differ from the defaults in
+        some settings alone: a random choice of all is mostly a bad one.
         """
         params = {
             name: _stored(domain, trial.values[name])
@@ -105,6 +106,9 @@ class Search:
             user_attrs=_attributes(trial),
         )
         self._study.add_trial(kept)
+        for values in promising_values(space, trial.values):
+            stored = {name: _stored(space[name], value) for name, value in values.items()}
+            self._study.enqueue_trial(params | stored)
         names = list(space)
         for place in range(NEAR_TRIALS):
             draw = random.Random(place)

@@ -13,7 +13,7 @@ from attract.errors import ConfigurationError, TrialError
 from attract.schema.studies import StudyConfirmation, StudyState, StudyTrial, StudyView
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings
-from attract.tuning.pruning import Rungs, is_behind, scores_at
+from attract.tuning.pruning import Rungs, is_behind, is_late, scores_at
 from attract.tuning.runner import Progress, TrialOrder, TrialResult, TrialRunner
 from attract.tuning.search import Search, Trying, space_data, space_of
 from attract.tuning.space import Domain, Space, base_values, default_space, nested, search_space, value_at
@@ -188,8 +188,11 @@ class Tuner:
             new = rungs.reached(progress.agent_steps, progress.score)
             if new:
                 self._progressed(trial, progress)
-            others = [trial.rungs for trial in self._search.trials() if trial.state in ("finished", "pruned")]
-            return not any(is_behind(progress.score, scores_at(rung, others)) for rung in new)
+            others = [trial for trial in self._search.trials() if trial.state in ("finished", "pruned")]
+            if (goal := self._base.until_return) is not None:
+                return not is_late(progress.seconds, _seconds_to(goal, others))
+            rungs_of_others = [other.rungs for other in others]
+            return not any(is_behind(progress.score, scores_at(rung, rungs_of_others)) for rung in new)
 
         try:
             result = await self._run(trial, self._order_of(trial, trial.values), goes_on)
@@ -351,6 +354,18 @@ class Tuner:
             confirmations=confirmations,
             winner=winner,
         )
+
+
+def _seconds_to(goal: float, trials: Sequence[Trying]) -> list[float]:
+    """Of each trial that reached it."""
+    return [
+        trial.seconds
+        for trial in trials
+        if trial.state == "finished"
+        and trial.seconds is not None
+        and trial.score is not None
+        and trial.score >= goal
+    ]
 
 
 def _shown(trial: Trying, on_front: bool) -> StudyTrial:

@@ -45,8 +45,8 @@ def front_of(points: Sequence[Point]) -> list[int]:
 def finalists_of(points: Sequence[Point]) -> list[int]:
     """Whom the defaults, trial 0, are compared with on fresh seeds: at most two, none without another trial.
 
-    The one with the highest score, the quicker one of equals; and the quickest of those that score as high as
-    the defaults and are quicker than they are.
+    The one with the highest score, the quicker one of equals; and the quickest other one of those that score
+    as high as the defaults and are quicker than they are.
     """
     others = [point for point in points if point.trial != 0]
     if not others:
@@ -58,11 +58,12 @@ def finalists_of(points: Sequence[Point]) -> list[int]:
         quick = [
             other
             for other in others
-            if other.score >= default.score and other.seconds <= QUICKER * default.seconds
+            if other.score >= default.score
+            and other.seconds <= QUICKER * default.seconds
+            and other.trial != best.trial
         ]
         if quick:
-            quickest = min(quick, key=lambda point: point.seconds)
-            found += [quickest.trial] if quickest.trial != best.trial else []
+            found.append(min(quick, key=lambda point: point.seconds).trial)
     return found
 
 

@@ -1,6 +1,6 @@
 """The median stopping rule."""
 
-from attract.tuning.pruning import Rungs, is_behind, rungs_of, scores_at
+from attract.tuning.pruning import Rungs, is_behind, is_late, rungs_of, scores_at
 
 
 def test_trials_are_compared_at_a_quarter_a_half_and_three_quarters():
@@ -42,3 +42,10 @@ def test_no_episode_is_worse_than_any_and_no_worse_than_none():
 
 def test_only_trials_that_came_so_far_are_compared_with():
     assert scores_at(500, [{250: 1.0}, {250: 2.0, 500: 3.0}, {500: None}]) == [3.0, None]
+
+
+def test_on_the_way_to_a_goal_it_is_time_that_counts():
+    assert not is_late(100.0, [1.0, 2.0, 3.0])
+    # The median of 4, 5, 6 and 8 is 5.5.
+    assert not is_late(5.5, [8.0, 6.0, 4.0, 5.0])
+    assert is_late(5.6, [8.0, 6.0, 4.0, 5.0])

@@ -14,6 +14,7 @@ from attract.tuning.space import (
     base_values,
     default_space,
     nested,
+    promising_values,
     read_search,
     search_space,
     value_at,
@@ -123,3 +124,16 @@ def test_a_space_of_nothing_is_refused():
 def test_a_name_is_found_in_nested_settings():
     assert value_at({"ppo": {"gamma": 1}}, "ppo.gamma") == 1
     assert value_at({"ppo": 3}, "ppo.gamma", "absent") == "absent"
+
+
+def test_what_solved_other_games_sooner_is_tried_first_where_it_is_in_the_space():
+    settings = RunSettings.from_mapping({"total_steps": 1000})
+    space = default_space(settings, None)
+    usual = base_values(settings, tuple(space))
+    assert promising_values(space, usual) == [
+        {"ppo.learning_rate": 0.005, "ppo.n_epochs": 2},
+        {"ppo.learning_rate": 0.005, "ppo.minibatch_steps": 512},
+    ]
+    few = space | {"ppo.n_epochs": Choice((1, 4))}
+    assert promising_values(few, usual) == [{"ppo.learning_rate": 0.005, "ppo.minibatch_steps": 512}]
+    assert promising_values({name: space[name] for name in space if name != "ppo.n_epochs"}, usual) == []

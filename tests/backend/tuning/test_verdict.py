@@ -25,6 +25,9 @@ def test_one_that_is_both_is_one_finalist_and_the_defaults_are_none():
     assert finalists_of([Point(0, 5, 10), Point(1, 9, 2)]) == [1]
     assert finalists_of([Point(0, 5, 10)]) == []
     # The best of the others has its chance even below the defaults, which may have been lucky.
+    # To a goal all scores are the same: the two quickest, of which luck may have chosen one.
+    assert finalists_of([Point(0, 5, 10), Point(1, 5, 8), Point(2, 5, 6), Point(3, 5, 7)]) == [2, 3]
+    assert finalists_of([Point(0, 5, 10), Point(1, 5, 9.5), Point(2, 5, 6)]) == [2]
     assert finalists_of([Point(0, 5, 10), Point(1, 3, 10), Point(2, 2, 10)]) == [1]
 
 
