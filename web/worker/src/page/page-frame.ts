@@ -368,11 +368,13 @@ export function ownError(thrown: unknown): unknown {
   return error;
 }
 
-/** The first frame of `stack` that is the page's own, as `js/game.js:12:5`; null without one. */
+/** Where `stack` begins, but for what holds the page, as `js/game.js:12:5`; null where that is in none of its files. */
 function placeOf(stack: string): string | null {
-  for (const [, path, at] of stack.matchAll(
-    /(?<!blob:)https?:\/\/[^/\s]+\/([^\s()?#]*?)(?:[?#][^\s():]*)?:(\d+:\d+)/g,
-  ))
-    if (!path.startsWith(".attract/")) return `${path === "" ? "index.html" : path}:${at}`;
+  for (const frame of stack.split("\n")) {
+    if (!/:\d+:\d+\)?$/.test(frame) || frame.includes("/.attract/")) continue;
+    const [, path, at] = /(?<!blob:)https?:\/\/[^/]+\/([^?#]*?)(?:[?#].*)?:(\d+:\d+)\)?$/.exec(frame) ?? [];
+    if (at === undefined) return null;
+    return `${path === "" ? "index.html" : path}:${at}`;
+  }
   return null;
 }
