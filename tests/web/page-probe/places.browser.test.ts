@@ -42,6 +42,14 @@ async function kept(script: string): Promise<[PageWindow, Record<string, unknown
   return [window, readingsOf(window, findPlaces(window, [...globals, ...variables]))];
 }
 
+test("what an engine of physics keeps, and what a game is heard by, is not the game", async () => {
+  const [, found] = await kept(`
+    var Box2D = { Collision: { e_points: 1 } };
+    var game = { score: 2, bgMusic: { seek: 3 }, movingSound: { seek: 4 }, soundOn: true };
+  `);
+  expect(found).toEqual({ "w.game?.score": 2, "w.game?.soundOn": true });
+});
+
 test("globals, variables of scripts, classes' answers and what a class holds are found", async () => {
   const [, found] = await kept(`
     var lives = 3;
