@@ -24,6 +24,8 @@ import { isSame, type Samples } from "./trial.ts";
 
 const MOST_SEEN = 24;
 const MOST_FOLLOWED = 600;
+/** Of them such as did not change at first, the nearest ones. */
+const MOST_STILL = 100;
 const MOST_LISTS = 4;
 /** Where nothing but what is drawn is seen. */
 const MOST_LOOKS = 8;
@@ -80,7 +82,7 @@ export interface Reading {
 /** Places that changed in a play, and those whose names say that they matter. */
 export function worthFollowing({ places, rows }: Samples): readonly Place[] {
   if (places.length <= MOST_FOLLOWED) return places;
-  const named = [
+  const names = [
     ...SCORE_NAMES.map(([pattern]) => pattern),
     OVER_NAMES,
     PLAYING_NAMES,
@@ -89,11 +91,15 @@ export function worthFollowing({ places, rows }: Samples): readonly Place[] {
   ];
   const byLength = (a: Place, b: Place): number => a.text.length - b.text.length;
   const isNamed = (place: Place): boolean =>
-    place.isShown || named.some((pattern) => pattern.test(place.name));
+    place.isShown || names.some((pattern) => pattern.test(place.name));
   const isChanged = (_: Place, at: number): boolean => rows.some((row) => !isSame(row[at], rows[0][at]));
   const changed = places.filter(isChanged).sort(byLength);
-  const others = places.filter((place) => isNamed(place) && !changed.includes(place)).sort(byLength);
-  return [...others.slice(0, MOST_FOLLOWED / 3), ...changed].slice(0, MOST_FOLLOWED);
+  const [named, others] = [true, false].map((isOne) =>
+    places.filter((place, at) => !isChanged(place, at) && isNamed(place) === isOne).sort(byLength),
+  );
+  // What stayed where it was in one short play, such as a goal, may be elsewhere in the next.
+  const still = others.filter(({ kind }) => kind !== "word").slice(0, MOST_STILL);
+  return [...named.slice(0, MOST_FOLLOWED / 3), ...still, ...changed].slice(0, MOST_FOLLOWED);
 }
 
 /**
