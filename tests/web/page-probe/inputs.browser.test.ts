@@ -1,25 +1,7 @@
 /** Pages that are begun by what they say, or only after a while. */
 
 import { expect, test } from "vitest";
-import { probe } from "../../../web/page-probe/src/probe.ts";
-import "../worker/page/hop-page.ts";
-
-const CANVAS = '<canvas width="200" height="100"></canvas>';
-
-/** @param script of the page, which calls `tick` in each frame. */
-function found(script: string, body = CANVAS): ReturnType<typeof probe> {
-  const page = `<!doctype html><title>Test</title>${body}<script>
-    parent.attractTestClock(window);
-  </script><script>{
-    const held = {}, context = document.querySelector("canvas")?.getContext("2d");
-    addEventListener("keydown", ({ code }) => { held[code] = true; });
-    addEventListener("keyup", ({ code }) => { held[code] = false; });
-    ${script}
-    (function frame() { tick(); requestAnimationFrame(frame); })();
-  }</script>`;
-  const address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
-  return probe({ page: address, size: [200, 100] }, () => undefined);
-}
+import { found } from "./probed-page.ts";
 
 test("a menu that heeds keys is none: what stands still may move once a countdown is over", async () => {
   const { starter, moves, score } = await found(`
@@ -162,4 +144,43 @@ test("a board of plain cells is clicked and seen, also of a game that waits for 
   );
   expect(end).toContain("It's a draw!");
   expect(adapter).toContain("turns: true");
+});
+
+test("a key that has all stand still until it is pressed again pauses, and is no move", async () => {
+  const { moves, end } = await found(`
+    const game = window.game = { x: 50, ballX: 100, ballY: 0, turn: 0, score: 0, state: 1, frames: 0 };
+    let wasHeld = false;
+    function tick() {
+      game.frames++;
+      if (held.Space && !wasHeld) game.state = -game.state;
+      wasHeld = Boolean(held.Space);
+      if (game.state < 0) return;
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      game.ballY = (game.ballY + 2) % 100;
+      game.ballX = 100 + 50 * Math.sin((game.turn += 0.1));
+      if (game.ballY === 0 && Math.abs(game.ballX - game.x) < 60) game.score++;
+    }`);
+  expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
+  expect(moves).not.toContain("space");
+  expect(end).toBeNull();
+});
+
+test("a key that begins the game anew in the midst of it is no move", async () => {
+  const { moves, score } = await found(`
+    const fresh = () => ({ x: 50, depth: 0, ballY: 0, turn: 0, speed: 1, score: 0 });
+    const game = window.game = fresh();
+    function tick() {
+      if (held.Enter) Object.assign(game, fresh());
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      if (held.Space) game.depth = 0;
+      game.depth++;
+      game.turn += 0.1;
+      game.speed *= 1.001;
+      if ((game.ballY += game.speed) < 100) return;
+      game.ballY = 0;
+      game.score++;
+    }`);
+  expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
+  expect(moves).not.toContain("enter");
+  expect(score).toBe("w.game?.score");
 });

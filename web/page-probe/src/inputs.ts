@@ -30,6 +30,7 @@ const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
 /** Directions: where one of them counts, the others do, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
+const MOVERS = new Set(DIRECTIONS.flat());
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
 const HELD = 12;
@@ -38,6 +39,15 @@ const SHORT = 5;
 const LATE_TICKS = 150;
 const TEST_TICKS = 60;
 const SAMPLED = 4;
+/** Until a game that is paused stands still. */
+const PAUSE_TICKS = 12;
+/** Numbers that play has changed, so that it can be seen whether a key sets them back, and the share that it may. */
+const LEAST_AWAY = 3;
+const MOST_BACK = 0.6;
+/** Of what moves by itself: what a pause stops at least. A menu may fade in, and clocks go on. */
+const LEAST_PAUSED = 0.4;
+/** What counts successes may not happen to go on. */
+const LEAST_RESUMED = 0.7;
 /** Of a move: two late ones and the key that begins a game are less than both of them after it. */
 const LATE_SHARE = 0.4;
 /** Frames of random moves before a test, the longer the more obstinate a direction is. */
@@ -184,6 +194,7 @@ class Tests {
       effects.add(effect);
       // A pause is heeded, and no move.
       if ([...differing(await this.idle(), samples)].some(({ text }) => PAUSED.test(text))) return true;
+      if (await this.#pauses(input, samples)) return true;
       for (const place of places) changed.add(place);
       moves.push({ label, input, ...(this.#prelude !== null && { isLate: true }) });
       return true;
@@ -214,6 +225,7 @@ class Tests {
       this.#prelude = null;
       this.#idle = idle;
     }
+    if (!isTimeUp()) moves.splice(0, moves.length, ...(await this.#goingOn(moves)));
     const [width, height] = this.#page.size;
     if (!isTimeUp()) {
       const before = moves.length;
@@ -241,6 +253,46 @@ class Tests {
       return { starter: this.#starter, moves, changed, isMoving, taps: true };
     }
     return { starter: this.#starter, moves, changed, isMoving, taps: await this.#isTapped(moves) };
+  }
+
+  /** Whether it stops at once much of what moves by itself, and another press has it go on. */
+  async #pauses(input: Input, samples: Samples): Promise<boolean> {
+    const [usual, still] = [await this.idle(), samples].map((play) => movingIn(after(play, PAUSE_TICKS)));
+    const stopped = [...usual].filter((place) => !still.has(place));
+    if (stopped.length < Math.max(2, LEAST_PAUSED * usual.size)) return false;
+    const second = TEST_TICKS / 2;
+    const twice: Script = (tick) => held(input, SHORT)(tick < second ? tick : tick - second);
+    const resumed = movingIn(after(await this.#play(twice, 2 * TEST_TICKS), TEST_TICKS));
+    return stopped.filter((place) => resumed.has(place)).length >= LEAST_RESUMED * stopped.length;
+  }
+
+  /** Without keys that begin the game anew: most of what play has changed is as at its beginning then. */
+  async #goingOn(moves: readonly Move[]): Promise<readonly Move[]> {
+    const [others, suspects] = [true, false].map((isOther) =>
+      moves.filter(({ input }) => MOVERS.has(input.keys[0]) === isOther),
+    );
+    if (others.length === 0 || suspects.length === 0) return moves;
+    const fresh = await this.idle();
+    this.#prelude = preludeOf(others, PRELUDES.at(-1) as number);
+    try {
+      const later = await this.#play(() => NOTHING);
+      // What is over by then is begun anew by what is no move then.
+      if (movingIn(later).size * 2 < movingIn(fresh).size) return moves;
+      const sides = this.#places.map((place, at) => awayOf(place, at, fresh, later));
+      const numAway = sides.filter((side) => side !== 0).length;
+      if (numAway < LEAST_AWAY) return moves;
+      const kept: Move[] = [];
+      for (const move of suspects) {
+        const pressed = await this.#play(held(move.input));
+        const back = this.#places.filter(
+          (place, at) => sides[at] !== 0 && awayOf(place, at, fresh, pressed) !== sides[at],
+        );
+        if (back.length < MOST_BACK * numAway) kept.push(move);
+      }
+      return moves.filter((move) => others.includes(move) || kept.includes(move));
+    } finally {
+      this.#prelude = null;
+    }
   }
 
   /** Of a page without a canvas: a click on each of elements that are alike, by groups. */
@@ -309,6 +361,25 @@ class Tests {
       trial.close();
     }
   }
+}
+
+/** On which side of all that it was in the first moments of a fresh game a number ends: 1, -1, or 0 on none. */
+function awayOf({ kind }: Place, at: number, fresh: Samples, later: Samples): number {
+  const now = later.rows.at(-1)?.[at];
+  const known = fresh.rows.map((row) => row[at]).filter((value) => typeof value === "number");
+  if (kind !== "number" || typeof now !== "number" || known.length === 0) return 0;
+  return Number(now > Math.max(...known)) - Number(now < Math.min(...known));
+}
+
+/** What is left of a play from `tick` on. */
+function after({ places, rows }: Samples, tick: number): Samples {
+  return { places, rows: rows.slice(tick / SAMPLED) };
+}
+
+/** Places that change, words left out. */
+function movingIn({ places, rows }: Samples): Set<Place> {
+  const moves = (at: number): boolean => rows.some((row) => !isSame(row[at], rows[0][at]));
+  return new Set(places.filter(({ kind }, at) => kind !== "word" && moves(at)));
 }
 
 /** Whether several numbers change by themselves, as in a game that is under way. */

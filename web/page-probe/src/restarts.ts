@@ -5,11 +5,11 @@ import { gameOf } from "../../sdk/src/page/phaser.ts";
 import type { End } from "./ends.ts";
 import type { EngineHooks } from "./engines.ts";
 import type { Heeded } from "./inputs.ts";
-import { attempt, isForeign, NOTED, type Place, type Root } from "./places.ts";
+import { attempt, isForeign, NOTED, type Place, type Root, type Value } from "./places.ts";
 import { chance, randomly } from "./playing.ts";
 import type { Reading } from "./readings.ts";
 import { BY_ITSELF, FIRST_WAIT, type Starter, start, startersOf } from "./starters.ts";
-import { differing, type Input, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
+import { differing, type Input, isSame, NOTHING, type PageToProbe, type Samples, Trial } from "./trial.ts";
 
 const NAMES =
   /^(?:re_?start(?:_?game)?|re_?set(?:_?game)?|new_?game|start_?(?:new_?)?game|play_?again|retry|begin|start|play|init_?game|setup_?game)$/i;
@@ -19,6 +19,8 @@ const MOST_SCENES = 2;
 const MOST_MOVES = 4;
 /** Frames played before: in one game nothing has ended yet, in the other it most likely has. */
 const BEFORE = [20, 900];
+/** Of them so many at least, for a beginning to be told from what goes on. */
+const LEAST_TOLD = 900;
 /** Frames played after it. */
 const AFTER = 30;
 /** Frames within which a game played at random has most likely come to its end. */
@@ -169,6 +171,21 @@ function isHeard(pressed: Samples, idle: Samples): boolean {
   );
 }
 
+/** Whether anything that the agent sees goes otherwise: what is there to be read may be so as well. */
+function isOtherwise({ reading: { seen } }: RestartSearch, first: Samples, second: Samples): boolean {
+  const seriesOf = ({ places, rows }: Samples, text: string): Value[] => {
+    const at = places.findIndex((place) => place.text === text);
+    return at < 0 ? [] : rows.map((row) => row[at]);
+  };
+  return (
+    seen.length === 0 ||
+    seen.some(({ place: { text } }) => {
+      const [one, other] = [seriesOf(first, text), seriesOf(second, text)];
+      return one.length !== other.length || one.some((value, i) => !isSame(value, other[i]));
+    })
+  );
+}
+
 /** Whether the score is about what a fresh game has. */
 function isScoreBack({ reading: { score } }: RestartSearch, window: PageWindow, fresh: number): boolean {
   return score === null || Number(score.place.read(window) ?? 0) <= fresh + 1 + Math.abs(fresh) / 2;
@@ -256,6 +273,11 @@ async function works(
     const call = { text, starter, ticks, fresh };
     const idle = await afterwards(search, call, NOTHING);
     if (idle === null) return false;
+    // Neither over nor otherwise without it: it has begun nothing.
+    if (ticks >= LEAST_TOLD) {
+      const without = await afterwards(search, { ...call, text: "" }, NOTHING);
+      if (without !== null && !isOtherwise(search, idle, without)) return false;
+    }
     let isHeeded = false;
     // The first may be the key of a menu, and another stand at a wall.
     for (const { input } of search.heeded.moves.slice(0, MOST_MOVES)) {
