@@ -30,6 +30,7 @@ const FEW_MOVES = 2;
 const PAUSED = /paus(?:e|ing)/i;
 /** Directions: where one of them counts, the others do, though not at every wall. */
 const DIRECTIONS = [KEYS.slice(0, 4), KEYS.slice(5, 9)];
+/** Such keys neither pause a game nor begin it anew. */
 const MOVERS = new Set(DIRECTIONS.flat());
 /** Frames before the first press, and those that one test takes. */
 const BEFORE = 4;
@@ -257,11 +258,12 @@ class Tests {
 
   /** Whether it stops at once much of what moves by itself, and another press has it go on. */
   async #pauses(input: Input, samples: Samples): Promise<boolean> {
+    if (MOVERS.has(input.keys[0])) return false;
     const [usual, still] = [await this.idle(), samples].map((play) => movingIn(after(play, PAUSE_TICKS)));
     const stopped = [...usual].filter((place) => !still.has(place));
     if (stopped.length < Math.max(2, LEAST_PAUSED * usual.size)) return false;
     const second = TEST_TICKS / 2;
-    const twice: Script = (tick) => held(input, SHORT)(tick < second ? tick : tick - second);
+    const twice: Script = (tick, window) => held(input, SHORT)(tick < second ? tick : tick - second, window);
     const play = await this.#play(twice, 2 * TEST_TICKS);
     // A move that leads to the end stops all as well, but not whenever it is made.
     const between = movingIn({ ...play, rows: play.rows.slice(PAUSE_TICKS / SAMPLED, second / SAMPLED) });
