@@ -115,6 +115,7 @@ test("of a stack that holds one thing its parts are seen; of a list of several i
 test.each<[string, Described, string]>([
   ["a truth", ["w.game.isOver", DIES, "truth"], "Boolean(w.game.isOver)"],
   ["a truth turned round", ["w.playing", (tick) => tick < 40, "truth"], "!w.playing"],
+  ["a name that no end is called by as a rule", ["w.lose", DIES, "truth"], "Boolean(w.lose)"],
   ["a word", ["w.state", (tick) => (tick < 40 ? "play" : "gameover"), "word"], 'w.state === "gameover"'],
   ["another word", ["w.state", (tick) => (tick < 40 ? "play" : "title"), "word"], 'w.state !== "play"'],
   ["lives", ["w.lives", (tick) => 3 - Math.floor(tick / 15)], "w.lives <= 0"],

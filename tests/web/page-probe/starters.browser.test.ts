@@ -34,3 +34,20 @@ test("words that are drawn and begin something are buttons, scores and prompts a
   const names = startersOf(page, [300, 150]).flatMap((one) => (one.kind === "spot" ? [one.name] : []));
   expect([...new Set(names)]).toEqual(["START GAME"]);
 });
+
+test("where no button says that it begins something, levels do, but not what serves the page", () => {
+  const buttons = (html: string): string[] => {
+    const found = startersOf(opened(html), [300, 150]);
+    return [...new Set(found.flatMap((one) => (one.kind === "element" ? [one.text] : [])))];
+  };
+  const levels = '<button id="e">Easy</button><input type="button" value="Hard"><button>Mute</button>';
+  expect(buttons(levels)).toEqual(["Easy", "Hard"]);
+  expect(buttons(`${levels}<div><button>Play</button></div>`)).toEqual(["Play"]);
+});
+
+test("a button without a name of its own is reached by its place", () => {
+  const page = opened("<div><button>Start</button><button>Help</button></div>");
+  const [start] = startersOf(page, [300, 150]).filter(({ kind }) => kind === "element");
+  expect(start).toMatchObject({ text: "Start" });
+  expect(page.document.querySelector((start as { selector: string }).selector).textContent).toBe("Start");
+});

@@ -15,7 +15,7 @@ const MOST_WATCHED = 4;
 /** To where it began, as against what it grew by until it was seen first. */
 const LARGE_FALL = 5;
 export const OVER_NAMES =
-  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|dead|died|crashed|failed|done|complete)$|game_?over/i;
+  /^(is_?|has_?|_|player_?|game_?)*(over|ended|end|finished|lost|lose|dead|died|crashed|failed|done|complete)$|game_?over/i;
 export const PLAYING_NAMES = /playing|running|alive|in_?game|active|started/i;
 export const STATE_NAMES = /state|mode|phase|screen|scene|status|stage|^current$/i;
 /** What a state is called before a game: to leave it is no end. */

@@ -18,6 +18,11 @@ export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
 const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
+/** Tried where none of those says that it begins something: levels, and numbers of players. */
+const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
+/** What begins no game. */
+const OTHER_WORDS =
+  /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
 const MOST_BUTTONS = 3;
 const LONGEST_BUTTON = 24;
 /** As menus of one or two players have it, too. */
@@ -149,15 +154,37 @@ function middleOf(window: PageWindow, [width, height]: readonly [number, number]
     : [width / 2, height / 2];
 }
 
-function buttonsOf(window: PageWindow): { kind: "element"; selector: string; text: string }[] {
-  const found: { kind: "element"; selector: string; text: string }[] = [];
-  for (const element of [...window.document.querySelectorAll(BUTTONS)] as HTMLElement[]) {
+interface Button {
+  readonly kind: "element";
+  readonly selector: string;
+  readonly text: string;
+}
+
+function buttonsOf(window: PageWindow): Button[] {
+  const worded = shownButtons(window, BUTTONS).filter(({ words }) => START_WORDS.test(words));
+  const found =
+    worded.length > 0
+      ? worded
+      : shownButtons(window, PLAIN_BUTTONS).filter(({ words }) => !OTHER_WORDS.test(words));
+  return found.slice(0, MOST_BUTTONS).map(({ button }) => button);
+}
+
+/** Such elements as are shown and lead nowhere else, and all that they say and are called. */
+function shownButtons(window: PageWindow, kinds: string): { button: Button; words: string }[] {
+  return ([...window.document.querySelectorAll(kinds)] as HTMLElement[]).flatMap((element) => {
     const [id, classes] = [idOf(element), classesOf(element)];
-    const text = (element.textContent?.trim() || id || classes).slice(0, 40);
+    const said = element.textContent?.trim() || (element as HTMLInputElement).value;
+    const text = (said || id || classes).slice(0, 40);
     const isAway = /^https?:/.test(element.getAttribute("href") ?? "");
-    const selector = selectorOf(window, element);
-    if (isAway || selector === null || !element.checkVisibility()) continue;
-    if (START_WORDS.test(`${text} ${id} ${classes}`)) found.push({ kind: "element", selector, text });
-  }
-  return found.slice(0, MOST_BUTTONS);
+    if (isAway || !element.checkVisibility()) return [];
+    const selector = selectorOf(window, element) ?? pathOf(element);
+    return [{ button: { kind: "element", selector, text }, words: `${text} ${id} ${classes}` }];
+  });
+}
+
+/** Step by step from the body: for what neither a name nor a class tells from others. */
+function pathOf(element: Element): string {
+  const parent = element.parentElement;
+  if (parent === null || element.tagName === "BODY") return element.tagName.toLowerCase();
+  return `${pathOf(parent)} > :nth-child(${[...parent.children].indexOf(element) + 1})`;
 }
