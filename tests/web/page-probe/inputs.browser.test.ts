@@ -184,3 +184,19 @@ test("a key that begins the game anew in the midst of it is no move", async () =
   expect(moves).not.toContain("enter");
   expect(score).toBe("w.game?.score");
 });
+
+test("a key that ends the game where it is held, and does something where it is not, is a move", async () => {
+  const { moves } = await found(`
+    const game = window.game = { x: 50, ballX: 100, ballY: 0, turn: 0, shots: 0, over: false };
+    let heat = 0;
+    function tick() {
+      heat = held.Space ? heat + 1 : 0;
+      if (heat === 1) game.shots++;
+      game.over ||= heat >= 7;
+      if (game.over) return;
+      game.x = Math.max(0, Math.min(200, game.x + (held.ArrowRight ? 4 : 0) - (held.ArrowLeft ? 4 : 0)));
+      game.ballY = (game.ballY + 2) % 100;
+      game.ballX = 100 + 50 * Math.sin((game.turn += 0.1));
+    }`);
+  expect(moves).toEqual(expect.arrayContaining(["left", "right", "space"]));
+});
