@@ -40,9 +40,11 @@ test("where no button says that it begins something, levels do, but not what ser
     const found = startersOf(opened(html), [300, 150]);
     return [...new Set(found.flatMap((one) => (one.kind === "element" ? [one.text] : [])))];
   };
-  const levels = '<button id="e">Easy</button><input type="button" value="Hard"><button>Mute</button>';
+  const levels =
+    '<button id="e" class="menu">Easy</button><input type="button" value="Hard"><button>Mute</button>';
   expect(buttons(levels)).toEqual(["Easy", "Hard"]);
   expect(buttons(`${levels}<div><button>Play</button></div>`)).toEqual(["Play"]);
+  expect(buttons(`<input type="button" value="Start"><a>New</a>`)).toEqual(["Start", "New"]);
 });
 
 test("a button without a name of its own is reached by its place", () => {

@@ -382,17 +382,21 @@ function after({ places, rows }: Samples, tick: number): Samples {
   return { places, rows: rows.slice(tick / SAMPLED) };
 }
 
+/** Places that change, words left out. */
+function changing({ places, rows }: Samples): Place[] {
+  return places.filter(
+    ({ kind }, at) => kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at])),
+  );
+}
+
 /** Things and numbers that change: what is or is not so, such as that a game is over, does not move. */
-function movingIn({ places, rows }: Samples): Set<Place> {
-  const moves = (at: number): boolean => rows.some((row) => !isSame(row[at], rows[0][at]));
-  return new Set(places.filter(({ kind }, at) => kind !== "word" && kind !== "truth" && moves(at)));
+function movingIn(samples: Samples): Set<Place> {
+  return new Set(changing(samples).filter(({ kind }) => kind !== "truth"));
 }
 
 /** Whether several numbers change by themselves, as in a game that is under way. */
-function moving({ places, rows }: Samples): boolean {
-  const isMoving = (place: Place, at: number): boolean =>
-    place.kind !== "word" && rows.some((row) => !isSame(row[at], rows[0][at]));
-  const found = places.filter(isMoving);
+function moving(samples: Samples): boolean {
+  const found = changing(samples);
   return found.filter(({ isShown }) => !isShown).length > 2 || found.some(isThing);
 }
 

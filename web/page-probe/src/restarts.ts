@@ -17,10 +17,9 @@ const ORDER = ["new_?game", "restart", "again|retry", "reset", "begin", "start",
 const MOST_TRIED = 8;
 const MOST_SCENES = 2;
 const MOST_MOVES = 4;
-/** Frames played before: in one game nothing has ended yet, in the other it most likely has. */
-const BEFORE = [20, 900];
-/** Of them so many at least, for a beginning to be told from what goes on. */
-const LEAST_PLAYED = 900;
+/** Frames played before: in one game nothing has ended yet, in the other it most likely has, or is far from its beginning. */
+const LATE = 900;
+const BEFORE = [20, LATE];
 /** Frames played after it. */
 const AFTER = 30;
 /** Frames within which a game played at random has most likely come to its end. */
@@ -274,7 +273,7 @@ async function works(
     const idle = await afterwards(search, call, NOTHING);
     if (idle === null) return false;
     // Neither over nor otherwise without it: it has begun nothing.
-    if (ticks >= LEAST_PLAYED) {
+    if (ticks === LATE) {
       const without = await afterwards(search, { ...call, text: "" }, NOTHING);
       if (without !== null && !isOtherwise(search, idle, without)) return false;
     }

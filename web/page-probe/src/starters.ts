@@ -17,9 +17,9 @@ const WAITS = [FIRST_WAIT, 40];
 export const LONG_WAIT = 240;
 const LAST_PRESS = 24;
 const START_WORDS = /start|play|begin|new|go\b|enter|continue|ok|tap|click/i;
-const BUTTONS = "button, a, [onclick], [role=button], [class*=btn], [class*=button], [id*=start], [id*=play]";
-/** Tried where none of those says that it begins something: levels, and numbers of players. */
+/** Tried, too, where nothing says that it begins something: levels, and numbers of players. */
 const PLAIN_BUTTONS = "button, input[type=button], input[type=submit], [role=button]";
+const BUTTONS = `${PLAIN_BUTTONS}, a, [onclick], [class*=btn], [class*=button], [id*=start], [id*=play]`;
 /** What begins no game. */
 const OTHER_WORDS =
   /mute|sound|music|audio|volume|help|about|option|setting|share|pause|stop|instruction|rule|credit|score|leader|full.?screen|source|download|log.?in|sign|close|cancel|back|quit|exit|menu|theme|language|reset|clear|delete/i;
@@ -165,7 +165,7 @@ function buttonsOf(window: PageWindow): Button[] {
   const found =
     worded.length > 0
       ? worded
-      : shownButtons(window, PLAIN_BUTTONS).filter(({ words }) => !OTHER_WORDS.test(words));
+      : shownButtons(window, PLAIN_BUTTONS).filter(({ button }) => !OTHER_WORDS.test(button.text));
   return found.slice(0, MOST_BUTTONS).map(({ button }) => button);
 }
 
