@@ -12,11 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import yaml
-
 from attract.errors import ConfigurationError
 from attract.schema.game import GameDescription, GameReference
-from attract.settings.file import read_settings_file
+from attract.settings.file import read_settings_file, settings_text
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
@@ -254,7 +252,7 @@ class RunDirectory:
         known = self.read_config()["created"] if (self.path / "config.yaml").is_file() else None
         created = known or datetime.now(UTC).isoformat(timespec="seconds")
         data = {"game": game, "created": created, "settings": settings}
-        write_atomically(self.path / "config.yaml", yaml.safe_dump(data, sort_keys=False).encode())
+        write_atomically(self.path / "config.yaml", settings_text(data).encode())
 
     def read_config(self) -> dict[str, Any]:
         """What `write_config` wrote: `game`, `created`, `settings`."""
