@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from attract.errors import ConfigurationError
+from attract.files import read_start
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 
 ADAPTER: Final = "game.page.ts"
 PAGE_SUFFIXES: Final = (".html", ".htm")
 BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
 """Folders that are made anew, or published: what is written by hand lies beside them."""
+MAX_ADAPTER_BYTES: Final = 1 << 20
 PAGE_OPTION: Final = re.compile(r"""\bpage:\s*["']([^"']+)["']""")
 
 
@@ -29,7 +31,8 @@ class PagePlace:
         """The modules in `folder` that are adapters of this page, sorted."""
         found: list[Path] = []
         for path in sorted([*self.folder.glob("*.page.ts"), *self.folder.glob("*.page.js")]):
-            match = PAGE_OPTION.search(path.read_text(encoding="utf-8", errors="replace"))
+            text = read_start(path, MAX_ADAPTER_BYTES).decode(errors="replace")
+            match = PAGE_OPTION.search(text)
             if match is not None and match[1].rstrip("/") == self.page.rstrip("/"):
                 found.append(path)
         return found
