@@ -1,20 +1,24 @@
 """The run directory: made once, locked by one process, never overwritten by accident."""
 
+import contextlib
 import fcntl
 import json
 import os
 import re
 import secrets
 import shutil
+import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, DamagedRunError, FileError
+from attract.files import MAX_JSON_BYTES, check_inside, parse_model, parse_object, read_optional_file
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import read_settings_file, settings_text
+from attract.settings.run import RunSettings
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
@@ -24,6 +28,9 @@ LOCK = ".lock"
 LOCK_ATTEMPTS = 5
 LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
+CONFIG = "config.yaml"
+GAME = "game.json"
+DATABASE = "metrics.db"
 KEPT_VERSIONS = 20
 KEPT_EVERY = 100
 MAX_KEPT = 100
@@ -111,8 +118,9 @@ def _to_trash(path: Path) -> Path:
 def is_locked(path: Path) -> bool:
     """Whether some process, this one included, is writing the run in folder `path`."""
     try:
-        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        fd = os.open(path / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        # None is there, or what is there is none of ours: nothing is locked by it.
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -175,11 +183,11 @@ class RunDirectory:
     def open_locked(cls, runs_dir: Path, run_id: str) -> Self:
         """An existing run, locked for writing: to resume, evaluate or export it.
 
-        Raises: ConfigurationError: when there is no such run, another process writes it, or a link leads out
-            of its folder.
+        Raises: ConfigurationError: when there is no such run, another process writes it, or its folder holds
+            a link out of it or what is no file.
         """
         directory = cls.view(runs_dir, run_id)
-        directory.check_links()
+        directory.check_files()
         return cls(directory.path, _lock(directory.path))
 
     @classmethod
@@ -189,7 +197,7 @@ class RunDirectory:
         Raises: ConfigurationError: when there is no such run.
         """
         path = runs_dir / check_run_id(run_id)
-        if not (path / "config.yaml").is_file():
+        if not os.path.lexists(path / CONFIG):
             known = trained_run_ids(runs_dir)
             fix = f"newest runs there: {', '.join(known[:5])}" if known else "there are no runs there yet"
             raise ConfigurationError(f"there is no run {run_id} in {runs_dir}", fix=fix)
@@ -204,25 +212,59 @@ class RunDirectory:
     def inside(self, path: Path) -> Path:
         """`path` itself, a file of this run, when no link makes it another: a run may come from elsewhere.
 
-        Raises: ConfigurationError: when a link leads out of the run's folder.
+        Raises: FileError: when a link leads out of the run's folder.
         """
-        if not path.resolve().is_relative_to(self.path.resolve()):
-            raise ConfigurationError(
-                f"{path} is a link that leads out of the run's folder",
-                fix="put the file itself there; links of run folders are not followed",
-            )
-        return path
+        return check_inside(path, self.path)
 
-    def check_links(self) -> None:
-        """Nothing in the folder is a link out of it: not a file to be read, nor one to be written.
+    def check_files(self) -> None:
+        """Nothing in the folder is a link out of it, or other than files and folders.
 
-        Raises: ConfigurationError: naming the first that is.
+        A file that a run writes where it lies must also have no other name: a hard link would have what is
+        written show up elsewhere.
+
+        Raises: FileError: naming the first that is.
         """
         for folder, folders, files in os.walk(self.path):
             for name in (*folders, *files):
                 path = Path(folder) / name
-                if path.is_symlink():
+                about = path.lstat()
+                if stat.S_ISLNK(about.st_mode):
                     self.inside(path)
+                elif not stat.S_ISDIR(about.st_mode) and not stat.S_ISREG(about.st_mode):
+                    raise FileError(path, "is a pipe, a socket or a device, not a file")
+                elif stat.S_ISREG(about.st_mode) and about.st_nlink > 1 and self._is_written_in_place(path):
+                    raise FileError(
+                        path,
+                        "is a hard link: a file elsewhere would be written too",
+                        fix="copy the run's folder with `cp -a`, which makes files of its own",
+                    )
+
+    def _is_written_in_place(self, path: Path) -> bool:
+        return path.parent == self.logs or path.name == LOCK or path.name.startswith(DATABASE)
+
+    def read(self, name: str, max_bytes: int) -> bytes | None:
+        """The bytes of a file of this run, named from its folder; None where there is none.
+
+        Raises:
+            DamagedRunError: it is no regular file, or larger than `max_bytes`.
+            FileError: a link leads out of the run's folder.
+        """
+        path = self.inside(self.path / name)
+        with self.naming_damage():
+            return read_optional_file(path, max_bytes)
+
+    @contextlib.contextmanager
+    def naming_damage(self) -> Generator[None]:
+        """Name this run and the file that the block finds damaged.
+
+        Raises: DamagedRunError: in place of FileError.
+        """
+        try:
+            yield
+        except FileError as error:
+            own = error.path.is_relative_to(self.path)
+            name = error.path.relative_to(self.path) if own else error.path
+            raise DamagedRunError(self.run_id, f"{name}: {error.problem}") from None
 
     @property
     def checkpoints(self) -> Path:
@@ -241,22 +283,57 @@ class RunDirectory:
 
     @property
     def metrics_path(self) -> Path:
-        """The metrics database. Raises: ConfigurationError: as `inside`."""
-        return self.inside(self.path / "metrics.db")
+        """The metrics database, whether it is there or not.
+
+        Raises: FileError: it, or what SQLite keeps beside it, is a link out of the folder or no file.
+        """
+        for suffix in ("-wal", "-shm", "-journal", ""):
+            path = self.inside(self.path / f"{DATABASE}{suffix}")
+            if path.exists() and not path.is_file():
+                raise FileError(path, "is no regular file")
+        return path
 
     def write_config(self, game: str, settings: dict[str, Any]) -> None:
         """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label.
 
         Written anew for a resumed run, it keeps that time.
         """
-        known = self.read_config()["created"] if (self.path / "config.yaml").is_file() else None
+        known = self.read_config()["created"] if (self.path / CONFIG).exists() else None
         created = known or datetime.now(UTC).isoformat(timespec="seconds")
         data = {"game": game, "created": created, "settings": settings}
-        write_atomically(self.path / "config.yaml", settings_text(data).encode())
+        write_atomically(self.path / CONFIG, settings_text(data).encode())
 
     def read_config(self) -> dict[str, Any]:
-        """What `write_config` wrote: `game`, `created`, `settings`."""
-        return read_settings_file(self.inside(self.path / "config.yaml"))
+        """What `write_config` wrote: `game`, `created`, `settings`.
+
+        Raises: DamagedRunError: it was not written so.
+        """
+        path = self.inside(self.path / CONFIG)
+        try:
+            found = read_settings_file(path)
+        except ConfigurationError as error:
+            raise DamagedRunError(self.run_id, f"{CONFIG}: {error.problem}") from None
+        for name, kind, what in (
+            ("game", str, "the name of a game"),
+            ("created", str, "a time"),
+            ("settings", dict, "a mapping of settings"),
+        ):
+            if not isinstance(found.get(name), kind):
+                problem = f"has no `{name}`" if name not in found else f"`{name}` is not {what}"
+                raise DamagedRunError(self.run_id, f"{CONFIG}: {problem}" if found else f"{CONFIG}: is empty")
+        return found
+
+    def read_settings(self) -> RunSettings:
+        """The settings that the run was started with.
+
+        Raises: DamagedRunError: its config.yaml holds none, or some that this version does not know.
+        """
+        settings = self.read_config()["settings"]
+        try:
+            return RunSettings.from_mapping(settings)
+        except ConfigurationError as error:
+            problem = " ".join(str(error).split())
+            raise DamagedRunError(self.run_id, f"{CONFIG}: {problem}") from None
 
     def write_game(
         self,
@@ -274,24 +351,32 @@ class RunDirectory:
             "description": None if description is None else description.model_dump(mode="json"),
             "described_sha256": described_sha256,
         }
-        write_atomically(self.path / "game.json", json.dumps(data, indent=1).encode())
+        write_atomically(self.path / GAME, json.dumps(data, indent=1).encode())
 
     def read_game(self) -> tuple[GameReference | None, GameDescription | None]:
-        """What `write_game` wrote; (None, None) before."""
-        path = self.inside(self.path / "game.json")
-        if not path.is_file():
+        """What `write_game` wrote; (None, None) before. Raises: DamagedRunError: it was not written so."""
+        data, path = self._game(), self.path / GAME
+        if data is None:
             return None, None
-        data = json.loads(path.read_bytes())
-        described = data["description"]
-        return (
-            GameReference.model_validate(data["reference"]),
-            None if described is None else GameDescription.model_validate(described),
-        )
+        described = data.get("description")
+        with self.naming_damage():
+            return (
+                parse_model(data.get("reference"), GameReference, path),
+                None if described is None else parse_model(described, GameDescription, path),
+            )
 
     def described_sha256(self) -> str | None:
-        """The module whose description `read_game` gives, where that is known."""
-        path = self.inside(self.path / "game.json")
-        return json.loads(path.read_bytes()).get("described_sha256") if path.is_file() else None
+        """The module whose description `read_game` gives, where that is known.
+
+        Raises: DamagedRunError: as `read_game`.
+        """
+        found = (self._game() or {}).get("described_sha256")
+        return found if isinstance(found, str) else None
+
+    def _game(self) -> dict[str, Any] | None:
+        data = self.read(GAME, MAX_JSON_BYTES)
+        with self.naming_damage():
+            return None if data is None else parse_object(data, self.path / GAME)
 
     def mark(self, mark: Mark, version: int) -> None:
         """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""
@@ -420,7 +505,10 @@ def _versions(checkpoints: Path) -> Iterator[int]:
 
 
 def _lock(path: Path) -> int:
-    fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise FileError(path / LOCK, f"cannot be opened: {error.strerror}") from None
     for _ in range(LOCK_ATTEMPTS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -240,7 +240,7 @@ def test_a_run_with_a_link_out_of_its_folder_is_not_opened_for_writing(tmp_path:
     RunDirectory.open_locked(tmp_path / "runs", "a").close()
     (tmp_path / "theirs").write_text("")
     (directory.logs / "gateway.log").symlink_to(tmp_path / "theirs")
-    with pytest.raises(ConfigurationError, match=r"gateway\.log is a link"):
+    with pytest.raises(ConfigurationError, match=r"gateway\.log: is a link"):
         RunDirectory.open_locked(tmp_path / "runs", "a")
 
 
