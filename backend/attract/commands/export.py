@@ -14,7 +14,7 @@ from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
 from attract.server.in_process import running_gateway
-from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.run import ServerSettings
 
 ExportFormat = Literal["onnx", "js"]
 PAGE = WEB / "exported-page"
@@ -106,7 +106,7 @@ async def export_run(
         site = write_site(out.parent, _kept_game(directory.path), copied)
         written, left_out = written + site.written, site.left_out
     elif with_page:
-        seats = RunSettings.from_mapping(view.settings).collection.seats
+        seats = directory.read_settings().collection.seats
         written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return Exported(run_id, written_version, written, left_out)
 

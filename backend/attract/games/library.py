@@ -122,12 +122,12 @@ class GameLibrary:
         """
         bundled = self._bundled().get(game)
         if bundled is not None:
-            path = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml"
+            path, root = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml", self._web_dir
         else:
-            path = self._module_path(game).with_suffix(".train.yaml")
+            path, root = self._module_path(game).with_suffix(".train.yaml"), self._project_dir
         if not os.path.lexists(path):
             return {}
-        return read_settings_file(check_inside(path, path.parent))
+        return read_settings_file(check_inside(path, root))
 
     def card_file(self, game: str, file: CardFile) -> Path | None:
         """A file beside the card of a bundled game; None when there is none."""

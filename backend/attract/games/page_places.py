@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from attract.errors import ConfigurationError
-from attract.files import read_start
+from attract.files import check_inside, read_start
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 
 ADAPTER: Final = "game.page.ts"
@@ -56,7 +56,7 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
         given: as on a command line.
         runs_dir: what is in it is shown to no page.
 
-    Raises: ConfigurationError: there is no page.
+    Raises: ConfigurationError: there is no page, or it is a link that leads out of its folder.
     """
     if re.match(r"https?://", given):
         if ADDRESS.fullmatch(given) is None:
@@ -92,4 +92,5 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     folder = page.parent.parent if is_build else page.parent
     if not is_build and path.is_dir() and path != page.parent:
         folder = path
+    check_inside(page, folder)
     return PagePlace(page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir))

@@ -487,7 +487,10 @@ def _is_half_made(path: Path) -> bool:
     files = [name for _, _, names in os.walk(path) for name in names]
     # The second is of `write_atomically`, before its rename.
     own = all(name == LOCK or name.startswith(".config.yaml.") for name in files)
-    return own and {entry.name for entry in path.iterdir() if entry.is_dir()} <= set(FOLDERS)
+    entries = list(path.iterdir())
+    # A folder from elsewhere may have a link in the place of one of ours.
+    own = own and not any(entry.is_symlink() for entry in entries)
+    return own and {entry.name for entry in entries if entry.is_dir()} <= set(FOLDERS)
 
 
 def _unusable(runs_dir: Path, error: OSError) -> ConfigurationError:
