@@ -3,7 +3,7 @@
 import json
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -35,6 +35,31 @@ def check_inside(path: Path, root: Path) -> Path:
             fix="put the file itself there: links are followed inside the folder alone",
         )
     return path
+
+
+def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
+    """Nothing in `folder` is a link out of it, or other than files and folders.
+
+    Args:
+        folder: looked through without following links.
+        is_written: whether a file will be written where it lies; it must have no other name, since a hard
+            link would have what is written show up elsewhere.
+
+    Raises: FileError: naming the first that is.
+    """
+    for top, folders, names in os.walk(folder):
+        for path in (Path(top) / name for name in (*folders, *names)):
+            about = path.lstat()
+            if stat.S_ISLNK(about.st_mode):
+                check_inside(path, folder)
+            elif not stat.S_ISDIR(about.st_mode):
+                _check_regular(path, about)
+                if about.st_nlink > 1 and is_written(path):
+                    raise FileError(
+                        path,
+                        "is a hard link: a file elsewhere would be written too",
+                        fix="copy the folder with `cp -a`, which makes files of its own",
+                    )
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from attract.run.effects import Kind
 from attract.run.events import EventHub
 from attract.run.plan import policy_ids
 from attract.runs.checkpoint_document import counters_of, read_document
-from attract.runs.directory import CONFIG, RunDirectory, is_locked, list_run_ids
+from attract.runs.config_file import CONFIG
+from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
 from attract.runs.log_files import RunLog

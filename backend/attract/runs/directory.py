@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import time
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
@@ -15,9 +14,17 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from attract.errors import ConfigurationError, DamagedRunError, FileError
-from attract.files import MAX_JSON_BYTES, check_inside, parse_model, parse_object, read_optional_file
+from attract.files import (
+    MAX_JSON_BYTES,
+    check_folder,
+    check_inside,
+    parse_model,
+    parse_object,
+    read_optional_file,
+)
+from attract.runs.config_file import CONFIG, read_config_file, settings_in
 from attract.schema.game import GameDescription, GameReference
-from attract.settings.file import read_settings_file, settings_text
+from attract.settings.file import settings_text
 from attract.settings.run import RunSettings
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -28,7 +35,6 @@ LOCK = ".lock"
 LOCK_ATTEMPTS = 5
 LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
-CONFIG = "config.yaml"
 GAME = "game.json"
 DATABASE = "metrics.db"
 KEPT_VERSIONS = 20
@@ -210,37 +216,18 @@ class RunDirectory:
             self._lock_fd = None
 
     def inside(self, path: Path) -> Path:
-        """`path` itself, a file of this run, when no link makes it another: a run may come from elsewhere.
-
-        Raises: FileError: when a link leads out of the run's folder.
-        """
+        """`path` itself, a file of this run. Raises: FileError: when a link leads out of the run's folder."""
         return check_inside(path, self.path)
 
     def check_files(self) -> None:
-        """Nothing in the folder is a link out of it, or other than files and folders.
+        """Nothing in the folder leads out of it, as `attract.files.check_folder`.
 
-        A file that a run writes where it lies must also have no other name: a hard link would have what is
-        written show up elsewhere.
-
-        Raises: FileError: naming the first that is.
+        Raises: FileError: naming the first that does.
         """
-        for folder, folders, files in os.walk(self.path):
-            for name in (*folders, *files):
-                path = Path(folder) / name
-                about = path.lstat()
-                if stat.S_ISLNK(about.st_mode):
-                    self.inside(path)
-                elif not stat.S_ISDIR(about.st_mode) and not stat.S_ISREG(about.st_mode):
-                    raise FileError(path, "is a pipe, a socket or a device, not a file")
-                elif stat.S_ISREG(about.st_mode) and about.st_nlink > 1 and self._is_written_in_place(path):
-                    raise FileError(
-                        path,
-                        "is a hard link: a file elsewhere would be written too",
-                        fix="copy the run's folder with `cp -a`, which makes files of its own",
-                    )
-
-    def _is_written_in_place(self, path: Path) -> bool:
-        return path.parent == self.logs or path.name == LOCK or path.name.startswith(DATABASE)
+        check_folder(
+            self.path,
+            lambda file: file.parent == self.logs or file.name == LOCK or file.name.startswith(DATABASE),
+        )
 
     def read(self, name: str, max_bytes: int) -> bytes | None:
         """The bytes of a file of this run, named from its folder; None where there is none.
@@ -262,8 +249,7 @@ class RunDirectory:
         try:
             yield
         except FileError as error:
-            own = error.path.is_relative_to(self.path)
-            name = error.path.relative_to(self.path) if own else error.path
+            name = os.path.relpath(error.path, self.path)
             raise DamagedRunError(self.run_id, f"{name}: {error.problem}") from None
 
     @property
@@ -309,31 +295,17 @@ class RunDirectory:
         Raises: DamagedRunError: it was not written so.
         """
         path = self.inside(self.path / CONFIG)
-        try:
-            found = read_settings_file(path)
-        except ConfigurationError as error:
-            raise DamagedRunError(self.run_id, f"{CONFIG}: {error.problem}") from None
-        for name, kind, what in (
-            ("game", str, "the name of a game"),
-            ("created", str, "a time"),
-            ("settings", dict, "a mapping of settings"),
-        ):
-            if not isinstance(found.get(name), kind):
-                problem = f"has no `{name}`" if name not in found else f"`{name}` is not {what}"
-                raise DamagedRunError(self.run_id, f"{CONFIG}: {problem}" if found else f"{CONFIG}: is empty")
-        return found
+        with self.naming_damage():
+            return read_config_file(path)
 
     def read_settings(self) -> RunSettings:
         """The settings that the run was started with.
 
         Raises: DamagedRunError: its config.yaml holds none, or some that this version does not know.
         """
-        settings = self.read_config()["settings"]
-        try:
-            return RunSettings.from_mapping(settings)
-        except ConfigurationError as error:
-            problem = " ".join(str(error).split())
-            raise DamagedRunError(self.run_id, f"{CONFIG}: {problem}") from None
+        config = self.read_config()
+        with self.naming_damage():
+            return settings_in(config, self.path / CONFIG)
 
     def write_game(
         self,

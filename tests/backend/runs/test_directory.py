@@ -363,21 +363,9 @@ def test_a_folder_with_links_is_not_taken_over_as_one_that_a_killed_start_left(t
         RunDirectory.create(tmp_path / "runs", "a")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "config.yaml: is empty"),
-        ("created: now\nsettings: {}", "config.yaml: has no `game`"),
-        ("game: snake\nsettings: {}", "config.yaml: has no `created`"),
-        ("game: [1]\ncreated: now\nsettings: {}", "config.yaml: `game` is not the name of a game"),
-        ("game: snake\ncreated: now\nsettings: 3", "config.yaml: `settings` is not a mapping"),
-        ("game: snake\ncreated: now\nsettings: {ppo: {gamma: x}}", "config.yaml: ppo.gamma: "),
-    ],
-)
-def test_a_damaged_config_names_the_run_and_what_is_wrong(tmp_path: Path, text: str, said: str):
+def test_a_damaged_config_names_the_run_and_the_file(tmp_path: Path):
     directory = RunDirectory.create(tmp_path, "a")
-    (directory.path / "config.yaml").write_text(text)
+    (directory.path / "config.yaml").write_text("")
     directory.close()
-    with pytest.raises(DamagedRunError) as refused:
+    with pytest.raises(DamagedRunError, match=r"run a is damaged: config\.yaml: is empty"):
         directory.read_settings()
-    assert str(refused.value).startswith(f"run a is damaged: {said}")
