@@ -1,5 +1,6 @@
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,10 @@ class Row(BaseModel):
     count: int
 
 
-@pytest.mark.parametrize("reader", [lambda path: read_file(path, 10), lambda path: read_start(path, 10)])
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, reader):
+@pytest.mark.parametrize("reader", [read_file, read_start])
+def test_what_is_no_regular_file_is_refused_without_waiting(
+    tmp_path: Path, reader: Callable[[Path, int], bytes]
+):
     pipe, device, plug = tmp_path / "pipe", tmp_path / "device", tmp_path / "plug"
     os.mkfifo(pipe)
     device.symlink_to("/dev/zero")
@@ -31,11 +34,11 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, read
         listening.bind(str(plug))
         for path in (pipe, device, plug):
             with pytest.raises(FileError, match=f"{path.name}: is a pipe, a socket or a device"):
-                reader(path)
+                reader(path, 10)
     with pytest.raises(FileError, match="is a folder"):
-        reader(tmp_path)
+        reader(tmp_path, 10)
     with pytest.raises(FileError, match="there is no such file") as missing:
-        reader(tmp_path / "none")
+        reader(tmp_path / "none", 10)
     assert missing.value.path == tmp_path / "none"
 
 
