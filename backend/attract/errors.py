@@ -2,6 +2,7 @@
 
     AttractError                    exit code 1
     ├── ConfigurationError          exit code 2: wrong use, refused at start-up, names what works
+    │   └── FileError               a file that was to be read is missing, damaged or leads elsewhere
     ├── GameError                   a game threw, hung or returned something unusable
     ├── ProtocolError               a peer broke the wire's rules
     ├── PolicyError                 a network or its ONNX graph is not what it should be
@@ -57,6 +58,14 @@ class ConfigurationError(AttractError):
         self.problems = tuple(problems)
         text = problem if setting is None else f"{setting}: {problem}"
         super().__init__(text if fix is None else f"{text}\n  {fix}")
+
+
+class FileError(ConfigurationError):
+    """A file cannot be read or used; `path` names it."""
+
+    def __init__(self, path: Path, problem: str, *, fix: str | None = None) -> None:
+        self.path = path
+        super().__init__(problem, setting=str(path), fix=fix)
 
 
 class GameError(AttractError):

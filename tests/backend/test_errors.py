@@ -30,7 +30,7 @@ def test_the_tree_in_the_docstring_is_the_tree():
     drawn = {
         word
         for line in errors.__doc__.splitlines()
-        for word in line.replace("├── ", "").replace("└── ", "").split()[:1]
+        for word in line.replace("│", "").replace("├── ", "").replace("└── ", "").split()[:1]
     }
     ours = {
         name

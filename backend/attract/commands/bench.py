@@ -14,6 +14,7 @@ from attract.benchmarks.harness.measure import BenchOptions, Measure, choose
 from attract.benchmarks.harness.table import comparison, table
 from attract.benchmarks.speed.catalogue import MEASURES
 from attract.errors import ConfigurationError
+from attract.files import MAX_JSON_BYTES, parse_object, read_file
 
 EXIT_SLOWER = 1
 EXIT_FAILED = 2
@@ -105,11 +106,9 @@ def read_figures(path: Path) -> dict[str, Figure]:
     Raises: ConfigurationError: when the file is not one.
     """
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_object(read_file(path, MAX_JSON_BYTES), path)
         values: Mapping[str, Any] = document["figures"]
         return {name: Figure.model_validate(figure) for name, figure in values.items()}
-    except OSError as error:
-        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ConfigurationError(
             "is no result of `attract bench`", setting=str(path), fix="make one with attract bench --out FILE"

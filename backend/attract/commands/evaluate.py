@@ -52,7 +52,7 @@ async def evaluate_run(order: EvaluateOptions, server: ServerSettings) -> int:
         game, _ = directory.read_game()
         if game is not None and folder is not None:
             gateway.service.games.place_page(game.name, folder)
-        workers = int(gateway.service.view(run_id).settings["collection"]["num_workers"])
+        workers = directory.read_settings().collection.num_workers
         url = join_url(gateway.url, gateway.guard.issue("worker"), workers)
         host = await HostProcess.start(url, on_event)
         try:

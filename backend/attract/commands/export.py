@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
+from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
 from attract.errors import ConfigurationError
+from attract.files import copy_file
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.exports import export_models, split_models
 from attract.server.in_process import running_gateway
-from attract.settings.run import RunSettings, ServerSettings
+from attract.settings.run import ServerSettings
 
 ExportFormat = Literal["onnx", "js"]
 PAGE = WEB / "exported-page"
@@ -66,7 +67,7 @@ async def export_run(
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
     _, description = directory.read_game()
-    source: Path | None = None
+    copied: PageCopy | None = None
     if with_page or game_path is not None:
         folder = page_folder(directory, server.project_dir, game_path)
         own_page = None if description is None else description.page
@@ -83,8 +84,9 @@ async def export_run(
                 setting="--page",
                 fix="export without --page, and have the page ask `loadAgent` for each agent's action",
             )
-        source = folder / own_page if with_page and folder is not None and own_page is not None else None
-    if source is not None:
+        if with_page and folder is not None and own_page is not None:
+            copied = find_page_copy(folder / own_page, folder, (out, server.runs_dir))
+    if copied is not None:
         # The game's own page, with the agent in a folder of its own beside it.
         out = out / AGENT_FOLDER
         out_dir = str(out)
@@ -100,11 +102,11 @@ async def export_run(
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     left_out: dict[str, int] = {}
-    if source is not None:
-        site = write_site(out.parent, _kept_game(directory.path), source, server.runs_dir)
+    if copied is not None:
+        site = write_site(out.parent, _kept_game(directory.path), copied)
         written, left_out = written + site.written, site.left_out
     elif with_page:
-        seats = RunSettings.from_mapping(view.settings).collection.seats
+        seats = directory.read_settings().collection.seats
         written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return Exported(run_id, written_version, written, left_out)
 
@@ -124,13 +126,13 @@ def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> 
     index = out / "index.html"
     index.write_text(text, encoding="utf-8")
     page = Path(shutil.copyfile(PAGE / "page.js", out / "page.js"))
-    return [index, page, Path(shutil.copyfile(game, out / CODE))]
+    return [index, page, copy_file(game, out / CODE)]
 
 
 def _kept_game(run_dir: Path) -> Path:
     """The module that the run played. Raises: ConfigurationError: runs did not keep it yet."""
     game = RunDirectory(run_dir, None).inside(run_dir / CODE)
-    if not game.is_file():
+    if not game.exists():
         raise ConfigurationError(
             f"{run_dir.name} has no {CODE}: it is of a time when runs did not keep their game",
             setting="--page",

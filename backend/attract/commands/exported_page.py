@@ -2,12 +2,16 @@
 
 import re
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
+from attract.errors import FileError
+from attract.files import check_inside, copy_file, read_file
 from attract.games.kept_game import CODE
+from attract.games.page_files import PACKAGES, is_shown_file
 from attract.games.page_script import with_first_script
 
 WEB: Final = Path(__file__).parents[1] / "web"
@@ -24,7 +28,7 @@ import { attachAgent } from "./page.js";
 const agent = await loadAgent(new URL(".", import.meta.url));
 attachAgent(definition, agent, { idleSeconds: 10 });
 """
-PACKAGES: Final = "node_modules"
+MAX_PAGE_BYTES: Final = 64 << 20
 NOT_SHIPPED: Final = (
     ".*",
     PACKAGES,
@@ -48,6 +52,17 @@ NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 
 
 @dataclass(frozen=True)
+class PageCopy:
+    """What is copied of a page's folder, found before anything is written."""
+
+    page: Path
+    files: list[Path] = field(default_factory=list[Path])
+    """Below the page's folder; each a regular file, and none reached by a link out of what is served."""
+    left_out: dict[str, int] = field(default_factory=dict[str, int])
+    """See `ExportedPage.left_out`."""
+
+
+@dataclass(frozen=True)
 class ExportedPage:
     """A page that is ready for any static server."""
 
@@ -57,43 +72,68 @@ class ExportedPage:
     """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
 
 
-def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedPage:
+def find_page_copy(source: Path, root: Path, hidden: Collection[Path]) -> PageCopy:
+    """What of a page's folder a site needs: all but `NOT_SHIPPED` and packages that the page does not name.
+
+    Args:
+        source: the page.
+        root: the folder that its files are served from, which links may not lead out of.
+        hidden: folders that are left out wherever they lie: the site may lie in the folder it is made of.
+
+    Raises: FileError: a link leads out of `root`, or what would be copied is neither a file nor a folder.
+    """
+    named = {name.decode() for name in NAMED_PACKAGE.findall(read_file(source, MAX_PAGE_BYTES, root))}
+    copy = PageCopy(source)
+    passed_over = (source.parent.resolve(), *map(Path.resolve, hidden))
+    _find_files(copy, source.parent, root.resolve(), named, passed_over)
+    return copy
+
+
+def _find_files(copy: PageCopy, folder: Path, root: Path, named: set[str], hidden: tuple[Path, ...]) -> None:
+    """Add what is shipped of `folder`; of `hidden` are also the folders that are being looked through."""
+    for path in sorted(folder.iterdir()):
+        below = path.relative_to(copy.page.parent)
+        if not _is_shipped(below, named):
+            copy.left_out[f"{below.as_posix()}/" if path.is_dir() else below.as_posix()] = _size(path)
+            continue
+        target = check_inside(path, root).resolve()
+        if target in hidden:
+            continue
+        if not is_shown_file(target, root):
+            raise FileError(path, "is a link to a hidden file", fix="put the file itself there")
+        if path.is_dir():
+            # A link to a folder that it lies in would be copied for ever.
+            _find_files(copy, path, root, named, (*hidden, target))
+        elif path.is_file():
+            copy.files.append(below)
+        else:
+            raise FileError(path, "is no file that could be copied", fix="remove it, or put a file there")
+
+
+def write_site(out: Path, game: Path, copy: PageCopy) -> ExportedPage:
     """The page that a game lives in, as it is, with the agent attached.
 
     Args:
         out: the site's folder; the policy is in its `AGENT_FOLDER`.
         game: the adapter's bundled module.
-        source: the page; of its folder everything is copied but `NOT_SHIPPED` and packages it does not name.
-        runs_dir: left out wherever it lies.
+        copy: of the page's folder.
+
+    Raises: FileError: a file is gone, or is no file any more.
     """
-    page = source.read_bytes()
-    site = ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"])
-    named = {name.decode() for name in NAMED_PACKAGE.findall(page)}
-    # The site may lie in the folder that it is made of.
-    hidden = {out.resolve(), runs_dir.resolve()}
-
-    def left_out(folder: str, names: list[str]) -> set[str]:
-        found: set[str] = set()
-        for name in names:
-            path = Path(folder) / name
-            if path.resolve() in hidden:
-                found.add(name)
-            elif not _is_shipped(path.relative_to(source.parent), named):
-                found.add(name)
-                where = path.relative_to(source.parent).as_posix()
-                site.left_out[f"{where}/" if path.is_dir() else where] = _size(path)
-        return found
-
-    shutil.copytree(source.parent, out, ignore=left_out, dirs_exist_ok=True)
+    source = copy.page
+    for below in copy.files:
+        (out / below).parent.mkdir(parents=True, exist_ok=True)
+        copy_file(source.parent / below, out / below)
     agent = out / AGENT_FOLDER
     agent.mkdir(exist_ok=True)
     (agent / "main.js").write_text(ATTACH, encoding="utf-8")
     shutil.copyfile(PLAYER, agent / PLAYER.name)
     shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
-    shutil.copyfile(game, agent / CODE)
+    copy_file(game, agent / CODE)
     tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
+    page = read_file(source, MAX_PAGE_BYTES)
     (out / source.name).write_bytes(with_first_script(page, tag))
-    return site
+    return ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"], copy.left_out)
 
 
 def left_out_text(left_out: dict[str, int]) -> str:

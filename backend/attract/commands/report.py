@@ -17,7 +17,8 @@ from typing import Any
 
 from attract import __version__
 from attract.commands.doctor import PACKAGE, PACKAGES, examine
-from attract.errors import ConfigurationError
+from attract.errors import AttractError, ConfigurationError
+from attract.files import open_file
 from attract.runs.directory import LATEST, TRASH, RunDirectory, check_run_id, list_run_ids
 from attract.runs.metrics import MetricsStore
 from attract.runs.scrubbing import Scrubber, own_folders
@@ -67,7 +68,7 @@ def pack_report(
             text = make()
         except Exception as error:
             # A report is wanted most where something is damaged.
-            text = f"this could not be read: {type(error).__name__}: {error}\n"
+            text = f"this could not be read: {_reason(error)}\n"
         if text is not None:
             packed[name] = scrub.text(text)
     said = [
@@ -82,6 +83,10 @@ def pack_report(
     )
     _write(out, packed)
     return out, said
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, AttractError) else f"{type(error).__name__}: {error}"
 
 
 def _write(out: Path, packed: Mapping[str, str]) -> None:
@@ -131,11 +136,11 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
     directory = RunDirectory(folder, None)
 
     def log_tail(name: str) -> Callable[[], str | None]:
-        return lambda: _tail(directory.logs / name)
+        return lambda: _tail(directory.logs / name, folder)
 
     return {
-        "settings.yaml": lambda: _tail(folder / "config.yaml"),
-        "game.json": lambda: _tail(folder / "game.json"),
+        "settings.yaml": lambda: _tail(folder / "config.yaml", folder),
+        "game.json": lambda: _tail(folder / "game.json", folder),
         "run.json": lambda: _kept_view(directory.metrics_path),
         "metrics.json": lambda: _metrics(directory.metrics_path),
         "files.json": lambda: _json(_files(folder)),
@@ -145,14 +150,12 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
     }
 
 
-def _tail(path: Path) -> str | None:
-    """The file's end, as far as it is text; a link is not followed."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
+def _tail(path: Path, folder: Path) -> str | None:
+    """The file's end, as far as it is text; None where there is none. Raises: FileError: as `open_file`."""
+    if not os.path.lexists(path):
         return None
-    with os.fdopen(file, "rb") as stream:
-        size = os.fstat(file).st_size
+    with open_file(path, folder) as stream:
+        size = os.fstat(stream.fileno()).st_size
         stream.seek(max(0, size - TAIL_BYTES))
         text = stream.read(TAIL_BYTES).decode(errors="replace")
     # What stands before the first whole line may be the rest of a secret's.

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
-import yaml
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
@@ -25,6 +24,7 @@ from attract.processes.interrupt import Interrupts
 from attract.runs.directory import write_atomically
 from attract.runs.studies import locked_study, study_folder, write_view
 from attract.schema.studies import StudyView
+from attract.settings.file import settings_text
 from attract.settings.presets import layer_settings
 from attract.settings.run import RunSettings, ServerSettings
 from attract.tuning.process_runner import ProcessRunner
@@ -221,7 +221,7 @@ def yaml_of(view: StudyView, settings: Mapping[str, Any]) -> str:
         row = rows[cast("int", number)]
         score, seconds = sum(row.scores) / len(row.scores), sum(row.seconds) / len(row.seconds)
         lines.append(f"# Mean return {label}, {len(row.seeds)} fresh seeds: {score:.4g}, {seconds:.1f} s.")
-    return "\n".join(lines) + "\n" + yaml.safe_dump(dict(settings), sort_keys=False)
+    return "\n".join(lines) + "\n" + settings_text(settings)
 
 
 def _write_winner(view: StudyView, text: str, folder: Path, target: Path | None) -> StudyView:

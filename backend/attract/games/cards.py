@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final, Literal
 
+from attract.files import MAX_JSON_BYTES, check_inside, parse_json, parse_model, read_optional_file
 from attract.schema.api import GameCard
 
 FOLDER: Final = "trained"
@@ -12,9 +13,10 @@ CardFile = Literal["card.jpg", "policy.onnx"]
 
 
 def card_of(web_dir: Path, game: str) -> GameCard | None:
-    """The card of this bundled game; None when it has none."""
+    """The card of this bundled game; None when it has none. Raises: FileError: it is damaged."""
     path = web_dir / FOLDER / game / CARD
-    return GameCard.model_validate_json(path.read_bytes()) if path.is_file() else None
+    data = read_optional_file(path, MAX_JSON_BYTES, web_dir)
+    return None if data is None else parse_model(parse_json(data, path), GameCard, path)
 
 
 def card_file(web_dir: Path, game: str, file: CardFile) -> Path | None:
@@ -22,9 +24,11 @@ def card_file(web_dir: Path, game: str, file: CardFile) -> Path | None:
 
     Args:
         game: as somebody asked for it: one that is no folder's name has no card.
+
+    Raises: FileError: it is a link that leads out of the built web side.
     """
     folder = web_dir / FOLDER
     if not folder.is_dir() or game not in {path.name for path in folder.iterdir()}:
         return None
     path = folder / game / file
-    return path if path.is_file() else None
+    return check_inside(path, web_dir) if path.is_file() else None

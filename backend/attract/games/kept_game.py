@@ -2,13 +2,14 @@
 
 from pathlib import Path, PurePosixPath
 
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, DamagedRunError
 from attract.games.library import PAGE_SUFFIXES, GameLibrary, GameModule
 from attract.runs.directory import RunDirectory
 from attract.settings.run import RunSettings
 
 CODE = "game.js"
 CODE_MAP = "game.js.map"
+MAX_CODE_BYTES = 256 << 20
 
 
 def write_start(directory: RunDirectory, game: str, settings: RunSettings, module: GameModule) -> None:
@@ -24,18 +25,23 @@ def write_start(directory: RunDirectory, game: str, settings: RunSettings, modul
 
 
 def serve_kept_game(games: GameLibrary, directory: RunDirectory) -> GameModule | None:
-    """The module that a run was trained on, served from now on; None when its folder has none."""
+    """The module that a run was trained on, served from now on; None when its folder has none.
+
+    Raises: DamagedRunError: the folder has another in its place. FileError: a link leads out of the folder.
+    """
     reference, _ = directory.read_game()
-    code = directory.inside(directory.path / CODE)
-    if reference is None or not code.is_file():
+    code = directory.read(CODE, MAX_CODE_BYTES)
+    if reference is None or code is None:
         return None
     known = games.by_hash(reference.sha256)
     if known is not None:
         return known
-    source_map = directory.inside(directory.path / CODE_MAP)
-    return games.keep(
-        reference.name, code.read_bytes(), source_map.read_bytes() if source_map.is_file() else None
-    )
+    module = games.keep(reference.name, code, directory.read(CODE_MAP, MAX_CODE_BYTES))
+    if module.reference.sha256 != reference.sha256:
+        raise DamagedRunError(
+            directory.run_id, f"{CODE}: is not the game that the run was trained on (its SHA-256 differs)"
+        )
+    return module
 
 
 def project_of(directory: RunDirectory) -> Path | None:

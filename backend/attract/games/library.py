@@ -14,7 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from attract.errors import ConfigurationError, GameError, nearest_name
+from attract.errors import ConfigurationError, FileError, GameError, nearest_name
+from attract.files import MAX_JSON_BYTES, check_inside, parse_json, read_optional_file, read_start
 from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
@@ -121,12 +122,12 @@ class GameLibrary:
         """
         bundled = self._bundled().get(game)
         if bundled is not None:
-            path = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml"
+            path, root = bundled.parent / f"{bundled.stem.removesuffix('.page')}.train.yaml", self._web_dir
         else:
-            path = self._module_path(game).with_suffix(".train.yaml")
-        if not path.is_file():
+            path, root = self._module_path(game).with_suffix(".train.yaml"), self._project_dir
+        if not os.path.lexists(path):
             return {}
-        return read_settings_file(path)
+        return read_settings_file(check_inside(path, root))
 
     def card_file(self, game: str, file: CardFile) -> Path | None:
         """A file beside the card of a bundled game; None when there is none."""
@@ -222,9 +223,8 @@ class GameLibrary:
 
     def _titles(self) -> dict[str, str]:
         path = self._web_dir / "games" / "games.json"
-        if not path.is_file():
-            return {}
-        return {entry["name"]: entry["title"] for entry in json.loads(path.read_bytes())}
+        data = read_optional_file(path, MAX_JSON_BYTES)
+        return {} if data is None else {entry["name"]: entry["title"] for entry in parse_json(data, path)}
 
     def _module_path(self, game: str) -> Path:
         names = self.bundled_names()
@@ -408,7 +408,10 @@ def refuse_project(folder: Path, given: str) -> None:
 
 
 def _is_game(path: Path) -> bool:
-    text = path.read_bytes()[:200_000]
+    try:
+        text = read_start(path, 200_000)
+    except FileError:
+        return False
     return b"export default" in text and DEFINES.search(text) is not None
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:/\S*)?")
 """A page that a server on this machine gives, such as that of a bundler."""
 MOST_FOLDERS: Final = 20
+PACKAGES: Final = "node_modules"
 FETCH_SECONDS: Final = 30.0
 """A development server may have to build what it is asked for."""
 MAX_FETCHED_BYTES: Final = 256 * 2**20
@@ -61,13 +62,29 @@ class PageFolder:
         if any(part.startswith(".") and part != "." for part in path.split("/")) or "\\" in path:
             return None
         try:
-            file = (self._folder / path).resolve()
+            file = self._folder / path
             if file.is_dir():
                 file = file / "index.html"
-            is_inside = file.is_relative_to(self._folder) and not file.is_relative_to(self._hidden)
-            return file if is_inside and file.is_file() else None
+            file = file.resolve()
+            is_shown = is_shown_file(file, self._folder) and not file.is_relative_to(self._hidden)
+            return file if is_shown and file.is_file() else None
         except (OSError, ValueError):
             return None
+
+
+def is_shown_file(file: Path, folder: Path) -> bool:
+    """Whether a page in `folder` may have this file: it lies below, and in nothing hidden.
+
+    Args:
+        file: where its links lead, resolved.
+        folder: resolved.
+    """
+    if not file.is_relative_to(folder):
+        return False
+    parts = file.relative_to(folder).parts
+    # Package managers keep packages in hidden folders of their own, which links lead into.
+    end = parts.index(PACKAGES) if PACKAGES in parts else len(parts)
+    return not any(part.startswith(".") for part in parts[:end])
 
 
 class PageAddress:

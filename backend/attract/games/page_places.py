@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from attract.errors import ConfigurationError
+from attract.files import check_inside, read_start
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 
 ADAPTER: Final = "game.page.ts"
 PAGE_SUFFIXES: Final = (".html", ".htm")
 BUILDS: Final = frozenset({"dist", "build", "out", "public", "docs", "www", "site", "_site"})
 """Folders that are made anew, or published: what is written by hand lies beside them."""
+MAX_ADAPTER_BYTES: Final = 1 << 20
 PAGE_OPTION: Final = re.compile(r"""\bpage:\s*["']([^"']+)["']""")
 
 
@@ -29,7 +31,8 @@ class PagePlace:
         """The modules in `folder` that are adapters of this page, sorted."""
         found: list[Path] = []
         for path in sorted([*self.folder.glob("*.page.ts"), *self.folder.glob("*.page.js")]):
-            match = PAGE_OPTION.search(path.read_text(encoding="utf-8", errors="replace"))
+            text = read_start(path, MAX_ADAPTER_BYTES).decode(errors="replace")
+            match = PAGE_OPTION.search(text)
             if match is not None and match[1].rstrip("/") == self.page.rstrip("/"):
                 found.append(path)
         return found
@@ -53,7 +56,7 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
         given: as on a command line.
         runs_dir: what is in it is shown to no page.
 
-    Raises: ConfigurationError: there is no page.
+    Raises: ConfigurationError: there is no page, or it is a link that leads out of its folder.
     """
     if re.match(r"https?://", given):
         if ADDRESS.fullmatch(given) is None:
@@ -89,4 +92,5 @@ def page_place(given: str, runs_dir: Path) -> PagePlace:
     folder = page.parent.parent if is_build else page.parent
     if not is_build and path.is_dir() and path != page.parent:
         folder = path
+    check_inside(page, folder)
     return PagePlace(page.relative_to(folder).as_posix(), folder, PageFolder(folder, runs_dir))

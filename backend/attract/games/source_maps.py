@@ -10,6 +10,7 @@ DIGITS = {
     character: value
     for value, character in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 }
+MAX_SHIFT = 60
 FRAME = re.compile(r"(?:\w+://)?(?:[^\s()@]*/)?games/([0-9a-f]{64})\.js:(\d+):(\d+)")
 """A position in a game bundle, as V8, SpiderMonkey and JavaScriptCore print it."""
 
@@ -22,11 +23,15 @@ class SourceMap:
 
         Raises: ValueError: when it is not a version 3 map.
         """
-        data: Any = json.loads(text)
+        try:
+            data: Any = json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
         if (
             not isinstance(data, dict)
             or data.get("version") != 3
             or not isinstance(data.get("mappings"), str)
+            or not isinstance(data.get("sources", []), list)
         ):
             raise ValueError("not a version 3 source map")
         self.sources = [str(source) for source in data.get("sources", [])]
@@ -72,6 +77,8 @@ def _decode_vlq(text: str) -> list[int]:
         digit = DIGITS.get(character)
         if digit is None:
             raise ValueError(f"{character!r} is no base 64 digit")
+        if shift > MAX_SHIFT:
+            raise ValueError("a number has too many digits")
         value |= (digit & 31) << shift
         if digit & 32:
             shift += 5

@@ -165,7 +165,7 @@ class LearnerSupervisor:
                 case Noted():
                     self._owner.noted(message)
                 case Failed():
-                    log.error("the learner failed: %s\n%s", message.text, message.stack)
+                    log.error("the learner failed: %s", f"{message.text}\n{message.stack}".rstrip())
                     self._last_error = message.text
                     self._is_final = message.is_final
         await self._died(link)

@@ -33,6 +33,7 @@ class EventHub:
 
     def __init__(self) -> None:
         self._listeners: set[_Listener] = set()
+        self._is_closed = False
 
     def publish(self, run_id: str, event: Event) -> None:
         """Give `event` to all who listen to the run. Id 0: of the moment, never asked for again."""
@@ -46,7 +47,10 @@ class EventHub:
 
     def listen(self, run_id: str, entry: str | None = None) -> "Listening":
         """From now on, every event of the run; `entry`: id of the session that listens."""
-        return Listening(self._listeners, _Listener(run_id, entry, asyncio.Queue(MAX_WAITING)))
+        listener = _Listener(run_id, entry, asyncio.Queue(MAX_WAITING))
+        if self._is_closed:
+            listener.end()
+        return Listening(self._listeners, listener)
 
     def end_entry(self, entry: str) -> None:
         """End the streams of a session that is ended."""
@@ -55,7 +59,11 @@ class EventHub:
                 self._end(listener)
 
     def close(self) -> None:
-        """End every stream, so that shutting down waits for none."""
+        """End every stream, and each that is opened later, so that shutting down waits for none.
+
+        A page whose stream ended asks for another within a second, while the server still takes requests.
+        """
+        self._is_closed = True
         for listener in list(self._listeners):
             self._end(listener)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from attract.errors import ConfigurationError, DamagedRunError
+from attract.files import parse_model
 from attract.run.record import RunArchive, damage_named, state_now
 from attract.runs.directory import RunDirectory
 from attract.schema.api import RunSummary, RunView
@@ -63,7 +64,8 @@ class RunIndex:
             with damage_named(run_id):
                 data = {**self._archive.kept_view(directory), "run_id": run_id}
                 names = RunSummary.model_fields
-                summary = RunSummary.model_validate({name: data[name] for name in names if name in data})
+                known = {name: data[name] for name in names if name in data}
+                summary = parse_model(known, RunSummary, directory.metrics_path)
         except DamagedRunError as error:
             # Looked at again each time: another process may only have held it up.
             return _Known((), _damaged(run_id, error, stamp[0]))
@@ -104,6 +106,6 @@ def _damaged(run_id: str, error: DamagedRunError, changed_ns: int) -> RunSummary
 def _stamp(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except FileNotFoundError:
+    except OSError:
         return 0, 0
     return found.st_mtime_ns, found.st_size

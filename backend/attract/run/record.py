@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 import functools
 import itertools
-import json
 import logging
+import os
 from collections import deque
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,13 +18,16 @@ from attract.errors import (
     CheckpointError,
     ConfigurationError,
     DamagedRunError,
+    FileError,
     UnknownRunError,
 )
+from attract.files import parse_model, parse_object
 from attract.run.disk_watch import DiskWatch
 from attract.run.effects import Kind
 from attract.run.events import EventHub
 from attract.run.plan import policy_ids
-from attract.runs.checkpoint_document import read_document
+from attract.runs.checkpoint_document import counters_of, read_document
+from attract.runs.config_file import CONFIG
 from attract.runs.directory import RunDirectory, is_locked, list_run_ids
 from attract.runs.disk import refusal
 from attract.runs.exports import DOCUMENT_FILE, export_models, model_file
@@ -41,6 +44,7 @@ VIEW = "view"
 UNFINISHED = ("starting", "running", "paused", "evaluating")
 PRUNE_EVERY_UPDATES = 20
 MAX_REASON_CHARACTERS = 300
+MAX_MODEL_BYTES = 1 << 30
 COPY_SECONDS = 0.1
 """A version is out by then."""
 log = logging.getLogger(__name__)
@@ -60,11 +64,10 @@ def damage_named(run_id: str) -> Generator[None]:
     """
     try:
         yield
-    except ConfigurationError as error:
-        # Its own settings file, not what somebody asks for.
-        if error.setting is not None and Path(error.setting).name == "config.yaml":
-            raise DamagedRunError(run_id, _reason(error)) from None
-        raise
+    except FileError as error:
+        raise DamagedRunError(
+            run_id, f"{error.path.name}: {plain(error.problem, MAX_REASON_CHARACTERS)}"
+        ) from None
     except AttractError:
         raise
     except Exception as error:
@@ -180,7 +183,7 @@ class RunRecord:
         for number in self.directory.versions():
             if number <= version and (last is None or number > last):
                 try:
-                    found.append(_row_of(number, read_document(self.directory.checkpoints / str(number))))
+                    found.append(_row_of(self.directory.checkpoints / str(number)))
                 except CheckpointError as error:
                     log.warning("the row of version %d is lost: %s", number, error)
         return found
@@ -268,7 +271,8 @@ class RunArchive:
         data = self.kept_view(directory)
         reference, description = directory.read_game()
         found = {"description": description, "game_reference": reference}
-        view = RunView.model_validate({**data, **found, "newest_model": self.exported_version(run_id)})
+        data = {**data, **found, "newest_model": self.exported_version(run_id)}
+        view = parse_model(data, RunView, directory.metrics_path)
         return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
 
     def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
@@ -282,6 +286,8 @@ class RunArchive:
             data = store.fact(VIEW)
         if data is None:
             raise ConfigurationError(f"run {directory.run_id} has not begun")
+        if not isinstance(data, dict):
+            raise FileError(directory.metrics_path, "keeps of the run's state what is none")
         return data
 
     def metrics(
@@ -302,20 +308,28 @@ class RunArchive:
 
     def policy_ids(self, run_id: str) -> tuple[str, ...]:
         """The run's policies. Raises: ConfigurationError: when there is no such run."""
-        collection = self.directory(run_id).read_config()["settings"].get("collection", {})
-        return policy_ids(collection.get("seats", ()))
+        # Not as `read_settings`: the run may be of a time that had other settings.
+        collection = self.directory(run_id).read_config()["settings"].get("collection") or {}
+        seats = collection.get("seats", ()) if isinstance(collection, dict) else None
+        if not isinstance(seats, list | tuple) or not all(isinstance(seat, str) for seat in seats):
+            raise DamagedRunError(run_id, f"{CONFIG}: `collection.seats` is no list of policies")
+        return policy_ids(seats)
 
     def exported_version(self, run_id: str) -> int | None:
         """Version of the models in the run's `export/`, None unless all of them are there.
 
         Raises: ConfigurationError: when there is no such run.
         """
-        folder = self.directory(run_id).export
-        models = export_models(folder, self.policy_ids(run_id))
-        if not all(file.is_file() for file in (*models, folder / DOCUMENT_FILE)):
+        directory = self.directory(run_id)
+        models = export_models(directory.export, self.policy_ids(run_id))
+        data = self._exported_file(directory, DOCUMENT_FILE) if all(map(os.path.lexists, models)) else None
+        if data is None:
             return None
-        document = self.directory(run_id).inside(folder / DOCUMENT_FILE)
-        return int(json.loads(document.read_bytes())["policy_version"])
+        path = directory.export / DOCUMENT_FILE
+        version = parse_object(data, path).get("policy_version")
+        if not isinstance(version, int):
+            raise FileError(path, "does not say of which version it is")
+        return version
 
     def exported_model(self, run_id: str, policy_id: str) -> bytes:
         """ONNX bytes of one of the run's policies; `exported_version` says of which version.
@@ -323,8 +337,10 @@ class RunArchive:
         Raises: ConfigurationError: when there is no such run.
         """
         name = model_file(policy_id, self.policy_ids(run_id))
-        directory = self.directory(run_id)
-        return directory.inside(directory.export / name).read_bytes()
+        model = self._exported_file(self.directory(run_id), name)
+        if model is None:
+            raise ConfigurationError(f"run {run_id} has exported no {name}")
+        return model
 
     def exported_document(self, run_id: str) -> bytes | None:
         """The export's `policy.json`, which says what the models need; None unless all of them are there.
@@ -333,8 +349,10 @@ class RunArchive:
         """
         if self.exported_version(run_id) is None:
             return None
-        directory = self.directory(run_id)
-        return directory.inside(directory.export / DOCUMENT_FILE).read_bytes()
+        return self._exported_file(self.directory(run_id), DOCUMENT_FILE)
+
+    def _exported_file(self, directory: RunDirectory, name: str) -> bytes | None:
+        return directory.read(f"{directory.export.name}/{name}", MAX_MODEL_BYTES)
 
     def events_after(self, run_id: str, event_id: int) -> list[Event]:
         """The run's kept events with a larger id.
@@ -370,17 +388,20 @@ def _unless_refused(what: str) -> Generator[None]:
         log.warning("%s was not kept: %s", what, reason)
 
 
-def _row_of(version: int, document: dict[str, Any]) -> tuple[UpdateRow, Counters]:
-    """The row of a version as its checkpoint tells it."""
-    counters, values = Counters.model_validate(document["counters"]), document.get("metrics", {})
+def _row_of(folder: Path) -> tuple[UpdateRow, Counters]:
+    """The row of a version as its checkpoint tells it. Raises: CheckpointError."""
+    document = read_document(folder)
+    counters, values = counters_of(folder, document), document.get("metrics", {})
+    if not all(isinstance(value, int | float) for value in values.values()):
+        raise CheckpointError(str(folder), "its metrics are no numbers")
     row = UpdateRow(
         update=counters.updates,
         agent_steps=counters.agent_steps,
         collected_steps=counters.collected_steps,
         seconds=values.get("time/time_elapsed", 0.0),
-        policy_version=version,
-        checkpoint=f"checkpoints/{version}",
-        weights_sha256=document["weights_sha256"],
+        policy_version=int(folder.name),
+        checkpoint=f"checkpoints/{folder.name}",
+        weights_sha256=str(document.get("weights_sha256")),
         values=values,
     )
     return row, counters

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from attract.errors import CheckpointError
 from attract.run.record import VIEW
-from attract.runs.checkpoint_document import read_document
+from attract.runs.checkpoint_document import read_counters
 from attract.runs.directory import RunDirectory, find_run
 from attract.runs.metrics import MetricsStore
 from attract.schema.learner import Counters
@@ -29,14 +29,13 @@ def roll_back(runs_dir: Path, run_id: str, version: int) -> tuple[str, int]:
 def _forget_later(directory: RunDirectory, version: int) -> None:
     """Have the run's numbers end with `version`; of a damaged one they stay until the run goes on."""
     try:
-        document = read_document(directory.checkpoints / str(version))
+        counters = read_counters(directory.checkpoints / str(version))
     except CheckpointError:
         return
-    counters = Counters.model_validate(document["counters"])
     with contextlib.closing(MetricsStore(directory.metrics_path)) as store:
         store.rewind(counters.updates)
         view = store.fact(VIEW)
-        if view is None:
+        if not isinstance(view, dict):
             return
         rows = store.rows()
         counted = counters.model_dump(include=view.keys() & Counters.model_fields.keys())

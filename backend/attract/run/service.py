@@ -142,6 +142,7 @@ class RunService:
             run_id = find_run(self._archive.runs_dir, run_id)
             past = self._archive.directory(run_id)
             config = past.read_config()
+            past.read_settings()
             chosen = RunSettings.from_mapping(layer_settings(config["settings"], settings))
             check_resumed(past, chosen, settings)
             game = game or str(config["game"])
@@ -416,7 +417,7 @@ class RunService:
                 module = serve_kept_game(
                     self.games, self._archive.directory(run_id)
                 ) or await self.games.resolve(str(config["game"]))
-                settings = RunSettings.from_mapping(config["settings"])
+                settings = directory.read_settings()
                 await self._activate(settings, module, directory, resume=True, train=False)
         run = self._active
         if run is None:

@@ -1,7 +1,7 @@
 """Refuses a run that cannot work, before its folder exists and before a browser or a learner starts."""
 
 import asyncio
-import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from attract.errors import ConfigurationError
 from attract.run.plan import policy_ids
+from attract.runs.checkpoint_document import DOCUMENT_FILE, read_counters
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameDescription
 from attract.settings.run import PolicySettings, RunSettings
@@ -65,7 +66,7 @@ def check_resumed(directory: RunDirectory, settings: RunSettings, given: Mapping
     Raises: ConfigurationError: another network or other policies, or a total that it has trained already.
     """
     run_id = directory.run_id
-    before = RunSettings.from_mapping(directory.read_config()["settings"])
+    before = directory.read_settings()
     if directory.marked("latest") is None:
         return
     _check_network(run_id, before.policy, settings.policy, "a resumed run keeps its network")
@@ -94,7 +95,7 @@ def check_source(directory: RunDirectory, settings: RunSettings) -> str:
     version = directory.marked("latest")
     if version is None:
         raise ConfigurationError(f"run {run_id} has no policy yet", setting="initialize_from")
-    source = RunSettings.from_mapping(directory.read_config()["settings"])
+    source = directory.read_settings()
     _check_network(run_id, source.policy, settings.policy, "take the same network, or start afresh")
     held = policy_ids(source.collection.seats)
     lacking = [name for name in policy_ids(settings.collection.seats) if name not in held]
@@ -130,12 +131,15 @@ def check_same_spaces(checkpoint: Path, game: GameDescription) -> None:
 
 
 def trained_steps(directory: RunDirectory) -> int:
-    """Agent steps of a run's newest version, 0 without one."""
+    """Agent steps of a run's newest version, 0 without one.
+
+    Raises: CheckpointError: its checkpoint is damaged.
+    """
     version = directory.marked("latest")
-    document = directory.checkpoints / str(version) / "checkpoint.json"
-    if version is None or not document.is_file():
+    folder = directory.checkpoints / str(version)
+    if version is None or not os.path.lexists(folder / DOCUMENT_FILE):
         return 0
-    return int(cast("dict[str, Any]", json.loads(document.read_bytes()))["counters"]["agent_steps"])
+    return read_counters(folder).agent_steps
 
 
 def _check_network(run_id: str, held: PolicySettings, wanted: PolicySettings, fix: str) -> None:

@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from attract.errors import ConfigurationError, DemonstrationError
+from attract.errors import ConfigurationError, DemonstrationError, FileError
+from attract.files import first_problem, read_file
 from attract.runs.directory import write_atomically
 from attract.schema.api import DemonstrationEntry, RecordedEpisode
 from attract.schema.demonstrations import Demonstration
@@ -72,7 +73,7 @@ class DemonstrationStore:
 
     def entries(self, game_id: str) -> list[DemonstrationEntry]:
         """Those of a game, newest first; a file that is none is listed with what is wrong with it."""
-        paths = sorted((file for file in self._files(game_id) if file.is_file()), reverse=True)
+        paths = sorted((file for file in self._files(game_id) if not file.is_dir()), reverse=True)
         return [_read(game_id, path) for path in paths[:MOST_LISTED]]
 
     def remove(self, game_id: str, demonstration_id: str) -> bool:
@@ -94,36 +95,31 @@ class DemonstrationStore:
         return demonstrations_folder(self._runs_dir, game_id) / f"{demonstration_id}.json"
 
 
-def read_demonstration(path: Path) -> Demonstration:
+def read_demonstration(path: Path, folder: Path | None = None) -> Demonstration:
     """One file.
 
-    Raises: ConfigurationError: naming the file; it cannot be read, or is no demonstration.
+    Args:
+        path: the file.
+        folder: that it was found in, which no link may lead out of; None: it was named itself.
+
+    Raises: FileError: it cannot be read, or is no demonstration.
     """
+    data = read_file(path, LARGEST_FILE_BYTES, folder)
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise ConfigurationError("too large for a demonstration", setting=str(path))
-        return Demonstration.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise ConfigurationError(f"cannot be read: {error.strerror}", setting=str(path)) from None
+        return Demonstration.model_validate_json(data)
     except ValidationError as error:
-        raise ConfigurationError(f"is no demonstration: {_first(error)}", setting=str(path)) from None
+        raise FileError(path, f"is no demonstration: {first_problem(error)}") from None
 
 
 def _read(game_id: str, path: Path) -> DemonstrationEntry:
     try:
-        demonstration = read_demonstration(path)
+        demonstration = read_demonstration(path, path.parent)
     except ConfigurationError as error:
         return DemonstrationEntry(id=path.stem, game_id=game_id, problem=error.problem)
     if demonstration.game_id != game_id:
         problem = f"is of another game, {demonstration.game_id}"
         return DemonstrationEntry(id=path.stem, game_id=game_id, problem=problem)
     return _entry(demonstration, path.stem)
-
-
-def _first(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
 def _entry(demonstration: Demonstration, name: str | None = None) -> DemonstrationEntry:

@@ -1,5 +1,6 @@
 """The run directory: made once, locked by one process, never overwritten by accident."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -7,16 +8,24 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import yaml
-
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, DamagedRunError, FileError
+from attract.files import (
+    MAX_JSON_BYTES,
+    check_folder,
+    check_inside,
+    parse_model,
+    parse_object,
+    read_optional_file,
+)
+from attract.runs.config_file import CONFIG, read_config_file, settings_in
 from attract.schema.game import GameDescription, GameReference
-from attract.settings.file import read_settings_file
+from attract.settings.file import settings_text
+from attract.settings.run import RunSettings
 
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 TRASH = ".trash"
@@ -26,6 +35,8 @@ LOCK = ".lock"
 LOCK_ATTEMPTS = 5
 LOCK_RETRY_SECONDS = 0.02
 FOLDERS = ("checkpoints", "logs", "export")
+GAME = "game.json"
+DATABASE = "metrics.db"
 KEPT_VERSIONS = 20
 KEPT_EVERY = 100
 MAX_KEPT = 100
@@ -113,8 +124,9 @@ def _to_trash(path: Path) -> Path:
 def is_locked(path: Path) -> bool:
     """Whether some process, this one included, is writing the run in folder `path`."""
     try:
-        fd = os.open(path / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        fd = os.open(path / LOCK, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        # None is there, or what is there is none of ours: nothing is locked by it.
         return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -177,11 +189,11 @@ class RunDirectory:
     def open_locked(cls, runs_dir: Path, run_id: str) -> Self:
         """An existing run, locked for writing: to resume, evaluate or export it.
 
-        Raises: ConfigurationError: when there is no such run, another process writes it, or a link leads out
-            of its folder.
+        Raises: ConfigurationError: when there is no such run, another process writes it, or its folder holds
+            a link out of it or what is no file.
         """
         directory = cls.view(runs_dir, run_id)
-        directory.check_links()
+        directory.check_files()
         return cls(directory.path, _lock(directory.path))
 
     @classmethod
@@ -191,7 +203,7 @@ class RunDirectory:
         Raises: ConfigurationError: when there is no such run.
         """
         path = runs_dir / check_run_id(run_id)
-        if not (path / "config.yaml").is_file():
+        if not os.path.lexists(path / CONFIG):
             known = trained_run_ids(runs_dir)
             fix = f"newest runs there: {', '.join(known[:5])}" if known else "there are no runs there yet"
             raise ConfigurationError(f"there is no run {run_id} in {runs_dir}", fix=fix)
@@ -204,27 +216,41 @@ class RunDirectory:
             self._lock_fd = None
 
     def inside(self, path: Path) -> Path:
-        """`path` itself, a file of this run, when no link makes it another: a run may come from elsewhere.
+        """`path` itself, a file of this run. Raises: FileError: when a link leads out of the run's folder."""
+        return check_inside(path, self.path)
 
-        Raises: ConfigurationError: when a link leads out of the run's folder.
+    def check_files(self) -> None:
+        """Nothing in the folder leads out of it, as `attract.files.check_folder`.
+
+        Raises: FileError: naming the first that does.
         """
-        if not path.resolve().is_relative_to(self.path.resolve()):
-            raise ConfigurationError(
-                f"{path} is a link that leads out of the run's folder",
-                fix="put the file itself there; links of run folders are not followed",
-            )
-        return path
+        check_folder(
+            self.path,
+            lambda file: file.parent == self.logs or file.name == LOCK or file.name.startswith(DATABASE),
+        )
 
-    def check_links(self) -> None:
-        """Nothing in the folder is a link out of it: not a file to be read, nor one to be written.
+    def read(self, name: str, max_bytes: int) -> bytes | None:
+        """The bytes of a file of this run, named from its folder; None where there is none.
 
-        Raises: ConfigurationError: naming the first that is.
+        Raises:
+            DamagedRunError: it is no regular file, or larger than `max_bytes`.
+            FileError: a link leads out of the run's folder.
         """
-        for folder, folders, files in os.walk(self.path):
-            for name in (*folders, *files):
-                path = Path(folder) / name
-                if path.is_symlink():
-                    self.inside(path)
+        path = self.inside(self.path / name)
+        with self.naming_damage():
+            return read_optional_file(path, max_bytes)
+
+    @contextlib.contextmanager
+    def naming_damage(self) -> Generator[None]:
+        """Name this run and the file that the block finds damaged.
+
+        Raises: DamagedRunError: in place of FileError.
+        """
+        try:
+            yield
+        except FileError as error:
+            name = os.path.relpath(error.path, self.path)
+            raise DamagedRunError(self.run_id, f"{name}: {error.problem}") from None
 
     @property
     def checkpoints(self) -> Path:
@@ -243,22 +269,43 @@ class RunDirectory:
 
     @property
     def metrics_path(self) -> Path:
-        """The metrics database. Raises: ConfigurationError: as `inside`."""
-        return self.inside(self.path / "metrics.db")
+        """The metrics database, whether it is there or not.
+
+        Raises: FileError: it, or what SQLite keeps beside it, is a link out of the folder or no file.
+        """
+        for suffix in ("-wal", "-shm", "-journal", ""):
+            path = self.inside(self.path / f"{DATABASE}{suffix}")
+            if path.exists() and not path.is_file():
+                raise FileError(path, "is no regular file")
+        return path
 
     def write_config(self, game: str, settings: dict[str, Any]) -> None:
         """Write `config.yaml`: the game asked for and every setting, with the time of creation as a label.
 
         Written anew for a resumed run, it keeps that time.
         """
-        known = self.read_config()["created"] if (self.path / "config.yaml").is_file() else None
+        known = self.read_config()["created"] if (self.path / CONFIG).exists() else None
         created = known or datetime.now(UTC).isoformat(timespec="seconds")
         data = {"game": game, "created": created, "settings": settings}
-        write_atomically(self.path / "config.yaml", yaml.safe_dump(data, sort_keys=False).encode())
+        write_atomically(self.path / CONFIG, settings_text(data).encode())
 
     def read_config(self) -> dict[str, Any]:
-        """What `write_config` wrote: `game`, `created`, `settings`."""
-        return read_settings_file(self.inside(self.path / "config.yaml"))
+        """What `write_config` wrote: `game`, `created`, `settings`.
+
+        Raises: DamagedRunError: it was not written so.
+        """
+        path = self.inside(self.path / CONFIG)
+        with self.naming_damage():
+            return read_config_file(path)
+
+    def read_settings(self) -> RunSettings:
+        """The settings that the run was started with.
+
+        Raises: DamagedRunError: its config.yaml holds none, or some that this version does not know.
+        """
+        config = self.read_config()
+        with self.naming_damage():
+            return settings_in(config, self.path / CONFIG)
 
     def write_game(
         self,
@@ -276,24 +323,32 @@ class RunDirectory:
             "description": None if description is None else description.model_dump(mode="json"),
             "described_sha256": described_sha256,
         }
-        write_atomically(self.path / "game.json", json.dumps(data, indent=1).encode())
+        write_atomically(self.path / GAME, json.dumps(data, indent=1).encode())
 
     def read_game(self) -> tuple[GameReference | None, GameDescription | None]:
-        """What `write_game` wrote; (None, None) before."""
-        path = self.inside(self.path / "game.json")
-        if not path.is_file():
+        """What `write_game` wrote; (None, None) before. Raises: DamagedRunError: it was not written so."""
+        data, path = self._game(), self.path / GAME
+        if data is None:
             return None, None
-        data = json.loads(path.read_bytes())
-        described = data["description"]
-        return (
-            GameReference.model_validate(data["reference"]),
-            None if described is None else GameDescription.model_validate(described),
-        )
+        described = data.get("description")
+        with self.naming_damage():
+            return (
+                parse_model(data.get("reference"), GameReference, path),
+                None if described is None else parse_model(described, GameDescription, path),
+            )
 
     def described_sha256(self) -> str | None:
-        """The module whose description `read_game` gives, where that is known."""
-        path = self.inside(self.path / "game.json")
-        return json.loads(path.read_bytes()).get("described_sha256") if path.is_file() else None
+        """The module whose description `read_game` gives, where that is known.
+
+        Raises: DamagedRunError: as `read_game`.
+        """
+        found = (self._game() or {}).get("described_sha256")
+        return found if isinstance(found, str) else None
+
+    def _game(self) -> dict[str, Any] | None:
+        data = self.read(GAME, MAX_JSON_BYTES)
+        with self.naming_damage():
+            return None if data is None else parse_object(data, self.path / GAME)
 
     def mark(self, mark: Mark, version: int) -> None:
         """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""
@@ -404,7 +459,10 @@ def _is_half_made(path: Path) -> bool:
     files = [name for _, _, names in os.walk(path) for name in names]
     # The second is of `write_atomically`, before its rename.
     own = all(name == LOCK or name.startswith(".config.yaml.") for name in files)
-    return own and {entry.name for entry in path.iterdir() if entry.is_dir()} <= set(FOLDERS)
+    entries = list(path.iterdir())
+    # A folder from elsewhere may have a link in the place of one of ours.
+    own = own and not any(entry.is_symlink() for entry in entries)
+    return own and {entry.name for entry in entries if entry.is_dir()} <= set(FOLDERS)
 
 
 def _unusable(runs_dir: Path, error: OSError) -> ConfigurationError:
@@ -422,7 +480,10 @@ def _versions(checkpoints: Path) -> Iterator[int]:
 
 
 def _lock(path: Path) -> int:
-    fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fd = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise FileError(path / LOCK, f"cannot be opened: {error.strerror}") from None
     for _ in range(LOCK_ATTEMPTS):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

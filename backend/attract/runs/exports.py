@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from attract.files import MAX_JSON_BYTES, parse_object, read_file
+
 DOCUMENT_FILE = "policy.json"
 PART_BYTES = 512 * 1024
 """No file of a page that is to be shown anywhere is larger, as far as it is ours."""
@@ -24,7 +26,8 @@ def split_models(folder: Path, models: Sequence[Path]) -> list[Path]:
 
     Returns: what lies there now: each model, or its parts `NAME.1`, `NAME.2` ..., which `agent.js` joins.
     """
-    document = json.loads((folder / DOCUMENT_FILE).read_text(encoding="utf-8"))
+    path = folder / DOCUMENT_FILE
+    document = parse_object(read_file(path, MAX_JSON_BYTES), path)
     written: list[Path] = []
     parts: dict[str, int] = {}
     for model in models:

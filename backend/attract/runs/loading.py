@@ -58,7 +58,9 @@ def load_run(run_id: str = "latest", runs_dir: str | Path = "runs") -> LoadedRun
         run_id: its name; `latest`: the newest that has a policy.
         runs_dir: the folder of the runs, as `--runs-dir`.
 
-    Raises: ConfigurationError: no such run, or pandas is not installed.
+    Raises:
+        ConfigurationError: no such run, or pandas is not installed.
+        DamagedRunError: a file of it is damaged.
     """
     try:
         pandas: Any = importlib.import_module("pandas")
@@ -69,7 +71,8 @@ def load_run(run_id: str = "latest", runs_dir: str | Path = "runs") -> LoadedRun
     folder = Path(runs_dir)
     directory = RunDirectory.view(folder, find_run(folder, run_id))
     config = directory.read_config()
-    rows = _rows(directory.path / "metrics.db")
+    with directory.naming_damage():
+        rows = _rows(directory.metrics_path)
     settings = _leaves("", config["settings"])
     return LoadedRun(
         run_id=directory.run_id,

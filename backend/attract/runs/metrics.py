@@ -1,6 +1,7 @@
 """The metrics store: one transaction per update in SQLite, and what the dashboard asks of it."""
 
 import json
+import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,10 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.engine import ExceptionContext
 
+from attract.errors import FileError
+from attract.files import parse_json
 from attract.runs.thinning import thin
 from attract.schema.api import MetricSeries, MetricsView
 
@@ -91,6 +95,18 @@ FACTS = Table(
 # longer than SQLite needs for it.
 _INSERT_UPDATE, _INSERT_METRICS, _INSERT_EVENT = insert(UPDATES), insert(METRICS), insert(EVENTS)
 _NEW_FACT = upsert(FACTS)
+MAX_VALUE_BYTES = 64 << 20
+"""Of a text in the database."""
+_DAMAGED = (
+    "SQLITE_CANTOPEN",
+    "SQLITE_CORRUPT",
+    "SQLITE_ERROR",
+    "SQLITE_FORMAT",
+    "SQLITE_MISMATCH",
+    "SQLITE_NOTADB",
+    "SQLITE_TOOBIG",
+)
+"""What SQLite says of a file that is no database of this form; a full disk and a lock are no damage."""
 _PUT_FACT = _NEW_FACT.on_conflict_do_update(set_={"data": _NEW_FACT.excluded.data})
 
 
@@ -122,14 +138,38 @@ class MetricsStore:
     """One run's `metrics.db`. Written by the gateway alone; each thread gets a connection of its own."""
 
     def __init__(self, path: Path) -> None:
-        """Open `path`, creating it when missing."""
+        """Open `path`, creating it when missing.
+
+        Raises: FileError: here and in every method, when it is no database of this form.
+        """
+        self._path = path
         self._engine = create_engine(f"sqlite:///{path}")
-        event.listen(self._engine, "connect", _configure)
+        event.listen(self._engine, "connect", self._configure)
+        event.listen(self._engine, "handle_error", self._name_damage)
         SCHEMA.create_all(self._engine)
 
     def close(self) -> None:
         """Close the database; may be called again."""
         self._engine.dispose()
+
+    def _configure(self, connection: Any, _record: Any) -> None:
+        try:
+            _configure(connection)
+        except sqlite3.Error as error:
+            if (named := self._damage(error)) is not None:
+                raise named from None
+            raise
+
+    def _name_damage(self, context: ExceptionContext) -> None:
+        if (named := self._damage(context.original_exception)) is not None:
+            raise named from None
+
+    def _damage(self, error: BaseException) -> FileError | None:
+        name = getattr(error, "sqlite_errorname", None)
+        # Of two kinds Python's module itself makes the error, which then has no name.
+        if isinstance(error, sqlite3.DatabaseError) and (name or "SQLITE_ERROR").startswith(_DAMAGED):
+            return FileError(self._path, f"is no database of a run's metrics: {error}")
+        return None
 
     def commit_update(
         self, row: UpdateRow, facts: dict[str, Any], events: Sequence[tuple[str, str]] = ()
@@ -192,7 +232,7 @@ class MetricsStore:
         """What `put_fact` kept, or None."""
         with self._engine.connect() as connection:
             text = connection.execute(select(FACTS.c.data).where(FACTS.c.key == key)).scalar()
-        return None if text is None else json.loads(text)
+        return None if text is None else parse_json(str(text), self._path)
 
     def add_event(self, kind: str, data: str) -> Event:
         """Append an event; its id is larger than every earlier one's."""
@@ -404,7 +444,7 @@ def _put_fact(connection: Connection, key: str, data: Any) -> None:
     connection.execute(_PUT_FACT, {"key": key, "data": json.dumps(data)})
 
 
-def _configure(connection: Any, _record: Any) -> None:
+def _configure(connection: sqlite3.Connection) -> None:
     # NORMAL: a commit survives the death of the process (D1) without an fsync in the announcement's way.
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
@@ -412,4 +452,9 @@ def _configure(connection: Any, _record: Any) -> None:
     cursor.execute("PRAGMA busy_timeout=5000")
     # KiB per connection; the system's own cache has the rest, and a long run's server does not grow.
     cursor.execute("PRAGMA cache_size=-64")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+    # A view may compute for ever; a run's database has none.
+    foreign = cursor.execute("SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone()
     cursor.close()
+    if foreign is not None:
+        raise sqlite3.DatabaseError(f"has a view or trigger, {foreign[0]!r:.80}")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, FileError
+from attract.files import read_file
 from attract.runs.directory import LOCK, RUN_ID, is_locked, write_atomically
 from attract.schema.studies import StudySummary, StudyView
 
@@ -46,7 +47,7 @@ def locked_study(folder: Path) -> Generator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fd = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise ConfigurationError(
             f"no study can be kept in {folder}: {error.strerror}",
@@ -77,10 +78,8 @@ def read_view(folder: Path) -> StudyView | None:
     """The study as it stands, `stopped` where nobody works at it any more; None: it cannot be read."""
     path = folder / VIEW
     try:
-        if path.is_symlink() or path.stat().st_size > MAX_BYTES:
-            return None
-        view = StudyView.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        view = StudyView.model_validate_json(read_file(path, MAX_BYTES, folder))
+    except (FileError, ValidationError) as error:
         log.debug("study %s cannot be read: %s", folder.name, error)
         return None
     named = view.model_copy(update={"study": folder.name})

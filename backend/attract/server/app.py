@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -10,6 +9,8 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from attract import __version__
+from attract.errors import FileError
+from attract.files import MAX_JSON_BYTES, parse_object, read_optional_file
 from attract.games.library import PACKAGE_DIR, GameLibrary
 from attract.processes.learner import StartLearner
 from attract.run.service import RunService
@@ -115,6 +116,15 @@ def build_app(
 
 
 def read_build(web_dir: Path) -> str | None:
-    """The build id of the web side, which every hello must carry; None when it was not built."""
+    """The build id of the web side, which every hello must carry; None when it was not built.
+
+    Raises: FileError: its `build.json` is damaged.
+    """
     path = web_dir / "build.json"
-    return str(json.loads(path.read_bytes())["build"]) if path.is_file() else None
+    data = read_optional_file(path, MAX_JSON_BYTES)
+    if data is None:
+        return None
+    build = parse_object(data, path).get("build")
+    if not isinstance(build, str):
+        raise FileError(path, "does not say which build it is of", fix="npm run build")
+    return build

@@ -14,6 +14,7 @@ from attract.server.token_bucket import TokenBucket
 LINES_AT_ONCE: Final = 10
 LINES_PER_SECOND: Final = 0.1
 MAX_CHARACTERS: Final = 300
+STREAMS_CANCELLED: Final = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 CUT_OFF: Final = ("asyncio.exceptions.CancelledError", "KeyboardInterrupt")
 """How a traceback ends that starlette hands uvicorn as a text."""
 
@@ -22,7 +23,7 @@ class QuietFilter(logging.Filter):
     """Lets some lines through at once and then a few a minute, each with how many were left out before it.
 
     What a line says is made plain and short. Errors, which only faults of our own are, pass, unless
-    they tell of the second Ctrl-C. One filter belongs to one logger.
+    they tell of what is cut off when the server ends. One filter belongs to one logger.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,6 +52,8 @@ def _is_cut_off(record: logging.LogRecord) -> bool:
     """Whether it tells of a task that was ended at once, as by a second Ctrl-C: that is no fault."""
     kind = record.exc_info[0] if record.exc_info else None
     is_cancelled = kind is not None and issubclass(kind, (asyncio.CancelledError, KeyboardInterrupt))
+    # uvicorn ends the streams of pages that do not read, such as a frozen tab's, once it has waited for them.
+    is_cancelled = is_cancelled or record.msg == STREAMS_CANCELLED
     return is_cancelled or record.getMessage().rstrip().endswith(CUT_OFF)
 
 

@@ -169,7 +169,7 @@ def _card_file(games: GameLibrary, game: str, file: CardFile, media_type: str) -
     path = games.card_file(game, file)
     if path is None:
         raise HTTPException(404, Problem(error=f"{game} has no card").model_dump())
-    return Response(path.read_bytes(), media_type=media_type)
+    return FileResponse(path, media_type=media_type)
 
 
 def _add_run_routes(app: FastAPI, service: RunService, guard: Guard) -> None:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from attract.errors import TrialError
 from attract.processes.exit_codes import DONE, GOAL_MISSED, INTERRUPTED, USAGE
 from attract.runs.directory import RunDirectory
+from attract.settings.file import settings_text
 from attract.settings.run import SERVER_VARIABLES
 from attract.settings.variables import SETTING_VARIABLES
 from attract.tuning.runner import Progress, TrialOrder, TrialResult
@@ -46,7 +45,7 @@ class ProcessRunner:
         """See `TrialRunner`."""
         self._logs.mkdir(parents=True, exist_ok=True)
         config = self._logs / f"{order.run_id}.yaml"
-        config.write_text(yaml.safe_dump(dict(order.settings), sort_keys=False), encoding="utf-8")
+        config.write_text(settings_text(order.settings), encoding="utf-8")
         goal = order.settings.get("until_return")
         result = await self._train(order, config, goal, goes_on)
         if order.evaluated and result.score is not None and result.score != goal:

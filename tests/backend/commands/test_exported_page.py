@@ -1,11 +1,13 @@
 """The page that a game lives in as a site: what of its folder is copied, and what is said of the rest."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from attract.commands import exported_page
-from attract.commands.exported_page import left_out_text, write_site
+from attract.commands.exported_page import find_page_copy, left_out_text, write_site
+from attract.errors import FileError
 
 PAGE = "<!doctype html><head><script type=module src=game.js></script></head>"
 
@@ -44,7 +46,8 @@ def written(project: Path, page: str) -> tuple[set[str], dict[str, int]]:
     out = project / "site"
     kept = project.parent / "kept.js"
     kept.write_text("game")
-    site = write_site(out, kept, project / "index.html", project / "trained")
+    copy = find_page_copy(project / "index.html", project, (out, project / "trained"))
+    site = write_site(out, kept, copy)
     assert all(path.is_file() for path in site.written)
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     agent = {f"attract/{name}" for name in ("main.js", "agent.js", "page.js", "game.js")}
@@ -78,3 +81,50 @@ def test_packages_that_the_page_names_where_they_are_installed_go_with_it(projec
     packages = {"node_modules/three/three.js", "node_modules/@scope/kit/kit.js"}
     assert files == {"index.html", "game.js", "art/ship.png"} | packages
     assert left_out["node_modules/vite/"] == 1_000_000
+
+
+@pytest.mark.parametrize("name", ["art/key.png", "assets", "art/hidden.png", "art/pipe", "art/none.png"])
+def test_what_leads_elsewhere_is_refused_by_name_before_anything_is_written(
+    project: Path, tmp_path: Path, name: str
+) -> None:
+    secret = tmp_path / "home"
+    secret.mkdir()
+    (secret / "id_rsa").write_text("PRIVATE KEY")
+    (project / ".env").write_text("TOKEN=1")
+    target = {
+        "art/key.png": secret / "id_rsa",
+        "assets": secret,
+        "art/hidden.png": Path("../.env"),
+        "art/none.png": Path("nothing"),
+    }
+    if name in target:
+        (project / name).symlink_to(target[name])
+    else:
+        os.mkfifo(project / name)
+    with pytest.raises(FileError) as refused:
+        written(project, PAGE)
+    assert refused.value.path == project / name
+    assert not (project / "site").exists()
+
+
+def test_links_inside_the_page_s_folder_are_copied_as_what_they_name(project: Path, tmp_path: Path) -> None:
+    (project / "art" / "again.png").symlink_to("ship.png")
+    (project / "pictures").symlink_to("art")
+    # What is not copied may lead anywhere.
+    (project / "node_modules" / "linked").symlink_to(tmp_path)
+    files, _ = written(project, PAGE)
+    assert files >= {"art/again.png", "pictures/ship.png", "pictures/again.png"}
+    assert not (project / "site" / "pictures" / "again.png").is_symlink()
+
+
+def test_a_folder_that_links_to_itself_ends(project: Path) -> None:
+    (project / "art" / "up").symlink_to("..")
+    files, _ = written(project, PAGE)
+    assert files == {"index.html", "game.js", "art/ship.png"}
+
+
+def test_a_page_that_is_a_link_out_is_refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (project / "index.html").symlink_to(tmp_path / "secret")
+    with pytest.raises(FileError, match="leads out of"):
+        find_page_copy(project / "index.html", project, ())

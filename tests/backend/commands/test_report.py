@@ -117,7 +117,7 @@ def test_a_run_in_the_trash_and_the_newest_one_can_be_reported(trained: Path, tm
 def test_of_a_long_log_the_end_is_packed_from_a_whole_line(tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr(report, "TAIL_BYTES", 100)
     (tmp_path / "log").write_text("".join(f"line {number:04d}\n" for number in range(100)))
-    text = report._tail(tmp_path / "log")
+    text = report._tail(tmp_path / "log", tmp_path)
     assert text is not None
     assert text.startswith("line 0091\n")
     assert text.endswith("line 0099\n")

@@ -1,5 +1,6 @@
 """Where the files of a page come from: its folder as the root of an origin, or a server on this machine."""
 
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,3 +108,22 @@ def test_addresses_of_this_machine(address: str) -> None:
 )
 def test_addresses_of_others(address: str) -> None:
     assert ADDRESS.fullmatch(address) is None
+
+
+def test_no_link_leads_out_of_what_is_shown(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "game", tmp_path / "outside"
+    (folder / "art").mkdir(parents=True)
+    (folder / "node_modules" / ".pnpm" / "three").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "index.html").write_text("secret")
+    (folder / ".env").write_text("TOKEN=1")
+    (folder / "node_modules" / ".pnpm" / "three" / "three.js").write_text("three")
+    (folder / "art" / "index.html").symlink_to(outside / "index.html")
+    (folder / "art" / "there").symlink_to(outside)
+    (folder / "env.txt").symlink_to(".env")
+    (folder / "node_modules" / "three").symlink_to(".pnpm/three")
+    os.mkfifo(folder / "pipe")
+    files = PageFolder(folder, tmp_path / "runs")
+    for path in ("/art/", "/art/index.html", "/art/there/", "/art/there/index.html", "/env.txt", "/pipe"):
+        assert files.find(path) is None, path
+    assert files.find("/node_modules/three/three.js") is not None

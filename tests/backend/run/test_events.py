@@ -1,3 +1,4 @@
+import asyncio
 import json
 from pathlib import Path
 
@@ -54,6 +55,15 @@ async def test_closing_the_hub_ends_every_stream():
     await take(stream, 2)
     hub.close()
     assert [text async for text in stream] == []
+
+
+async def test_a_stream_opened_after_the_hub_was_closed_ends_at_once():
+    hub = EventHub()
+    hub.close()
+    stream = stream_events(hub, "r", lambda: Event(1, "status", "{}"), list)
+    async with asyncio.timeout(5):
+        texts = [text async for text in stream]
+    assert [text.splitlines()[0] for text in texts] == ["retry: 1000", "id: 1"]
 
 
 async def test_a_stream_ends_when_who_listens_may_no_longer(monkeypatch: pytest.MonkeyPatch):

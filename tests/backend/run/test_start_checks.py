@@ -14,6 +14,7 @@ from attract.run.start_checks import (
     check_source,
     trained_steps,
 )
+from attract.runs.checkpoint_document import sealed
 from attract.runs.directory import RunDirectory
 from attract.schema.game import GameReference
 from attract.schema.spaces import BoxSpace, DiscreteSpace
@@ -33,7 +34,7 @@ def past_run(
     if steps is not None:
         (directory.checkpoints / "5").mkdir()
         (directory.checkpoints / "5" / "checkpoint.json").write_text(
-            json.dumps({"counters": {"agent_steps": steps}})
+            json.dumps(sealed(5, {"counters": {"agent_steps": steps}}))
         )
         directory.mark("latest", 5)
     directory.close()

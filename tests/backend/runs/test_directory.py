@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from attract.errors import ConfigurationError
+from attract.errors import ConfigurationError, DamagedRunError, FileError
 from attract.runs.directory import (
     RunDirectory,
     check_run_id,
@@ -240,7 +240,7 @@ def test_a_run_with_a_link_out_of_its_folder_is_not_opened_for_writing(tmp_path:
     RunDirectory.open_locked(tmp_path / "runs", "a").close()
     (tmp_path / "theirs").write_text("")
     (directory.logs / "gateway.log").symlink_to(tmp_path / "theirs")
-    with pytest.raises(ConfigurationError, match=r"gateway\.log is a link"):
+    with pytest.raises(ConfigurationError, match=r"gateway\.log: is a link"):
         RunDirectory.open_locked(tmp_path / "runs", "a")
 
 
@@ -334,3 +334,38 @@ def test_a_kill_while_a_version_is_pruned_leaves_no_half_of_it_among_the_others(
         str(version) for version in range(3, 23)
     )
     directory.close()
+
+
+def test_nothing_but_files_and_folders_of_its_own_is_opened_for_writing(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path / "runs", "a")
+    directory.write_config("snake", {})
+    directory.close()
+    outside = tmp_path / "outside.log"
+    outside.write_text("theirs")
+    log, stored = directory.logs / "gateway.log", directory.checkpoints / "stored"
+    # A backup keeps what did not change as hard links: what is only read may be one.
+    stored.hardlink_to(outside)
+    RunDirectory.open_locked(tmp_path / "runs", "a").close()
+    log.hardlink_to(outside)
+    with pytest.raises(FileError, match=r"gateway\.log: is a hard link"):
+        RunDirectory.open_locked(tmp_path / "runs", "a")
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(FileError, match=r"gateway\.log: is a pipe"):
+        RunDirectory.open_locked(tmp_path / "runs", "a")
+
+
+def test_a_folder_with_links_is_not_taken_over_as_one_that_a_killed_start_left(tmp_path: Path):
+    path = tmp_path / "runs" / "a"
+    path.mkdir(parents=True)
+    (path / "logs").symlink_to(tmp_path)
+    with pytest.raises(ConfigurationError, match="run a exists"):
+        RunDirectory.create(tmp_path / "runs", "a")
+
+
+def test_a_damaged_config_names_the_run_and_the_file(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    (directory.path / "config.yaml").write_text("")
+    directory.close()
+    with pytest.raises(DamagedRunError, match=r"run a is damaged: config\.yaml: is empty"):
+        directory.read_settings()

@@ -1,7 +1,11 @@
+import ast
 import asyncio
+import inspect
 import logging
 
-from attract.server.quiet_log import QuietFilter, quieten
+import uvicorn.server
+
+from attract.server.quiet_log import STREAMS_CANCELLED, QuietFilter, quieten
 
 
 class Clock:
@@ -49,6 +53,16 @@ def test_hostile_a_second_ctrl_c_leaves_no_traceback():
     broken = record(logging.ERROR, "Exception in 'lifespan' protocol")
     broken.exc_info = (ValueError, ValueError("x"), None)
     assert quiet.filter(broken)
+
+
+def test_a_page_that_does_not_read_leaves_no_line_when_the_server_ends():
+    (written,) = (
+        text
+        for text in inspect.getsource(uvicorn.server).splitlines()
+        if "timeout graceful shutdown exceeded" in text and "%s" in text
+    )
+    assert ast.literal_eval(written.strip().rstrip(",")) == STREAMS_CANCELLED
+    assert not QuietFilter(Clock()).filter(record(logging.ERROR, STREAMS_CANCELLED, 1))
 
 
 def test_a_logger_is_made_quiet_once():

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from attract.benchmarks.harness.command_line import attract
 from attract.processes.exit_codes import DONE, GOAL_MISSED
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import MetricsStore
+from attract.settings.file import settings_text
 
 EVERY_UPDATE = 1_000_000
 """More points than a run has updates: nothing is averaged."""
@@ -80,7 +79,7 @@ def train(game: str, *, seed: int, settings: Mapping[str, Any], metrics: Sequenc
     with tempfile.TemporaryDirectory(prefix="attract-bench-", ignore_cleanup_errors=True) as folder:
         runs_dir = Path(folder)
         config = runs_dir / "settings.yaml"
-        config.write_text(yaml.safe_dump(dict(settings)), encoding="utf-8")
+        config.write_text(settings_text(settings), encoding="utf-8")
         result = attract(
             "train", game, "--headless", "--seed", str(seed), "--config", str(config), "--json",
             runs_dir=runs_dir, accepted=(DONE, GOAL_MISSED),

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import safetensors.numpy
 import safetensors.torch
@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 
 from attract.errors import CheckpointError
 from attract.learner.checkpoints.tensor_namespaces import strip_prefix
-from attract.runs.checkpoint_document import DOCUMENT_FILE, read_document, read_exactly, sealed
+from attract.runs.checkpoint_document import DOCUMENT_FILE, read_document, read_tensors, sealed
 
 POLICY_FILE = "policy.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"
@@ -118,13 +118,9 @@ def load_checkpoint(path: Path) -> Checkpoint:
     document = read_document(path)
     tensors: dict[str, dict[str, torch.Tensor]] = {}
     for name in (POLICY_FILE, OPTIMIZER_FILE):
-        expected = cast("dict[str, Any]", document["files"].get(name, {}))
-        data = read_exactly(path / name, expected.get("bytes"))
-        if hashlib.sha256(data).hexdigest() != expected.get("sha256"):
-            raise CheckpointError(str(path), f"{name} is not what was written (its SHA-256 differs)")
         try:
-            tensors[name] = safetensors.torch.load(data)
-        except SafetensorError as error:
+            tensors[name] = safetensors.torch.load(read_tensors(path, document, name))
+        except (SafetensorError, ValueError, KeyError) as error:
             raise CheckpointError(str(path), f"{name}: {error}") from error
     return Checkpoint(
         path, int(document["policy_version"]), tensors[POLICY_FILE], tensors[OPTIMIZER_FILE], document

@@ -34,7 +34,7 @@ def demonstration_files(source: Path) -> list[Path]:
 
     Raises: ConfigurationError: there is none.
     """
-    if source.is_file():
+    if source.exists() and not source.is_dir():
         return [source]
     files = sorted(source.glob("*.json")) if source.is_dir() else []
     if not files:
@@ -53,7 +53,8 @@ def play_again(module: GameModule, source: Path) -> tuple[GameDescription, list[
             plays so.
         GameError, ProtocolError: the game cannot be played in Node.
     """
-    read = [(path, read_demonstration(path)) for path in demonstration_files(source)]
+    folder = source if source.is_dir() else None
+    read = [(path, read_demonstration(path, folder)) for path in demonstration_files(source)]
     found: list[Demonstrated] = []
     with EpisodeReplayer(module) as replayer:
         for path, demonstration in read:

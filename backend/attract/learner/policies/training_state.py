@@ -154,6 +154,6 @@ def description_sha256(game: GameDescription) -> str:
 def _reading(checkpoint: Checkpoint) -> Generator[None]:
     try:
         yield
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         problem = f"it lacks or spoils what resuming needs: {type(error).__name__}: {error}"
         raise CheckpointError(str(checkpoint.path), problem) from error

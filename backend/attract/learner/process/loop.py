@@ -232,8 +232,9 @@ class Learner:
             return False
         checkpoint, self._notes = find_newest(checkpoints)
         if checkpoint is None:
+            others = f"; and {len(self._notes) - 1} more" if len(self._notes) > 1 else ""
             raise CheckpointError(
-                str(checkpoints), "none of its versions is whole: " + "; ".join(self._notes)
+                str(checkpoints), f"none of its versions is whole: {self._notes[0]}{others}"
             )
         self._state.restore(checkpoint)
         set_aside_newer(checkpoints, checkpoint.policy_version)

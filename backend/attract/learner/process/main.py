@@ -66,9 +66,10 @@ def run(fd: int, log_format: LogFormat = "text", log_level: LogLevel = "info") -
     try:
         _serve(channel, inbox)
     except Exception as error:
-        stack = traceback.format_exc()
-        log.exception("the learner failed")
+        # Of what is wrong with a file or a setting the sentence says all; a stack is for faults of our own.
+        stack = "" if isinstance(error, HOPELESS) else traceback.format_exc()
         text = f"{type(error).__name__}: {error}"
+        log.error("the learner failed: %s", f"{text}\n{stack}".rstrip())
         has_word = isinstance(error, FederationError | GroupError)
         is_final = error.is_final if has_word else isinstance(error, HOPELESS)
         channel.send(Failed(text=text[:_TEXT_LIMIT], stack=stack[-_TEXT_LIMIT:], is_final=is_final))

@@ -1,0 +1,189 @@
+"""Reads files of folders that may come from elsewhere: regular, inside their folder, of bounded size."""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from attract.errors import FileError
+
+MAX_JSON_BYTES = 16 << 20
+COPY_BYTES = 1 << 20
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def check_inside(path: Path, root: Path) -> Path:
+    """`path` itself, which need not exist, when no symbolic link on its way leads out of `root`.
+
+    Hard links cannot be told apart: package stores and backups use them for files of their own.
+
+    Raises: FileError: a link leads out, or the links form a loop.
+    """
+    try:
+        target = path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise FileError(path, f"cannot be read: {error}") from None
+    if not target.is_relative_to(root.resolve()):
+        raise FileError(
+            path,
+            f"is a link that leads out of {root}",
+            fix="put the file itself there: links are followed inside the folder alone",
+        )
+    return path
+
+
+def check_folder(folder: Path, is_written: Callable[[Path], bool]) -> None:
+    """Nothing in `folder` is a link out of it, or other than files and folders.
+
+    Args:
+        folder: looked through without following links.
+        is_written: whether a file will be written where it lies; it must have no other name, since a hard
+            link would have what is written show up elsewhere.
+
+    Raises: FileError: naming the first that is.
+    """
+    for top, folders, names in os.walk(folder):
+        for path in (Path(top) / name for name in (*folders, *names)):
+            about = path.lstat()
+            if stat.S_ISLNK(about.st_mode):
+                check_inside(path, folder)
+            elif not stat.S_ISDIR(about.st_mode):
+                _check_regular(path, about)
+                if about.st_nlink > 1 and is_written(path):
+                    raise FileError(
+                        path,
+                        "is a hard link: a file elsewhere would be written too",
+                        fix="copy the folder with `cp -a`, which makes files of its own",
+                    )
+
+
+@contextmanager
+def open_file(path: Path, root: Path | None = None) -> Generator[BinaryIO]:
+    """The regular file at `path`, opened for reading without waiting for a writer.
+
+    Args:
+        path: the file.
+        root: the folder that it must lie in after its links are followed; None: wherever it leads.
+
+    Raises: FileError: there is no such file, it is none (a FIFO, a device, a folder), or lies outside.
+    """
+    if root is not None:
+        check_inside(path, root)
+    try:
+        # Looked at before it is opened: to open a device can have effects.
+        _check_regular(path, path.stat())
+        # A FIFO put there meanwhile does not hold up the caller.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    with os.fdopen(descriptor, "rb") as file:
+        _check_regular(path, os.fstat(descriptor))
+        yield file
+
+
+def read_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes:
+    """All bytes of a regular file.
+
+    Raises: FileError: as `open_file`, or it has more than `max_bytes`.
+    """
+    with open_file(path, root) as file:
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+    if len(data) > max_bytes:
+        size = max(len(data), _size(path))
+        raise FileError(path, f"has {size:,} bytes, at most {max_bytes:,} are read")
+    return data
+
+
+def read_optional_file(path: Path, max_bytes: int, root: Path | None = None) -> bytes | None:
+    """As `read_file`; None where nothing has that name.
+
+    Raises: FileError: as `read_file`; a link without a target is there, and cannot be read.
+    """
+    return read_file(path, max_bytes, root) if os.path.lexists(path) else None
+
+
+def read_start(path: Path, num_bytes: int) -> bytes:
+    """The first bytes of a regular file, all of a shorter one. Raises: FileError: as `open_file`."""
+    with open_file(path) as file:
+        return file.read(num_bytes)
+
+
+def parse_json(data: bytes | str, path: Path) -> Any:
+    """The JSON value in `data`, which was read from `path`.
+
+    Raises: FileError: naming `path`; it is no JSON, or nests too deep.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise FileError(path, "is nested too deep") from None
+    except ValueError as error:
+        raise FileError(path, f"is no JSON: {_first_line(error)}" if data else "is empty") from None
+
+
+def parse_object(data: bytes | str, path: Path) -> dict[str, Any]:
+    """As `parse_json`, of what must be an object. Raises: FileError: as `parse_json`, or it is none."""
+    found = parse_json(data, path)
+    if not isinstance(found, dict):
+        raise FileError(path, "must hold a JSON object")
+    return found  # pyright: ignore[reportUnknownVariableType]
+
+
+def parse_model(data: Any, model: type[Model], path: Path) -> Model:
+    """`data`, a JSON value from `path`, as a `model`. Raises: FileError: naming its first problem."""
+    try:
+        return model.model_validate(data)
+    except (ValidationError, RecursionError) as error:
+        raise FileError(path, f"is not valid: {first_problem(error)}") from None
+
+
+def first_problem(error: Exception) -> str:
+    """The first problem of a validation with its place; of another error its first line."""
+    if not isinstance(error, ValidationError):
+        return _first_line(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part)[:80] for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
+
+
+def copy_file(source: Path, target: Path, root: Path | None = None) -> Path:
+    """Copy the bytes of a regular file of any size; `target`.
+
+    Raises: FileError: as `open_file`. OSError: `target` cannot be written.
+    """
+    with open_file(source, root) as file, target.open("wb") as written:
+        while piece := file.read(COPY_BYTES):
+            written.write(piece)
+    return target
+
+
+def _check_regular(path: Path, about: os.stat_result) -> None:
+    if not stat.S_ISREG(about.st_mode):
+        kind = "a folder" if stat.S_ISDIR(about.st_mode) else "a pipe, a socket or a device"
+        raise FileError(path, f"is {kind}, not a file")
+
+
+def _unreadable(path: Path, error: Exception) -> FileError:
+    if isinstance(error, FileNotFoundError):
+        return FileError(path, "there is no such file")
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return FileError(path, f"cannot be read: {reason}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
