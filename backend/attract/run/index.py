@@ -61,7 +61,7 @@ class RunIndex:
             return before
         try:
             with damage_named(run_id):
-                data = {**self._archive.kept_view(directory), "run_id": run_id}
+                data = self._archive.kept_view(directory)
                 names = RunSummary.model_fields
                 summary = RunSummary.model_validate({name: data[name] for name in names if name in data})
         except DamagedRunError as error:

@@ -272,7 +272,7 @@ class RunArchive:
         return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
 
     def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
-        """What a run's database keeps of how it stood last.
+        """What a run's database keeps of how it stood last, under the name that its folder has now.
 
         Raises: ConfigurationError: when nothing was kept of it.
         """
@@ -282,7 +282,7 @@ class RunArchive:
             data = store.fact(VIEW)
         if data is None:
             raise ConfigurationError(f"run {directory.run_id} has not begun")
-        return data
+        return {**data, "run_id": directory.run_id}
 
     def metrics(
         self,
