@@ -18,7 +18,7 @@ from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError
 from attract.processes.exit_codes import DONE, INTERRUPTED, OUTPUT_GONE, TERMINATED
-from attract.processes.interrupt import Terminated
+from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
 COMMANDS = {
@@ -59,6 +59,17 @@ for _name, _command in COMMANDS.items():
 
 def main() -> None:
     """Run the command line; the exit codes are those of `attract.processes.exit_codes`."""
+    with Interruption().noticed() as interruption:
+        try:
+            code = _run()
+        except Exception:
+            if not interruption.has_come:
+                raise
+            code = INTERRUPTED
+    sys.exit(code)
+
+
+def _run() -> int:
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
@@ -80,7 +91,7 @@ def main() -> None:
         silence(sys.stdout)
         silence(sys.stderr)
         code = OUTPUT_GONE
-    sys.exit(code if isinstance(code, int) else DONE)
+    return code if isinstance(code, int) else DONE
 
 
 def _flags() -> dict[str, str]:
