@@ -1,5 +1,6 @@
 """All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
 
+import errno
 import os
 import sys
 
@@ -17,7 +18,7 @@ from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError
-from attract.processes.exit_codes import DONE, INTERRUPTED, OUTPUT_GONE, TERMINATED
+from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
 from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
@@ -44,6 +45,9 @@ COMMANDS = {
 
 WRITTEN_SO = {"--resume=auto": "--resume-auto"}
 """`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing fails with, which names no file: of the disk that output or a file goes to."""
 
 app = App(
     name="attract",
@@ -91,6 +95,14 @@ def _run() -> int:
         silence(sys.stdout)
         silence(sys.stderr)
         code = OUTPUT_GONE
+    except OSError as error:
+        if error.filename is None and error.errno not in UNWRITABLE:
+            raise
+        # What stdout still holds would be tried once more at exit.
+        silence(sys.stdout)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"error: {where}{error.strerror}", file=sys.stderr)
+        code = FAILED
     return code if isinstance(code, int) else DONE
 
 

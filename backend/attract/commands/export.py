@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from attract.commands.destination import check_writable, writing
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
 from attract.errors import ConfigurationError
 from attract.games.kept_game import CODE, page_folder
@@ -91,21 +92,23 @@ async def export_run(
     for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
+    check_writable(out)
     async with running_gateway(server, port_is_fixed=False) as gateway:
         written_version = await gateway.service.export(run_id, out_dir, version=version)
         written = export_models(out, gateway.service.models.policy_ids(run_id))
         view = gateway.service.view(run_id)
-    if with_page:
-        written = split_models(out, written)
-    if export_format == "js":
-        written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     left_out: dict[str, int] = {}
-    if source is not None:
-        site = write_site(out.parent, _kept_game(directory.path), source, server.runs_dir)
-        written, left_out = written + site.written, site.left_out
-    elif with_page:
-        seats = RunSettings.from_mapping(view.settings).collection.seats
-        written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
+    with writing(out):
+        if with_page:
+            written = split_models(out, written)
+        if export_format == "js":
+            written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
+        if source is not None:
+            site = write_site(out.parent, _kept_game(directory.path), source, server.runs_dir)
+            written, left_out = written + site.written, site.left_out
+        elif with_page:
+            seats = RunSettings.from_mapping(view.settings).collection.seats
+            written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return Exported(run_id, written_version, written, left_out)
 
 

@@ -16,6 +16,7 @@ import yaml
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
+from attract.commands.destination import check_writable, writing
 from attract.commands.output import GuardedOutput
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
@@ -204,7 +205,10 @@ def file_of(order: TuneOptions) -> Path | None:
 
 
 def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:
-    if target is None or force or not target.exists():
+    if target is None:
+        return
+    check_writable(target)
+    if force or not target.exists():
         return
     own = folder / WINNER
     if own.is_file() and target.is_file() and own.read_bytes() == target.read_bytes():
@@ -230,8 +234,9 @@ def yaml_of(view: StudyView, settings: Mapping[str, Any]) -> str:
 def _write_winner(view: StudyView, text: str, folder: Path, target: Path | None) -> StudyView:
     file = folder / WINNER if target is None else target
     for path in {folder / WINNER, file}:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode())
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text.encode())
     return view.model_copy(update={"winner_yaml": text, "file": str(file)})
 
 

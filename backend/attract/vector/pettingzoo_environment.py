@@ -26,9 +26,9 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
 
     An agent that is out is not in `agents` any more; one that joins late is in it from the step in which the
     game says `active`. PettingZoo knows no agent that comes back: one that does is another agent,
-    `agent_0_life_2` and so on, which `possible_agents` has from then on. Games with masks have them as
-    `infos[agent]["action_mask"]`, [choices] int8. When a game fails, each agent that plays is truncated, at
-    the last good step.
+    `agent_0_life_2` and so on, which `possible_agents` has from then on to the end of the episode. Games with
+    masks have them as `infos[agent]["action_mask"]`, [choices] int8. When a game fails, each agent that plays
+    is truncated, at the last good step.
     """
 
     metadata: dict[str, Any]
@@ -98,6 +98,7 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         self._games.restart(int(self._random.integers(SEEDS)) if seed is None else seed)
         (batch,) = self._games.reset()
         self._lives = [0] * len(self._lives)
+        del self.possible_agents[len(self._lives) :]
         self.agents = self._joining(batch, [])
         self._remember(batch)
         return {agent: self._observation(batch, agent) for agent in self.agents}, self._infos(batch)
@@ -169,9 +170,9 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
             self._lives[column] += 1
             agent = _name(column, self._lives[column])
             found.append(agent)
-            if agent not in self._columns:
-                self._columns[agent] = column
+            if agent not in self.possible_agents:
                 self.possible_agents.append(agent)
+                self._columns[agent] = column
                 self.observation_spaces[agent] = self._spaces.observation
                 self.action_spaces[agent] = self._spaces.action
         return found
