@@ -1,6 +1,7 @@
 """Commands for what a run leaves: `eval`, `export`, `rollback`, `report`."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -105,7 +106,8 @@ def export(
             "              game.update(deltaTime, agent.tick(() => observation));"
         )
     if page:
-        print(f"See it:  python3 -m http.server --directory {out} 8000\n         http://localhost:8000")
+        folder = shlex.quote(str(out))
+        print(f"See it:  python3 -m http.server --directory {folder} 8000\n         http://localhost:8000")
     return 0
 
 

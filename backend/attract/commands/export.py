@@ -62,7 +62,8 @@ async def export_run(
         raise ConfigurationError(
             f"version {version} of {run_id} is not kept",
             setting="--version",
-            fix=f"the nearest are {near}; `--callbacks.checkpoint.every-steps 100000` keeps more",
+            fix=f"the nearest are {near}; "
+            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more",
         )
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)

@@ -56,6 +56,8 @@ MAX_MODULES = 50
 MAX_NAMED = 5
 """Games of a folder that a refusal names."""
 BUNDLE_SECONDS = 30.0
+VITE = '{"MODE":"production","PROD":true,"DEV":false,"SSR":false,"BASE_URL":"/"}'
+"""What Vite puts in the place of `import.meta.env`: without it, reading `DEV` of it fails."""
 EXTERNAL_ADVICE = re.compile(
     r'^ +(?:You can mark the path "([^"]+)" as external|'
     r'The package "[^"]+" wasn.t found on the file system but)'
@@ -285,6 +287,7 @@ class GameLibrary:
                 f"game={path}",
                 "--bundle",
                 "--format=esm",
+                f"--define:import.meta.env={VITE}",
                 "--target=es2022",
                 f"--alias:{SDK}={find_sdk(self._web_dir)}",
                 f"--alias:{SDK}/page={find_page_sdk(self._web_dir)}",

@@ -161,7 +161,7 @@ class RunDirectory:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
                     setting="run_id",
-                    fix="choose another --run-id, go on with it by --resume, or replace it by --force",
+                    fix="name another; `attract train` goes on with it by --resume, or replaces it by --force",
                 )
             fd = _lock(path)
             _to_trash(path)
@@ -455,5 +455,5 @@ def _lock(path: Path) -> int:
     raise ConfigurationError(
         f"run {path.name} is being written by another process (rule D3)",
         setting="run_id",
-        fix="stop that process first, or choose another --run-id",
+        fix="stop that process first, or choose another run",
     )

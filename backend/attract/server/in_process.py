@@ -211,9 +211,12 @@ def _listen(host: str, port: int, *, port_is_fixed: bool) -> socket.socket:
             sock.close()
             if error.errno == errno.EADDRINUSE and not port_is_fixed and wanted != 0:
                 continue
+            is_host = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
             fix = "choose another with --port" if error.errno == errno.EADDRINUSE else None
             raise ConfigurationError(
-                f"cannot listen on {host}:{wanted}: {error.strerror}", setting="port", fix=fix
+                f"cannot listen on {host}:{wanted}: {error.strerror}",
+                setting="host" if is_host else "port",
+                fix="name an address of this machine, such as 127.0.0.1" if is_host else fix,
             ) from None
         return sock
     raise RuntimeError("expected one of two ports to be tried")

@@ -141,6 +141,13 @@ async def test_a_game_may_not_import_what_is_outside_the_project(project: Path, 
         await library.resolve("thief.ts")
 
 
+async def test_what_vite_puts_into_a_game_is_there(project: Path, web: Path):
+    (project / "vite.ts").write_text("export default import.meta.env.DEV ? 'dev' : 'production';\n")
+    code = (await GameLibrary(project, web).resolve("vite.ts")).code.decode()
+    assert "import.meta.env.DEV" not in code
+    assert "DEV: false" in code or '"production"' in code
+
+
 async def test_an_import_from_beside_names_the_folder_that_would_do(project: Path, web: Path):
     (project / "src dir").mkdir()
     (project / "src dir" / "rules.ts").write_text("export const reason = 'rules';\nthrow reason;\n")
