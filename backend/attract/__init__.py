@@ -1,7 +1,6 @@
 """Attract: trains an agent to play a browser game, in browsers."""
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attract.runs.loading import load_run
 
@@ -9,7 +8,7 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "load_run"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """`load_run`, without which a mere `import attract` reads no more than this file."""
     if name != "load_run":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -73,6 +73,32 @@ export default defineGame({
   },
 });
 """,
+    # Agent 0 ends at its third step and is back two steps later, agent 1 ends and is back in the same step,
+    # agent 2 joins at step 4. Each reward is the step's number plus a hundred times the agent's action.
+    "comers.js": """
+import { defineGame, box, discrete } from "attract";
+export default defineGame({
+  id: "Comers-v1", tickSeconds: 0.1, numAgents: 3,
+  observation: box({ shape: [2], low: 0, high: 9 }), action: discrete(2),
+  create: () => {
+    let ticks = 0;
+    const see = () => [0, 1, 2].map((agent) => [agent, ticks]);
+    return {
+      start() { ticks = 0; return { observation: see(), active: [true, true, false] }; },
+      update(_, actions) {
+        ticks++;
+        return {
+          observation: see(),
+          reward: [0, 1, 2].map((agent) => ticks + 100 * actions[agent]),
+          terminated: [ticks === 3, ticks === 2, false],
+          active: [ticks < 3 || ticks >= 5, true, ticks >= 4],
+          truncated: ticks === 7,
+        };
+      },
+    };
+  },
+});
+""",
 }
 
 

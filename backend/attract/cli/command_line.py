@@ -1,5 +1,6 @@
 """All commands of `attract` in one table, and how each ends: with which exit code, and what text."""
 
+import errno
 import os
 import sys
 
@@ -17,8 +18,8 @@ from attract.cli.serving import doctor, health, join, serve
 from attract.cli.training import imitate, train, tune
 from attract.commands.output import CommandConsole, silence
 from attract.errors import AttractError
-from attract.processes.exit_codes import DONE, INTERRUPTED, OUTPUT_GONE, TERMINATED
-from attract.processes.interrupt import Terminated
+from attract.processes.exit_codes import DONE, FAILED, INTERRUPTED, OUTPUT_GONE, TERMINATED
+from attract.processes.interrupt import Interruption, Terminated
 from attract.settings.variables import PREFIX, unread_variables
 
 COMMANDS = {
@@ -45,6 +46,9 @@ COMMANDS = {
 WRITTEN_SO = {"--resume=auto": "--resume-auto"}
 """`--resume` takes no value, so that a game's name may follow it; with one it is a flag of its own."""
 
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What writing fails with, which names no file: of the disk that output or a file goes to."""
+
 app = App(
     name="attract",
     version=__version__,
@@ -59,6 +63,17 @@ for _name, _command in COMMANDS.items():
 
 def main() -> None:
     """Run the command line; the exit codes are those of `attract.processes.exit_codes`."""
+    with Interruption().noticed() as interruption:
+        try:
+            code = _run()
+        except Exception:
+            if not interruption.has_come:
+                raise
+            code = INTERRUPTED
+    sys.exit(code)
+
+
+def _run() -> int:
     for warning in unread_variables(os.environ, _flags):
         print(f"warning: {warning}", file=sys.stderr)
     try:
@@ -80,7 +95,15 @@ def main() -> None:
         silence(sys.stdout)
         silence(sys.stderr)
         code = OUTPUT_GONE
-    sys.exit(code if isinstance(code, int) else DONE)
+    except OSError as error:
+        if error.filename is None and error.errno not in UNWRITABLE:
+            raise
+        # What stdout still holds would be tried once more at exit.
+        silence(sys.stdout)
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"error: {where}{error.strerror}", file=sys.stderr)
+        code = FAILED
+    return code if isinstance(code, int) else DONE
 
 
 def _flags() -> dict[str, str]:

@@ -13,6 +13,7 @@ from attract.benchmarks.harness.machine import describe_machine
 from attract.benchmarks.harness.measure import BenchOptions, Measure, choose
 from attract.benchmarks.harness.table import comparison, table
 from attract.benchmarks.speed.catalogue import MEASURES
+from attract.commands.destination import check_writable, writing
 from attract.errors import ConfigurationError
 from attract.files import MAX_JSON_BYTES, parse_object, read_file
 
@@ -50,6 +51,8 @@ def run_bench(
     measures = choose(MEASURES, only=order.only, peers=order.peers)
     earlier = None if order.compare is None else read_figures(order.compare)
     measures = _with_packages(measures, say)
+    if order.out is not None:
+        check_writable(order.out)
     figures: dict[str, Figure] = {}
     failed: list[str] = []
     text = _document(figures)
@@ -64,8 +67,9 @@ def run_bench(
             say(failed[-1])
         text = _document(figures)
         if order.out is not None:
-            order.out.parent.mkdir(parents=True, exist_ok=True)
-            order.out.write_text(text + "\n", encoding="utf-8")
+            with writing(order.out):
+                order.out.parent.mkdir(parents=True, exist_ok=True)
+                order.out.write_text(text + "\n", encoding="utf-8")
     slower: list[str] = []
     compared = ""
     if earlier is not None:

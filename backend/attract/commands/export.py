@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from attract.commands.destination import check_writable, writing
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, PageCopy, find_page_copy, write_site
 from attract.errors import ConfigurationError
 from attract.files import copy_file
@@ -62,7 +63,8 @@ async def export_run(
         raise ConfigurationError(
             f"version {version} of {run_id} is not kept",
             setting="--version",
-            fix=f"the nearest are {near}; `--callbacks.checkpoint.every-steps 100000` keeps more",
+            fix=f"the nearest are {near}; "
+            "`attract train --callbacks.checkpoint.every-steps 100000` keeps more",
         )
     out_dir = str(out)
     directory = RunDirectory.view(server.runs_dir, run_id)
@@ -93,21 +95,23 @@ async def export_run(
     for is_wanted, needed in ((export_format == "js", PLAYER), (with_page, PAGE / "page.js")):
         if is_wanted and not needed.is_file():
             raise ConfigurationError(f"there is no {needed}", fix="npm run build")
+    check_writable(out)
     async with running_gateway(server, port_is_fixed=False) as gateway:
         written_version = await gateway.service.export(run_id, out_dir, version=version)
         written = export_models(out, gateway.service.models.policy_ids(run_id))
         view = gateway.service.view(run_id)
-    if with_page:
-        written = split_models(out, written)
-    if export_format == "js":
-        written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
     left_out: dict[str, int] = {}
-    if copied is not None:
-        site = write_site(out.parent, _kept_game(directory.path), copied)
-        written, left_out = written + site.written, site.left_out
-    elif with_page:
-        seats = directory.read_settings().collection.seats
-        written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
+    with writing(out):
+        if with_page:
+            written = split_models(out, written)
+        if export_format == "js":
+            written.append(copy_file(PLAYER, out / PLAYER.name))
+        if copied is not None:
+            site = write_site(out.parent, _kept_game(directory.path), copied)
+            written, left_out = written + site.written, site.left_out
+        elif with_page:
+            seats = directory.read_settings().collection.seats
+            written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
     return Exported(run_id, written_version, written, left_out)
 
 

@@ -21,6 +21,7 @@ from attract.processes.interrupt import Interrupts
 from attract.schema import close_codes
 from attract.server.tokens import read_token
 from attract.settings.base import variable
+from attract.settings.run import is_loopback
 
 WORKER_TOKEN, WORKER_TOKEN_FILE = variable("worker_token"), variable("worker_token_file")
 HEALTH_SECONDS = 3.0
@@ -37,23 +38,43 @@ def ill_health(url: str) -> str | None:
 
 def problem_of(url: str) -> Problem | None:
     """As `ill_health`, and whether waiting helps: not where certificate, name or address is wrong."""
+    by = ""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
-            return None if answer.status == 200 else Problem(f"it answered with status {answer.status}")
+        proxy = _proxy_for(url)
+        by = "" if proxy is None else f" through the proxy {_without_user(proxy)} of the environment"
+        # Of urllib's own finding nothing is left: it sends loopback through the proxy too.
+        proxies = urllib.request.ProxyHandler({} if proxy is None else {urlsplit(url).scheme: proxy})
+        opener = urllib.request.build_opener(proxies)
+        with opener.open(f"{url.rstrip('/')}/healthz", timeout=HEALTH_SECONDS) as answer:
+            return None if answer.status == 200 else Problem(f"it answered{by} with status {answer.status}")
     except urllib.error.HTTPError as error:
         # A proxy whose server is away answers with 502, 503 or 504.
-        text = f"it answered with status {error.code}; is this a trainer's address?"
+        text = f"it answered{by} with status {error.code}; is this a trainer's address?"
         return Problem(text, mends_itself=error.code >= 500 or error.code == 429)
     except urllib.error.URLError as error:
-        return Problem(f"no answer: {error.reason}", mends_itself=not isinstance(error.reason, ssl.SSLError))
+        reason = error.reason
+        return Problem(f"no answer{by}: {reason}", mends_itself=not isinstance(reason, ssl.SSLError))
     except TimeoutError:
-        return Problem(f"no answer within {HEALTH_SECONDS:g} s")
+        return Problem(f"no answer{by} within {HEALTH_SECONDS:g} s")
     except ssl.SSLError as error:
-        return Problem(f"no answer: {error}", mends_itself=False)
+        return Problem(f"no answer{by}: {error}", mends_itself=False)
     except (OSError, http.client.HTTPException) as error:
-        return Problem(f"no answer: {error or type(error).__name__}")
+        return Problem(f"no answer{by}: {error or type(error).__name__}")
     except ValueError as error:
-        return Problem(f"no answer: {error}", mends_itself=False)
+        return Problem(f"no answer{by}: {error}", mends_itself=False)
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for this address; None: none, as always for loopback."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if is_loopback(host) or urllib.request.proxy_bypass(host):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)
+
+
+def _without_user(proxy: str) -> str:
+    return proxy.rpartition("@")[2]
 
 
 def split_link(link: str, token: str | None) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
+from attract.commands.destination import writing
 from attract.errors import ConfigurationError
 
 WEB = Path(__file__).parents[1] / "web"
@@ -30,7 +31,9 @@ def create_project(folder: Path, template: Template) -> list[Path]:
 
     Raises: ConfigurationError: when the folder holds anything, its name is no package's, or nothing is built.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    with writing(folder):
+        is_taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if is_taken:
         raise ConfigurationError(
             f"{folder} is there already", setting="attract new", fix="give the name of a new folder"
         )
@@ -44,6 +47,11 @@ def create_project(folder: Path, template: Template) -> list[Path]:
         raise ConfigurationError(
             f"there is no {WEB / 'templates'}", setting="attract new", fix="npm run build"
         )
+    with writing(folder):
+        return _written(folder, template)
+
+
+def _written(folder: Path, template: Template) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS[template]:
         shutil.copytree(WEB / "templates" / part, folder, dirs_exist_ok=True)

@@ -34,6 +34,9 @@ class GuardedOutput:
                 self._stream.write(text)
             except BrokenPipeError:
                 self._reader_left()
+            except OSError:
+                # A full disk: what the command does is worth more than the line.
+                return len(text)
         return len(text)
 
     def flush(self) -> None:
@@ -43,6 +46,8 @@ class GuardedOutput:
                 self._stream.flush()
             except BrokenPipeError:
                 self._reader_left()
+            except OSError:
+                return
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

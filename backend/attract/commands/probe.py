@@ -14,6 +14,7 @@ from playwright.async_api import Page, Request, async_playwright
 from rich.console import Console
 
 from attract.browser.chromium import launch_switches, require_chromium
+from attract.commands.destination import check_writable, writing
 from attract.commands.output import CommandConsole
 from attract.commands.train_display import printable
 from attract.errors import ConfigurationError, GameError
@@ -228,7 +229,8 @@ def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
     if "://" not in page:
         page = (place.folder / page).relative_to(path.parent).as_posix()
     text = found["adapter"].replace(f"page: {json.dumps(place.page)}", f"page: {json.dumps(page)}", 1)
-    path.write_text(text, encoding="utf-8")
+    with writing(path):
+        path.write_text(text, encoding="utf-8")
 
 
 def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
@@ -247,6 +249,7 @@ def _adapter_path(place: PagePlace, out: Path | None, *, force: bool) -> Path:
             setting="--out",
             fix="give another --out, or --force to replace it",
         )
+    check_writable(path)
     return path
 
 

@@ -141,7 +141,7 @@ def _makers(folder: Path) -> dict[str, Callable[[], str | None]]:
     return {
         "settings.yaml": lambda: _tail(folder / "config.yaml", folder),
         "game.json": lambda: _tail(folder / "game.json", folder),
-        "run.json": lambda: _kept_view(directory.metrics_path),
+        "run.json": lambda: _kept_view(directory),
         "metrics.json": lambda: _metrics(directory.metrics_path),
         "files.json": lambda: _json(_files(folder)),
         "doctor.json": lambda: _json([vars(check) for check in examine()]),
@@ -162,11 +162,14 @@ def _tail(path: Path, folder: Path) -> str | None:
     return text.partition("\n")[2] if size > TAIL_BYTES else text
 
 
-def _kept_view(path: Path) -> str | None:
+def _kept_view(directory: RunDirectory) -> str | None:
+    path = directory.metrics_path
     if not path.is_file():
         return None
     with contextlib.closing(MetricsStore(path)) as store:
-        return _json(store.fact("view"))
+        view = store.fact("view")
+        # A folder that was renamed since is the run of its new name.
+        return _json(view and {**view, "run_id": directory.run_id})
 
 
 def _metrics(path: Path) -> str | None:

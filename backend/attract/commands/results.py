@@ -19,6 +19,7 @@ from attract.benchmarks.learning.plan import Run, plan_runs
 from attract.benchmarks.learning.record import Finding, Record, Row
 from attract.benchmarks.learning.suite import SUITE_DIR, module_of, plan_suite
 from attract.benchmarks.learning.table import render
+from attract.commands.destination import check_writable, writing
 from attract.errors import ConfigurationError
 from attract.processes.exit_codes import DONE, GOAL_MISSED
 
@@ -52,6 +53,7 @@ def make_results(order: ResultsOptions, say: Callable[[str], None]) -> int:
     """
     planned = _planned(order)
     record = Record(order.out.with_suffix(".json"))
+    check_writable(order.out)
     open_runs = [run for run in planned if record.get(run) is None]
     _check_baseline(open_runs)
     shown = _shown(order, record)
@@ -189,5 +191,6 @@ def _check_baseline(runs: list[Run]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

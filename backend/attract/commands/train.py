@@ -343,7 +343,8 @@ def _print_result(console: Console, result: RunResult, goal: float | None, model
 
     mean = result.episode_return_mean
     outcome = "no episode ended" if mean is None else f"mean return {mean:.4g}"
-    if not result.refused:
+    # Where nothing was done the error says it all.
+    if result.error is None or (result.updates > 0 and not result.refused):
         say(
             f"{result.state}: {result.agent_steps} steps in {result.updates} updates, "
             f"{result.wall_seconds:.1f} s, {result.steps_per_second:.0f} steps/s, {outcome}"

@@ -15,6 +15,7 @@ from typing import IO, Any, Final, cast
 from rich.console import Console
 
 from attract.browser.chromium import require_chromium
+from attract.commands.destination import check_writable, writing
 from attract.commands.output import GuardedOutput
 from attract.commands.tune_display import StudyDisplay, result_lines
 from attract.errors import ConfigurationError, TrialError
@@ -55,6 +56,8 @@ class TuneOptions:
     out: Path | None = None
     force: bool = False
     json_output: bool = False
+    project_dir: Path | None = None
+    """What a module of one's own may import from; None: the game is bundled."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
     steps = order.given.get("total_steps") or order.beneath.get("total_steps") or TRIAL_STEPS
     given = layer_settings({"total_steps": steps}, order.given)
     searched = {} if order.search is None else read_search(order.search)
-    study = StudyOrder(order.game, order.beneath, given, searched)
+    project = None if order.project_dir is None else str(order.project_dir.resolve())
+    study = StudyOrder(order.game, order.beneath, given, searched, project)
     trials = trials_of(order, study.settings, folder)
     budget = Budget(order.trials, order.minutes, trials.parallel, order.seeds)
     search = Search(folder)
@@ -201,7 +205,10 @@ def file_of(order: TuneOptions) -> Path | None:
 
 
 def _check_target(target: Path | None, folder: Path, *, force: bool) -> None:
-    if target is None or force or not target.exists():
+    if target is None:
+        return
+    check_writable(target)
+    if force or not target.exists():
         return
     own = folder / WINNER
     if own.is_file() and target.is_file() and own.read_bytes() == target.read_bytes():
@@ -227,8 +234,9 @@ def yaml_of(view: StudyView, settings: Mapping[str, Any]) -> str:
 def _write_winner(view: StudyView, text: str, folder: Path, target: Path | None) -> StudyView:
     file = folder / WINNER if target is None else target
     for path in {folder / WINNER, file}:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode())
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, text.encode())
     return view.model_copy(update={"winner_yaml": text, "file": str(file)})
 
 

@@ -3,13 +3,41 @@
 import asyncio
 import contextlib
 import signal
+import warnings
 from collections.abc import Callable, Generator
+from types import FrameType
 
 from attract.processes.exit_codes import of_signal
 
 
 class Terminated(Exception):  # noqa: N818 - no error: somebody asked for it
     """SIGTERM ended a command that was not done."""
+
+
+class Interruption:
+    """Ctrl-C while no event loop runs: a KeyboardInterrupt, and afterwards known to have been one.
+
+    An import may turn it into any other error; a coroutine that it kept from running is no mistake.
+    """
+
+    def __init__(self) -> None:
+        self.has_come = False
+
+    @contextlib.contextmanager
+    def noticed(self) -> Generator["Interruption"]:
+        """Handle SIGINT while the block runs, unless it is ignored."""
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._received)
+        try:
+            yield self
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _received(self, _number: int, _frame: FrameType | None) -> None:
+        self.has_come = True
+        warnings.filterwarnings("ignore", message="coroutine .* was never awaited", category=RuntimeWarning)
+        raise KeyboardInterrupt
 
 
 class Interrupts:

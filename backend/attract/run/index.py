@@ -62,7 +62,7 @@ class RunIndex:
             return before
         try:
             with damage_named(run_id):
-                data = {**self._archive.kept_view(directory), "run_id": run_id}
+                data = self._archive.kept_view(directory)
                 names = RunSummary.model_fields
                 known = {name: data[name] for name in names if name in data}
                 summary = parse_model(known, RunSummary, directory.metrics_path)

@@ -276,7 +276,7 @@ class RunArchive:
         return view.model_copy(update={"state": state_now(directory, view.state), "waiting_seconds": None})
 
     def kept_view(self, directory: RunDirectory) -> dict[str, Any]:
-        """What a run's database keeps of how it stood last.
+        """What a run's database keeps of how it stood last, under the name that its folder has now.
 
         Raises: ConfigurationError: when nothing was kept of it.
         """
@@ -288,7 +288,7 @@ class RunArchive:
             raise ConfigurationError(f"run {directory.run_id} has not begun")
         if not isinstance(data, dict):
             raise FileError(directory.metrics_path, "keeps of the run's state what is none")
-        return data
+        return {**data, "run_id": directory.run_id}
 
     def metrics(
         self,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from attract.errors import ConfigurationError, DamagedRunError, FileError
+from attract.errors import CheckpointError, ConfigurationError, DamagedRunError, FileError
 from attract.files import (
     MAX_JSON_BYTES,
     check_folder,
@@ -22,6 +22,7 @@ from attract.files import (
     parse_object,
     read_optional_file,
 )
+from attract.runs.checkpoint_document import read_document
 from attract.runs.config_file import CONFIG, read_config_file, settings_in
 from attract.schema.game import GameDescription, GameReference
 from attract.settings.file import settings_text
@@ -171,7 +172,7 @@ class RunDirectory:
                 raise ConfigurationError(
                     f"run {run_id} exists in {runs_dir}",
                     setting="run_id",
-                    fix="choose another --run-id, go on with it by --resume, or replace it by --force",
+                    fix="name another; `attract train` goes on with it by --resume, or replaces it by --force",
                 )
             fd = _lock(path)
             _to_trash(path)
@@ -354,11 +355,17 @@ class RunDirectory:
         """Point `latest` or `best` at a version's checkpoint: a relative link, replaced in one rename."""
         temporary = self.path / f".{mark}.{secrets.token_hex(4)}"
         temporary.symlink_to(Path("checkpoints") / str(version))
+        if _is_copied(self.path / mark):
+            _clear(self.path / mark)
         temporary.replace(self.path / mark)
 
     def marked(self, mark: Mark) -> int | None:
-        """The version that `latest` or `best` points at, or None."""
+        """The version that `latest` or `best` points at, or is a copy of; None: there is no such version."""
         link = self.path / mark
+        if _is_copied(link):
+            with contextlib.suppress(CheckpointError):
+                version = read_document(link)["policy_version"]
+                return version if isinstance(version, int) else None
         name = link.readlink().name if link.is_symlink() else ""
         # A folder from elsewhere may hold any link of this name.
         return int(name) if name.isascii() and name.isdecimal() and len(name) < 16 else None
@@ -368,7 +375,7 @@ class RunDirectory:
         kept = self.path / "kept"
         kept.mkdir(exist_ok=True)
         link = kept / str(version)
-        if not link.is_symlink():
+        if not link.is_symlink() and not _is_copied(link):
             link.symlink_to(Path("..") / "checkpoints" / str(version))
 
     def kept(self) -> list[int]:
@@ -407,10 +414,10 @@ class RunDirectory:
         for late in [other for other in known if other > newest]:
             folder = self.checkpoints / str(late)
             folder.rename(folder.with_name(f"{late}.broken-{secrets.token_hex(2)}"))
-            (self.path / "kept" / str(late)).unlink(missing_ok=True)
+            _clear(self.path / "kept" / str(late))
         self.mark("latest", newest)
         if (self.marked("best") or 0) > newest:
-            (self.path / "best").unlink()
+            _clear(self.path / "best")
         if newest < known[-1] and self.export.is_dir() and any(self.export.iterdir()):
             # Nobody shall ship what was learned from it: the next end of the run exports anew.
             self.export.rename(self.export.with_name(f"export.broken-{secrets.token_hex(2)}"))
@@ -450,6 +457,18 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def _is_copied(link: Path) -> bool:
+    """Whether a checkpoint is in the place of a link to it: the run was copied with its links followed."""
+    return link.is_dir() and not link.is_symlink()
+
+
+def _clear(link: Path) -> None:
+    if _is_copied(link):
+        shutil.rmtree(link)
+    else:
+        link.unlink(missing_ok=True)
 
 
 def _is_half_made(path: Path) -> bool:
@@ -496,5 +515,5 @@ def _lock(path: Path) -> int:
     raise ConfigurationError(
         f"run {path.name} is being written by another process (rule D3)",
         setting="run_id",
-        fix="stop that process first, or choose another --run-id",
+        fix="stop that process first, or choose another run",
     )

@@ -161,29 +161,41 @@ def run_async(work: Coroutine[Any, Any, Answer]) -> Answer:
     Raises: Terminated, KeyboardInterrupt: SIGTERM or SIGINT came where the command does not listen for them
         itself; it was cancelled, and has closed what it had opened.
     """
-    settle_memory()
+    before = signal.getsignal(signal.SIGINT)
     try:
-        import uvloop
-    except ImportError:
-        return asyncio.run(_terminable(work))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_terminable(work))
+        settle_memory()
+        try:
+            import uvloop
+        except ImportError:
+            return asyncio.run(_ended_by_signals(work))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(_ended_by_signals(work))
+    except _Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
-async def _terminable(work: Coroutine[Any, Any, Answer]) -> Answer:
+class _Interrupted(Exception):  # noqa: N818 - no error: somebody asked for it
+    """SIGINT came; a KeyboardInterrupt would not leave the loop in order."""
+
+
+async def _ended_by_signals(work: Coroutine[Any, Any, Answer]) -> Answer:
     task = asyncio.ensure_future(work)
-    terminated = asyncio.Event()
+    came: list[int] = []
 
-    def terminate() -> None:
-        terminated.set()
+    def end(number: int) -> None:
+        came.append(number)
         task.cancel()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
     try:
         return await task
     except asyncio.CancelledError:
-        if terminated.is_set():
-            raise Terminated from None
+        if came:
+            raise (Terminated if came[0] == signal.SIGTERM else _Interrupted) from None
         raise
 
 
@@ -199,9 +211,12 @@ def _listen(host: str, port: int, *, port_is_fixed: bool) -> socket.socket:
             sock.close()
             if error.errno == errno.EADDRINUSE and not port_is_fixed and wanted != 0:
                 continue
+            is_host = isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL
             fix = "choose another with --port" if error.errno == errno.EADDRINUSE else None
             raise ConfigurationError(
-                f"cannot listen on {host}:{wanted}: {error.strerror}", setting="port", fix=fix
+                f"cannot listen on {host}:{wanted}: {error.strerror}",
+                setting="host" if is_host else "port",
+                fix="name an address of this machine, such as 127.0.0.1" if is_host else fix,
             ) from None
         return sock
     raise RuntimeError("expected one of two ports to be tried")

@@ -1,6 +1,8 @@
 """How the command ends: exit codes, and what is told of an error."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from attract.cli.command_line import COMMANDS
 from attract.commands import doctor
 from attract.processes.exit_codes import INTERRUPTED, TERMINATED
 from attract.processes.interrupt import Terminated
+from attract.runs.directory import RunDirectory
 
 
 def test_every_command_is_listed_with_its_first_sentence(
@@ -71,3 +74,47 @@ def test_what_cannot_be_is_told_in_our_words_and_exits_2(
     assert output.err.startswith("error: ") and expected in output.err
     assert "pydantic" not in output.err and "Traceback" not in output.err
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("new", "file/mine"),
+        ("bench", "--out", "file/b.json"),
+        ("results", "--out", "file/results.md"),
+        ("report", "first", "--out", "file/r.zip"),
+        ("export", "first", "--out", "file/out"),
+        ("tune", "cartpole", "--out", "file/best.yaml"),
+        ("train", "cartpole", "--runs-dir", "file"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_what_cannot_be_written_where_it_was_asked_for_is_a_sentence(
+    attract: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+) -> None:
+    (tmp_path / "file").touch()
+    directory = RunDirectory.create(tmp_path / "runs", "first")
+    directory.write_config("cartpole", {})
+    directory.close()
+    monkeypatch.chdir(tmp_path)
+    assert attract(*words) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and "file" in said
+    assert "Not a directory" in said or "File exists" in said
+
+
+def test_a_full_disk_under_the_output_is_a_sentence(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        for command in (["bench", "--list"], ["--help"]):
+            ended = subprocess.run(
+                [sys.executable, "-m", "attract", *command],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+            assert (ended.returncode, ended.stderr) == (1, "error: No space left on device\n")

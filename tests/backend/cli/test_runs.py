@@ -79,3 +79,5 @@ def test_export_names_its_files_as_the_folder_was_given(
     assert "http.server" not in output
     assert attract("export", "latest", "--out", "public", "--page") == 0
     assert "python3 -m http.server --directory public 8000" in capsys.readouterr().out
+    assert attract("export", "latest", "--out", "my site", "--page") == 0
+    assert "python3 -m http.server --directory 'my site' 8000" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import http.server
 import socket
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,7 +38,10 @@ def test_a_missing_token_says_where_one_comes_from() -> None:
         split_link("http://h:1/", None)
 
 
-def test_health_is_a_200_from_healthz() -> None:
+@pytest.fixture
+def healthy() -> Iterator[str]:
+    """The address of a server that is well."""
+
     class Health(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200 if self.path == "/healthz" else 404)
@@ -49,13 +53,49 @@ def test_health_is_a_200_from_healthz() -> None:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    url = f"http://127.0.0.1:{server.server_port}"
-    assert ill_health(url) is None
-    assert ill_health(f"{url}/") is None
+    yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     thread.join()
     server.server_close()
-    assert "refused" in str(ill_health(url))
+
+
+def test_health_is_a_200_from_healthz(healthy: str, nobody: str) -> None:
+    assert ill_health(healthy) is None
+    assert ill_health(f"{healthy}/") is None
+    assert "refused" in str(ill_health(nobody))
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address at which nobody answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def without_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY"])
+def test_loopback_goes_through_no_proxy(
+    healthy: str, nobody: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    without_exceptions(monkeypatch)
+    monkeypatch.setenv(name, nobody)
+    assert ill_health(healthy) is None
+    assert ill_health(healthy.replace("127.0.0.1", "localhost")) is None
+
+
+def test_a_proxy_that_does_not_answer_is_named_without_its_password(
+    nobody: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = nobody.rpartition(":")[2]
+    without_exceptions(monkeypatch)
+    monkeypatch.setenv("http_proxy", f"http://me:secret@127.0.0.1:{port}")
+    said = str(ill_health("http://trainer.invalid:8000"))
+    assert f"no answer through the proxy 127.0.0.1:{port} of the environment: " in said
+    assert "refused" in said and "secret" not in said
 
 
 def test_why_a_trainer_is_not_well_is_said(capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 from attract.commands.train import (
     TrainOptions,
     _Plan,  # pyright: ignore[reportPrivateUsage]
+    _print_result,  # pyright: ignore[reportPrivateUsage]
     _Standing,  # pyright: ignore[reportPrivateUsage]
     exit_code,
     of_cell,
@@ -147,3 +148,11 @@ def test_of_several_cells_the_first_speaks_and_the_others_have_runs_of_their_own
     for missing in (None, "latest"):
         with pytest.raises(ConfigurationError, match="all cells must mean the same run"):
             of_cell(dataclasses.replace(order, run_id=missing), cell(0))
+
+
+def test_a_run_that_failed_before_its_first_update_says_why_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = dataclasses.replace(_result("failed"), agent_steps=0, updates=0, error="another action space")
+    _print_result(Console(), failed, None, [])
+    assert capsys.readouterr().out == "error: another action space\n"
+    _print_result(Console(), dataclasses.replace(failed, updates=1), None, [])
+    assert capsys.readouterr().out.startswith("failed: 0 steps in 1 updates, ")

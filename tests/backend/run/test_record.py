@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from attract.run.events import EventHub
-from attract.run.record import COPY_SECONDS, RunRecord
+from attract.run.index import RunIndex
+from attract.run.record import COPY_SECONDS, RunArchive, RunRecord
 from attract.runs.directory import RunDirectory
 from attract.runs.metrics import UpdateRow
 from attract.schema.api import RunView
@@ -73,3 +74,15 @@ async def test_what_is_done_anew_stands_once_in_the_copies(tmp_path: Path):
     await record.close()
     for drawn in (drawn_by_marks, drawn_by_steps):
         assert drawn(directory.path, "train/loss") == [(100, 1.0), (200, 2.0), (350, 3.0)]
+
+
+async def test_a_run_is_called_as_its_folder_is_now(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "r")
+    directory.write_config("g", {"collection": {}})
+    record = RunRecord(directory, EventHub())
+    await record.keep_view(VIEW)
+    await record.close()
+    directory.path.rename(tmp_path / "best-one")
+    archive = RunArchive(tmp_path)
+    assert archive.view("best-one").run_id == "best-one"
+    assert [run.run_id for run in RunIndex(archive, str.title).summaries()] == ["best-one"]

@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 from datetime import UTC, datetime
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from attract.errors import ConfigurationError, DamagedRunError, FileError
+from attract.runs.checkpoint_document import DOCUMENT_FILE, sealed
 from attract.runs.directory import (
     RunDirectory,
     check_run_id,
@@ -127,6 +129,26 @@ def test_runs_are_listed_newest_first_and_the_trash_is_not_one(tmp_path: Path):
         os.utime(directory.path / "config.yaml", (1e9 - age, 1e9 - age))
     RunDirectory.create(tmp_path, "old", force=True).close()
     assert list_run_ids(tmp_path) == ["new"]
+
+
+def test_a_run_that_was_copied_with_its_links_followed_has_its_marks(tmp_path: Path):
+    directory = RunDirectory.create(tmp_path, "a")
+    for version in (3, 4):
+        folder = directory.checkpoints / str(version)
+        folder.mkdir()
+        (folder / DOCUMENT_FILE).write_text(json.dumps(sealed(version, {})))
+    directory.mark("latest", 4)
+    directory.mark("best", 4)
+    directory.keep(4)
+    shutil.copytree(directory.path, tmp_path / "b")  # follows links
+    copied = RunDirectory(tmp_path / "b", None)
+    assert not (copied.path / "latest").is_symlink()
+    assert (copied.marked("latest"), copied.marked("best"), copied.kept()) == (4, 4, [4])
+    copied.keep(4)
+    assert copied.roll_back(3) == 3
+    assert (copied.marked("latest"), copied.marked("best"), copied.kept()) == (3, None, [])
+    (copied.path / "best").mkdir()
+    assert copied.marked("best") is None, "no checkpoint at all"
 
 
 def test_latest_and_best_point_at_versions_and_are_replaced(tmp_path: Path):

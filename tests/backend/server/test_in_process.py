@@ -43,3 +43,11 @@ async def test_a_busy_port_that_was_asked_for_is_refused() -> None:
             async with running_gateway(settings, port_is_fixed=True):
                 pass
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
+async def test_a_host_that_is_not_this_machine_is_named_as_the_host(host: str) -> None:
+    settings = ServerSettings(host=host, lan=True, port=0)
+    with pytest.raises(ConfigurationError, match=f"^host: cannot listen on {host}:0: "):
+        async with running_gateway(settings, port_is_fixed=True):
+            pass

@@ -62,6 +62,45 @@ def test_E9_who_is_out_leaves_and_saw_the_end(tmp_path: Path):
     env.close()
 
 
+def test_agents_that_join_late_and_come_back_are_listed_and_played(tmp_path: Path):
+    env = PettingZooEnv("comers.js", project_dir=write_games(tmp_path))
+    seen, _ = env.reset(seed=3)
+    listed = [list(seen)]
+    ended: list[list[str]] = []
+    while env.agents:
+        step = len(listed)
+        seen, rewards, terminated, truncated, infos = env.step(dict.fromkeys(env.agents, 1))
+        # Who played has the reward of its own action, who joins has none yet.
+        assert rewards == {agent: 100 + step if agent in listed[-1] else 0 for agent in rewards}
+        assert seen.keys() == rewards.keys() == terminated.keys() == truncated.keys() == infos.keys()
+        assert all(env.action_space(agent).n == 2 for agent in seen)
+        assert {agent: seen[agent].tolist() for agent in seen} == {
+            agent: [int(agent[6]), step] for agent in seen
+        }
+        ended.append([agent for agent in seen if terminated[agent] or truncated[agent]])
+        listed.append(list(env.agents))
+    first, back = ["agent_0", "agent_1"], "agent_1_life_2"
+    assert listed == [
+        first,
+        first,
+        ["agent_0", back],
+        [back],
+        [back, "agent_2"],
+        ["agent_0_life_2", back, "agent_2"],
+        ["agent_0_life_2", back, "agent_2"],
+        [],
+    ]
+    assert [ended[1], ended[2]] == [["agent_1"], ["agent_0"]]
+    assert sorted(ended[6]) == ["agent_0_life_2", back, "agent_2"]
+    assert env.possible_agents == ["agent_0", "agent_1", "agent_2", back, "agent_0_life_2"]
+    env.reset()
+    assert (env.agents, len(env.possible_agents)) == (first, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parallel_api_test(env, num_cycles=60)
+    env.close()
+
+
 def test_masks_are_told_of_who_plays(tmp_path: Path):
     env = PettingZooEnv("counter.js", project_dir=write_games(tmp_path))
     _, infos = env.reset()

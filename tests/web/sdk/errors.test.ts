@@ -5,6 +5,7 @@ class Catch {}
 
 test("objects are named by their class, classes by their names", () => {
   expect(show({})).toBe("{}");
+  expect(show(7n)).toBe("7n, a bigint");
   expect(show(new Catch())).toBe("Catch");
   expect(show(Object.assign(new Catch(), { x: 1 }))).toBe('Catch {"x":1}');
   expect(show(Catch)).toBe("the class Catch");

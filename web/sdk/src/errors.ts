@@ -121,6 +121,7 @@ export class RuntimeError extends Error {
 export function show(value: unknown): string {
   let text: string;
   if (typeof value === "string") text = JSON.stringify(value);
+  else if (typeof value === "bigint") text = `${value}n, a bigint`;
   else if (typeof value === "function") text = functionText(value);
   else if (ArrayBuffer.isView(value)) {
     const { length } = value as unknown as { length?: number };

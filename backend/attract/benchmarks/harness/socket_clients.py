@@ -277,7 +277,7 @@ async def _bare(url: str, frame: bytes, window: _Window) -> None:
 
 
 def _connect(url: str) -> Any:
-    return websockets.connect(url, compression=None, max_size=None)
+    return websockets.connect(url, compression=None, max_size=None, proxy=None)
 
 
 def _hello(fleet: Fleet, **fields: Any) -> bytes:
