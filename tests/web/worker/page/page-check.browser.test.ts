@@ -32,9 +32,28 @@ test("a good game is played, in every way twice, and nothing is left of it", asy
     "the same play in a fresh page",
     "the same play beside another game",
     "the same play while it is drawn",
+    "the same actions with another seed",
     "the same play after other episodes",
   ]);
   expect(numFrames()).toBe(0);
+});
+
+test("a game that draws its chance from the date is another with each seed; one that draws it from a fixed number is named", async () => {
+  const by = (seed: string): Promise<string[]> =>
+    idsOf(
+      hop(
+        {
+          restart: undefined,
+          menu: (_w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
+          playing: (w) => w.look().state === "playing",
+          // As mulberry32 is seeded in many games: Math.random is not asked.
+          loaded: (w) => w.eval(`let dice = ${seed}; Math.random = () => (dice = (dice * 48271) % 2147483647) / 2147483647`),
+        },
+        "",
+      ),
+    );
+  expect(await by("Date.now() % 2147483647")).toEqual([]);
+  expect(await by("20240101")).toEqual(["no-variety"]);
 });
 
 test("what outlives the game's own restart is named with the step and the number", async () => {
