@@ -182,7 +182,7 @@ def test_what_a_page_says_or_keeps_is_found_and_the_adapter_trains(kind: str, tm
     assert probed.code == 0, probed.stderr
     found = probed.json
     assert (found["score"], found["end"]) == FOUND[kind]
-    assert found["isWhole"]
+    assert found["unfinished"] == []
     text = (tmp_path / "game.page.ts").read_text()
     # Only where nothing moves by itself.
     assert ("advanceTime" in text) == (kind == "contract")

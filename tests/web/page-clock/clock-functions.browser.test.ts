@@ -1,7 +1,11 @@
 /** What a page reads time by and waits with, one by one; the ideas are those of fake-timers' own tests. */
 
 import { afterEach, expect, test } from "vitest";
-import { type ClockOptions, DEFAULT_OPTIONS, VirtualClock } from "../../../web/page-clock/src/virtual-clock.ts";
+import {
+  type ClockOptions,
+  DEFAULT_OPTIONS,
+  VirtualClock,
+} from "../../../web/page-clock/src/virtual-clock.ts";
 
 type Page = Window & typeof globalThis;
 const frames: HTMLIFrameElement[] = [];
@@ -10,7 +14,10 @@ afterEach(() => {
   for (const frame of frames.splice(0)) frame.remove();
 });
 
-function opened(options: Partial<ClockOptions> = {}): { run: (code: string) => unknown; clock: VirtualClock } {
+function opened(options: Partial<ClockOptions> = {}): {
+  run: (code: string) => unknown;
+  clock: VirtualClock;
+} {
   const frame = document.createElement("iframe");
   document.body.append(frame);
   frames.push(frame);

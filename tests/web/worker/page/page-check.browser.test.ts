@@ -47,7 +47,10 @@ test("a game that draws its chance from the date is another with each seed; one 
           menu: (_w, page) => page.hold(page.ticks % 4 < 2 ? ["Enter"] : []),
           playing: (w) => w.look().state === "playing",
           // As mulberry32 is seeded in many games: Math.random is not asked.
-          loaded: (w) => w.eval(`let dice = ${seed}; Math.random = () => (dice = (dice * 48271) % 2147483647) / 2147483647`),
+          loaded: (w) =>
+            w.eval(
+              `let dice = ${seed}; Math.random = () => (dice = (dice * 48271) % 2147483647) / 2147483647`,
+            ),
         },
         "",
       ),

@@ -118,7 +118,10 @@ test("the date at which a fresh page begins follows the seed of its episode, and
   // What a game draws while it loads is the same for all episodes that it begins itself.
   expect(new Set(own).size).toBe(1);
   // Its page is there before any of its episodes is known.
-  expect(await read({}, {}, [0, 1])).toEqual([[EPOCH_MS, EPOCH_MS], [own[0], own[0]]]);
+  expect(await read({}, {}, [0, 1])).toEqual([
+    [EPOCH_MS, EPOCH_MS],
+    [own[0], own[0]],
+  ]);
 });
 
 test("a game that its menu begins anew plays on in its page after an end, and in another after a cut", async () => {
