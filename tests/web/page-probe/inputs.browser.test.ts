@@ -48,7 +48,7 @@ test("a page that keeps all to itself is begun as it says, and seen by what it d
   expect(starter).toMatchObject({ kind: "key", code: "KeyN" });
   expect(moves).toEqual(expect.arrayContaining(["left", "right"]));
   const looks = ['drawn(w).things("rect #000000 10x10")', 'drawn(w).things("rect #000000 10x12")'];
-  expect([new Set(seen), seesPixels, unfinished]).toEqual([new Set(looks), false, []]);
+  expect([new Set(seen), seesPixels, unfinished]).toEqual([new Set(looks), false, ["score"]]);
   expect(adapter).toContain("prepare: (w) => void drawn(w)");
 });
 

@@ -59,6 +59,17 @@ test("a game that draws its chance from the date is another with each seed; one 
   expect(await by("20240101")).toEqual(["no-variety"]);
 });
 
+test("a page whose episodes are over in their first step is named: as an error where no choice is worth more", async () => {
+  const over = () => true;
+  const severities = async (score: (w: PageWindow) => number): Promise<string[]> => {
+    const { findings } = await check(hop({ over, score }));
+    return findings.filter(({ id }) => id === "over-at-once").map(({ severity }) => severity);
+  };
+  expect(await severities(() => 0)).toEqual(["error"]);
+  // Which of them was jumped in.
+  expect(await severities((w) => Math.floor(10 * w.look().y))).toEqual(["warning"]);
+});
+
 test("what outlives the game's own restart is named with the step and the number", async () => {
   const definition = hop(
     { observe: (w) => [w.eval("window.count ??= 0"), w.look().y] },
