@@ -52,7 +52,12 @@ def cluster(
 
     given = _train_flags(game, words)
     flags = given_flags(given.get("server_flags"))
-    server = server_settings(port=given.get("port"), runs_dir=given.get("runs_dir"), **flags)
+    server = server_settings(
+        port=given.get("port"),
+        runs_dir=given.get("runs_dir"),
+        project_dir=given.get("project_dir"),
+        **flags,
+    )
     if names_page(game):
         from attract.commands.probe import adapter_of
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attract.cli.flags import given_flags
+from attract.games.project import find_project_dir
 from attract.runs.log_lines import LOG_FORMAT, LOG_LEVEL, show_logs
 from attract.settings.run import ServerSettings
 
@@ -48,8 +49,15 @@ def run_settings(beneath: "Layer", config: Path | None, flags: Any, **aliases: s
 
 
 def served_game(game: str, server: ServerSettings) -> tuple[str, ServerSettings]:
-    """A bundled game as it is; a module by its whole path, with settings that serve its folder."""
+    """A bundled game as it is; a module by its whole path, with settings that have its project directory.
+
+    That is the one which a flag or variable gave, else `find_project_dir`. A path is relative to the current
+    folder, or to the given project directory where the module is only there.
+    """
     if Path(game).suffix == "":
         return game, server
     path = Path(game).resolve()
-    return str(path), server.model_copy(update={"project_dir": path.parent})
+    if "project_dir" not in server.model_fields_set:
+        return str(path), server.model_copy(update={"project_dir": find_project_dir(path)})
+    below = (server.project_dir / game).resolve()
+    return str(below if below.is_file() and not path.is_file() else path), server

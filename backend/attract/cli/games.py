@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from attract.cli.configuration import server_settings
+from attract.cli.configuration import served_game, server_settings
+from attract.cli.flags import GameProjectDir
 
 
 def new(folder: Path, /, *, template: Literal["pure", "physics", "page"] = "pure") -> int:
@@ -31,6 +32,7 @@ def check(
     game: str,
     /,
     *,
+    project_dir: GameProjectDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play GAME at random in a headless browser and say what would keep agents from learning it.
@@ -47,10 +49,8 @@ def check(
     from attract.commands.check import CheckOptions, check_game
     from attract.server.in_process import run_async
 
-    own_game = Path(game).suffix != ""
-    server = server_settings(port=0, project_dir=Path(game).resolve().parent if own_game else None)
-    order = CheckOptions(str(Path(game).resolve()) if own_game else game, json_output)
-    return run_async(check_game(order, server))
+    game, server = served_game(game, server_settings(port=0, project_dir=project_dir))
+    return run_async(check_game(CheckOptions(game, json_output), server))
 
 
 def probe(

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from attract.cli.configuration import server_settings
 from attract.cli.flags import (
     AtLeastOne,
+    GameProjectDir,
     RunsDir,
 )
 from attract.processes.exit_codes import DONE
@@ -23,6 +24,7 @@ def evaluate(
     deterministic: bool | None = None,
     game: Path | None = None,
     runs_dir: RunsDir = None,
+    project_dir: GameProjectDir = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=())] = False,
 ) -> int:
     """Play fixed-seed episodes of RUN's newest policy in a real browser, each to its end.
@@ -46,7 +48,7 @@ def evaluate(
     from attract.server.in_process import run_async
 
     order = EvaluateOptions(run, episodes, seed, deterministic, json_output, game)
-    return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir)))
+    return run_async(evaluate_run(order, server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)))
 
 
 def export(
@@ -59,6 +61,7 @@ def export(
     version: int | None = None,
     game: Path | None = None,
     runs_dir: RunsDir = None,
+    project_dir: GameProjectDir = None,
 ) -> int:
     """Write RUN's policy.onnx and policy.json into a folder, ready to ship inside the game.
 
@@ -84,7 +87,7 @@ def export(
     from attract.commands.exported_page import left_out_text
     from attract.server.in_process import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     exported = run_async(
         export_run(run, out.resolve(), server, export_format, version, with_page=page, game_path=game)
     )

@@ -15,6 +15,7 @@ from attract.cli.flags import (
     SERVER,
     Alias,
     AtLeastOne,
+    GameProjectDir,
     Port,
     RunFlags,
     RunsDir,
@@ -39,6 +40,7 @@ def train(
     initialize_from: Annotated[str | None, Parameter(group=RUN)] = None,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    project_dir: Annotated[GameProjectDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     json_lines: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     verbose: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
@@ -97,7 +99,9 @@ def train(
     from attract.commands.train import TrainOptions, settings_beneath, train_game
     from attract.server.in_process import run_async
 
-    server = server_settings(port=port, runs_dir=runs_dir, **given_flags(server_flags))
+    server = server_settings(
+        port=port, runs_dir=runs_dir, project_dir=project_dir, **given_flags(server_flags)
+    )
     server = server.model_copy(update={"cell": Cell.from_environment(os.environ)})
     if resume_auto:
         resume = goes_on(server.runs_dir, run_id)
@@ -154,6 +158,7 @@ def tune(
     force: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    project_dir: Annotated[GameProjectDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     ray: Annotated[bool, Parameter(negative=(), group=RUN)] = False,
     workers: Alias = None,
@@ -204,7 +209,7 @@ def tune(
     from attract.commands.tune import TuneOptions, tune_game
     from attract.server.in_process import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     if names_page(game):
         from attract.commands.probe import adapter_of
 
@@ -225,6 +230,7 @@ def tune(
         out=out,
         force=force,
         json_output=json_output,
+        project_dir=server.project_dir if Path(game).suffix else None,
     )
     if ray:
         from attract.commands.cluster import tune_on_ray
@@ -244,6 +250,7 @@ def imitate(
     held_out: Annotated[float, Parameter(group=RUN, validator=Number(gte=0, lt=1))] = 0.2,
     config: Annotated[Path | None, Parameter(group=RUN)] = None,
     runs_dir: Annotated[RunsDir, Parameter(group=RUN)] = None,
+    project_dir: Annotated[GameProjectDir, Parameter(group=RUN)] = None,
     json_output: Annotated[bool, Parameter(name="--json", negative=(), group=RUN)] = False,
     settings: RunFlags = SettingFlags(),  # noqa: B008 - cyclopts reads the shape of the default
 ) -> int:
@@ -276,7 +283,7 @@ def imitate(
     from attract.commands.train import settings_beneath
     from attract.server.in_process import run_async
 
-    server = server_settings(port=0, runs_dir=runs_dir)
+    server = server_settings(port=0, runs_dir=runs_dir, project_dir=project_dir)
     game, server = served_game(game, server)
     given = run_settings(settings_beneath(game, server, resumed=None), config, settings)
     order = ImitateOptions(game, given, source, run_id, force, epochs, held_out, json_output)

@@ -55,6 +55,8 @@ class TuneOptions:
     out: Path | None = None
     force: bool = False
     json_output: bool = False
+    project_dir: Path | None = None
+    """What a module of one's own may import from; None: the game is bundled."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ async def _tune(order: TuneOptions, name: str, folder: Path, target: Path | None
     steps = order.given.get("total_steps") or order.beneath.get("total_steps") or TRIAL_STEPS
     given = layer_settings({"total_steps": steps}, order.given)
     searched = {} if order.search is None else read_search(order.search)
-    study = StudyOrder(order.game, order.beneath, given, searched)
+    project = None if order.project_dir is None else str(order.project_dir.resolve())
+    study = StudyOrder(order.game, order.beneath, given, searched, project)
     trials = trials_of(order, study.settings, folder)
     budget = Budget(order.trials, order.minutes, trials.parallel, order.seeds)
     search = Search(folder)

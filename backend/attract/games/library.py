@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from attract.errors import ConfigurationError, GameError, nearest_name
 from attract.games.cards import CardFile, card_file, card_of
 from attract.games.page_files import ADDRESS, PageAddress, PageFiles, PageFolder
 from attract.games.places import PACKAGES, method_stack, own_stack
+from attract.games.project import shared_folder
 from attract.games.source_maps import SourceMap
 from attract.schema.api import GameEntry
 from attract.schema.game import GameReference
@@ -247,9 +249,9 @@ class GameLibrary:
         path = (self._project_dir / game).resolve()
         if not path.is_relative_to(self._project_dir):
             raise ConfigurationError(
-                f"{game} is outside the served project directory {self._project_dir}",
+                f"{game} is outside the project directory {self._project_dir}",
                 setting="game",
-                fix="move it there, or serve another directory with --project-dir",
+                fix=_wider(path),
             )
         if not path.is_file():
             raise ConfigurationError(f"there is no file {path}", setting="game", fix=self._other_file(game))
@@ -306,7 +308,8 @@ class GameLibrary:
                 text = _bundler_text(errors.decode(errors="replace"))
                 raise GameError("load", f"{game} could not be bundled\n{text}", name="BundleError", stack="")
             self._check_inputs(game, json.loads(meta.read_bytes())["inputs"])
-            return self._keep(game, out.read_bytes(), _readable_map(out.with_suffix(".js.map"), game))
+            source_map = _readable_map(out.with_suffix(".js.map"), game, self._project_dir)
+            return self._keep(game, out.read_bytes(), source_map)
 
     def _check_inputs(self, game: str, inputs: dict[str, object]) -> None:
         """Nothing from outside the project gets into a bundle but packages and the SDK."""
@@ -318,9 +321,9 @@ class GameLibrary:
                 continue
             if "node_modules" not in path.parts:
                 raise ConfigurationError(
-                    f"{game} imports {path}, outside the served project directory {self._project_dir}",
+                    f"{game} imports {path}, outside the project directory {self._project_dir}",
                     setting="game",
-                    fix="move it there, or serve another directory with --project-dir",
+                    fix=_wider(self._project_dir / game, path),
                 )
 
     def _keep(self, name: str, code: bytes, source_map: bytes | None) -> GameModule:
@@ -347,6 +350,13 @@ class GameLibrary:
             except ValueError:
                 self._maps[sha256] = None
         return self._maps[sha256]
+
+
+def _wider(module: Path, imported: Path | None = None) -> str:
+    """How to have a module that lies, or imports a file that lies, outside the project directory."""
+    folder = shared_folder(module.parent.resolve(), (imported or module).parent)
+    wider = "" if folder is None else f", or choose a wider one: --project-dir {shlex.quote(str(folder))}"
+    return f"move it there{wider}"
 
 
 def _error_text(error: ConfigurationError | GameError) -> str:
@@ -431,24 +441,33 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
             yield from _walk(path, depth - 1)
 
 
-def _readable_map(path: Path, game: str) -> bytes | None:
+def _readable_map(path: Path, game: str, project_dir: Path) -> bytes | None:
     """The map with its sources named from the project directory, not from the bundle's temporary folder."""
     if not path.is_file():
         return None
     data = json.loads(path.read_bytes())
     top = Path(game).parent
-    data["sources"] = [_short_source(str(source), top) for source in data["sources"]]
+    data["sources"] = [
+        _short_source(str(source), top) or _in_project(path.parent / source, project_dir)
+        for source in data["sources"]
+    ]
     return json.dumps(data).encode()
 
 
-def _short_source(source: str, top: Path) -> str:
+def _short_source(source: str, top: Path) -> str | None:
+    """From the module's own folder, or a package's; None: it lies elsewhere."""
     parts = [part for part in Path(source).parts if part != ".."]
     name = top.name
     if PACKAGES in parts:
         return "/".join(parts[len(parts) - parts[::-1].index(PACKAGES) - 1 :])
     if name and name in parts:
         return "/".join(parts[len(parts) - parts[::-1].index(name) - 1 :])
-    return "/".join(parts[-2:]) if "sdk" in parts else parts[-1]
+    return "/".join(parts[-2:]) if "sdk" in parts else None
+
+
+def _in_project(source: Path, project_dir: Path) -> str:
+    place = source.resolve()
+    return place.relative_to(project_dir).as_posix() if place.is_relative_to(project_dir) else place.name
 
 
 def _bundler_text(text: str) -> str:

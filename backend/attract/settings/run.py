@@ -205,7 +205,8 @@ class ServerSettings(Settings):
     runs_dir: Path = Path("runs")
     """Where runs are kept."""
     project_dir: Path = Path()
-    """Folder whose game modules may be trained; nothing outside it is ever bundled."""
+    """Folder whose game modules may be trained; nothing outside it is ever bundled. Where none is given,
+    commands that take a game's path find its project: the repository or package that holds it."""
     lan: bool = False
     """Listen on the local network too, for devices with a join link."""
     public_url: str | None = None

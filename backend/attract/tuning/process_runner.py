@@ -63,6 +63,7 @@ class ProcessRunner:
     ) -> TrialResult:
         words = ["train", order.game, "--run-id", order.run_id, "--config", str(config), "--port", "0"]
         words += ["--json-lines"] + ([] if order.checked else ["--no-check"])
+        words += [] if order.project_dir is None else ["--project-dir", order.project_dir]
         last: Progress | None = None
         final: dict[str, Any] | None = None
         ended_early = False

@@ -19,6 +19,8 @@ class TrialOrder:
     """Score by an evaluation of the policy that came of it, instead of by its training."""
     checked: bool = False
     """Look for faults of the game first, as a training does."""
+    project_dir: str | None = None
+    """What a module of one's own may import from; None: the game is bundled."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class StudyOrder:
     """Settings that were given by file, variables and flags: fixed."""
     searched: Mapping[str, Domain | None]
     """See `space.read_search`."""
+    project_dir: str | None = None
+    """See `TrialOrder`; no part of what makes two studies the same."""
 
     @property
     def settings(self) -> RunSettings:
@@ -233,7 +235,13 @@ class Tuner:
 
     def _order_of(self, trial: Trying, values: Mapping[str, Any], *, checked: bool = False) -> TrialOrder:
         run_id = f"trial-{trial.number:04}-{self._attempt}"
-        return TrialOrder(run_id, self._order.game, self._settings_with(values), checked=checked)
+        return TrialOrder(
+            run_id,
+            self._order.game,
+            self._settings_with(values),
+            checked=checked,
+            project_dir=self._order.project_dir,
+        )
 
     def _settings_with(self, values: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Every setting of a run with these values of what is searched."""
@@ -279,7 +287,11 @@ class Tuner:
         values = next(trial.values for trial in self._search.trials() if trial.number == number)
         settings = self._settings_with({} if number == DEFAULT else values, seed=seed)
         order = TrialOrder(
-            f"confirm-{number:04}-{seed}-{self._attempt}", self._order.game, settings, evaluated=True
+            f"confirm-{number:04}-{seed}-{self._attempt}",
+            self._order.game,
+            settings,
+            evaluated=True,
+            project_dir=self._order.project_dir,
         )
         result = await self._runner.run(order, lambda _progress: True)
         if result.score is None:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from attract.collection.leases import SILENCE_SECONDS
 from attract.errors import ConfigurationError, GameError, ProtocolError
 from attract.games.library import GameLibrary, GameModule
+from attract.games.project import find_project_dir
 from attract.processes.cores import usable_cores
 from attract.schema.game import GameDescription
 from attract.schema.messages import (
@@ -30,6 +32,7 @@ from attract.schema.messages import (
 )
 from attract.schema.philox import derive_seed
 from attract.schema.tensor import from_numpy
+from attract.settings.base import variable
 from attract.vector.batch import StepBatch
 from attract.vector.core import StepRequest, VectorCore
 from attract.vector.layout import VectorLayout
@@ -69,7 +72,8 @@ class VectorEnvironment:
         """Start the fleet and load the game.
 
         Args:
-            game: a bundled game's name, or a path to a module, `.ts` or `.js`, under `project_dir`.
+            game: a bundled game's name, or a path to a module, `.ts` or `.js`, relative to
+                `project_dir`, or without one to the current folder.
             num_games: running copies.
             async_factor: groups; 2 is double buffering, 1 has the policy and the games wait for each other.
             num_workers: threads that step games; None: one per core, leaving one for the policy.
@@ -78,13 +82,14 @@ class VectorEnvironment:
             desync_steps: cut each game's first episode at a step up to this (rule E7); 0 is off.
             lease_seconds: slots of a worker that is silent for so long come back invalid (rule I1).
             tells_terminal: the final observations of a batch are those of terminated slots too.
-            project_dir: where modules of one's own may lie; None: the current directory.
+            project_dir: the folder that the module may import from; None: $ATTRACT_PROJECT_DIR, or as the
+                command line finds it.
             web_dir: built web side; None: the one inside the package.
             trace: file for a timeline in Chrome's trace format, written by `close`.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.
         """
-        self._module = _resolve(game, project_dir or Path.cwd(), web_dir)
+        self._module = _resolve(game, project_dir, web_dir)
         workers = num_workers or max(1, min(usable_cores() - 1, num_games // max(1, async_factor)))
         self._parts = even_parts(num_games, async_factor, workers)
         self.num_games = num_games
@@ -286,16 +291,20 @@ class VectorEnvironment:
         return time.perf_counter() - self._began
 
 
-def _resolve(game: str, project_dir: Path, web_dir: Path | None) -> GameModule:
+def _resolve(game: str, project_dir: Path | None, web_dir: Path | None) -> GameModule:
     """The bundled module; in a thread of its own, since the caller may already run an event loop."""
-    library = GameLibrary(project_dir, web_dir)
+    if project_dir is None and Path(game).suffix:
+        path = Path(game).resolve()
+        given = os.environ.get(variable("project_dir"), "").strip()
+        game, project_dir = str(path), Path(given) if given else find_project_dir(path)
+    library = GameLibrary(project_dir or Path(), web_dir)
     try:
         with ThreadPoolExecutor(1) as executor:
             return executor.submit(lambda: asyncio.run(library.resolve(game))).result()
     except ConfigurationError as error:
         if not Path(game).suffix:
             raise
-        fix = f"a module lies under `project_dir`, which is {project_dir}"
+        fix = f"`project_dir` is {project_dir}: the module, and what it imports, lie below it"
         raise ConfigurationError(error.problem, setting=error.setting, fix=fix) from None
 
 

@@ -47,12 +47,12 @@ class GymnasiumVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Start the threads and load the game.
 
         Args:
-            game: a bundled game's name, or a path to a module, `.ts` or `.js`, under `project_dir`.
+            game: a bundled game's name, or a path to a module, `.ts` or `.js`.
             num_envs: running copies.
             num_workers: threads that step them; None: one per core, leaving one for the policy.
             parameters: how game parameters are drawn at each episode's start; None: their defaults.
             lease_seconds: a thread that is silent for so long is given up.
-            project_dir: where modules of one's own may lie; None: the current directory.
+            project_dir: as for `VectorEnvironment`.
             web_dir: built web side; None: the one inside the package.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, several agents, no Node, or it

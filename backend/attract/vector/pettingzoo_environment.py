@@ -42,10 +42,10 @@ class PettingZooEnv(ParallelEnv[str, Any, Any]):
         """Start the thread and load the game.
 
         Args:
-            game: a bundled game's name, or a path to a module, `.ts` or `.js`, under `project_dir`.
+            game: a bundled game's name, or a path to a module, `.ts` or `.js`.
             parameters: how game parameters are drawn at each episode's start; None: their defaults.
             lease_seconds: a thread that is silent for so long is given up.
-            project_dir: where modules of one's own may lie; None: the current directory.
+            project_dir: as for `VectorEnvironment`.
             web_dir: built web side; None: the one inside the package.
 
         Raises: ConfigurationError, GameError, ProtocolError: no such game, no Node, or it cannot be loaded.

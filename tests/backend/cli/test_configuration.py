@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from attract.cli import app
 from attract.cli.configuration import served_game
 from attract.settings.run import ServerSettings
 
@@ -72,12 +73,32 @@ def test_variables_that_no_flag_has_a_twin_for_are_read_too(
     assert settings.allowed_hosts == ("a.example", "b.example")
 
 
-def test_a_module_of_ones_own_is_served_from_its_folder(
+def test_the_project_of_a_module_is_found_unless_it_is_given(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    server = ServerSettings(project_dir=Path("/elsewhere"))
-    game, settings = served_game("mine/walk.ts", server)
-    assert (game, settings.project_dir) == (str(tmp_path / "mine" / "walk.ts"), tmp_path / "mine")
-    assert served_game("snake", server) == ("snake", server)
+    module = str(tmp_path / "proj" / "train" / "walk.ts")
+    game, settings = served_game("proj/train/walk.ts", ServerSettings())
+    assert (game, settings.project_dir) == (module, tmp_path)
+    given = ServerSettings(project_dir=Path("proj"))
+    assert served_game("proj/train/walk.ts", given) == (module, given), "a variable or flag wins"
+    assert served_game("snake", given) == ("snake", given)
+
+
+def test_a_module_may_be_named_from_the_given_project_directory(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "proj" / "train").mkdir(parents=True)
+    (tmp_path / "proj" / "train" / "walk.ts").touch()
+    given = ServerSettings(project_dir=Path("proj"))
+    assert served_game("train/walk.ts", given)[0] == str(tmp_path / "proj" / "train" / "walk.ts")
+
+
+@pytest.mark.parametrize("command", ["train", "check", "tune", "imitate", "eval", "export", "serve"])
+def test_every_command_that_takes_a_game_takes_its_project(command: str) -> None:
+    # `cluster` hands what it does not know to `train`.
+    names = {name for argument in app[command].assemble_argument_collection() for name in argument.names}
+    assert "--project-dir" in names

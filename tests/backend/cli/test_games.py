@@ -11,7 +11,7 @@ from attract.commands.probe import ProbeOptions
 from attract.settings.run import ServerSettings
 
 
-def test_check_serves_the_folder_of_a_module_of_ones_own(
+def test_check_serves_the_project_of_a_module_of_ones_own(
     attract: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     checked: list[tuple[CheckOptions, ServerSettings]] = []
@@ -26,7 +26,7 @@ def test_check_serves_the_folder_of_a_module_of_ones_own(
     assert attract("check", "snake") == 1
     (own, own_server), (bundled, bundled_server) = checked
     assert own == CheckOptions(str(tmp_path / "mine" / "walk.ts"), True)
-    assert (own_server.project_dir, own_server.port) == (tmp_path / "mine", 0)
+    assert (own_server.project_dir, own_server.port) == (tmp_path, 0)
     assert bundled == CheckOptions("snake", False)
     assert bundled_server.project_dir == ServerSettings().project_dir
 

@@ -129,7 +129,7 @@ async def test_nothing_outside_the_project_directory_is_bundled(project: Path, w
     (project.parent / "secret.ts").write_text("export default 1;")
     (project / "link.ts").symlink_to(project.parent / "secret.ts")
     (project / "folder").symlink_to(project.parent)
-    with pytest.raises(ConfigurationError, match="outside the served project directory"):
+    with pytest.raises(ConfigurationError, match="outside the project directory"):
         await GameLibrary(project, web).resolve(path)
 
 
@@ -139,6 +139,20 @@ async def test_a_game_may_not_import_what_is_outside_the_project(project: Path, 
     library = GameLibrary(project, web)
     with pytest.raises(ConfigurationError, match=r"secret\.json, outside"):
         await library.resolve("thief.ts")
+
+
+async def test_an_import_from_beside_names_the_folder_that_would_do(project: Path, web: Path):
+    (project / "src dir").mkdir()
+    (project / "src dir" / "rules.ts").write_text("export const reason = 'rules';\nthrow reason;\n")
+    (project / "games" / "g.ts").write_text(
+        'import { reason } from "../src dir/rules"; export default reason;'
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        await GameLibrary(project / "games", web).resolve("g.ts")
+    assert caught.value.fix == f"move it there, or choose a wider one: --project-dir {project}"
+    module = await GameLibrary(project, web).resolve(str(project / "games" / "g.ts"))
+    assert module.source_map is not None
+    assert json.loads(module.source_map)["sources"] == ["src dir/rules.ts", "games/g.ts"]
 
 
 async def test_a_module_that_cannot_be_bundled_says_where_and_why(project: Path, web: Path):

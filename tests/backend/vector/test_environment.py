@@ -126,6 +126,23 @@ def test_a_game_that_cannot_be_loaded_says_why(tmp_path: Path):
         VectorEnvironment("own.js", 4, project_dir=tmp_path)
 
 
+def test_a_game_may_import_from_beside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "proj" / "train").mkdir(parents=True)
+    game = own_game(tmp_path / "proj" / "train") / "own.js"
+    game.write_text(f'import "../../shared.js";\n{game.read_text()}')
+    (tmp_path / "shared.js").write_text("globalThis.shared = 1;\n")
+    monkeypatch.chdir(tmp_path / "proj")
+    with pytest.raises(ConfigurationError, match=rf"shared\.js, outside .*\n.*`project_dir` is {Path.cwd()}"):
+        VectorEnvironment("train/own.js", 1, 1, num_workers=1)
+    monkeypatch.setenv("ATTRACT_PROJECT_DIR", str(tmp_path))
+    with VectorEnvironment("train/own.js", 1, 1, num_workers=1) as env:
+        assert env.description.id
+    monkeypatch.delenv("ATTRACT_PROJECT_DIR")
+    monkeypatch.chdir(tmp_path)
+    with VectorEnvironment("proj/train/own.js", 1, 1, num_workers=1) as env:
+        assert env.description.id
+
+
 def test_a_game_that_always_throws_ends_the_environment_with_its_report(tmp_path: Path):
     project = own_game(tmp_path, "throw new Error('out of order');")
     with (
