@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
@@ -104,8 +105,13 @@ def export(
             f'              const agent = await loadAgent("./{out.name}/");\n'
             "              game.update(deltaTime, agent.tick(() => observation));"
         )
+    for note in exported.notes:
+        print(f"note: {note}")
     if page:
-        print(f"See it:  python3 -m http.server --directory {out} 8000\n         http://localhost:8000")
+        address = "" if exported.page == "index.html" else f"/{quote(exported.page)}"
+        print(
+            f"See it:  python3 -m http.server --directory {out} 8000\n         http://localhost:8000{address}"
+        )
     return 0
 
 

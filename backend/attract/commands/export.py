@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from attract.commands.exported_page import AGENT_FOLDER, PLAYER, WEB, write_site
+from attract.commands.exported_trial import try_site
 from attract.errors import ConfigurationError
 from attract.games.kept_game import CODE, page_folder
 from attract.runs.directory import RunDirectory, find_run
@@ -31,6 +32,10 @@ class Exported:
     """The files beside policy.json, the policies first."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """See `ExportedPage.left_out`."""
+    page: str = "index.html"
+    """The page, as a path below the folder of the export."""
+    notes: list[str] = field(default_factory=list[str])
+    """See `try_site`."""
 
 
 async def export_run(
@@ -99,14 +104,14 @@ async def export_run(
         written = split_models(out, written)
     if export_format == "js":
         written.append(Path(shutil.copyfile(PLAYER, out / PLAYER.name)))
-    left_out: dict[str, int] = {}
     if source is not None:
         site = write_site(out.parent, _kept_game(directory.path), source, server.runs_dir)
-        written, left_out = written + site.written, site.left_out
-    elif with_page:
+        notes = await try_site(site)
+        return Exported(run_id, written_version, written + site.written, site.left_out, site.page, notes)
+    if with_page:
         seats = RunSettings.from_mapping(view.settings).collection.seats
         written += write_page(out, _kept_game(server.runs_dir / run_id), view.title, seats)
-    return Exported(run_id, written_version, written, left_out)
+    return Exported(run_id, written_version, written)
 
 
 def write_page(out: Path, game: Path, title: str, seats: Sequence[str] = ()) -> list[Path]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from attract.games.kept_game import CODE
+from attract.games.page_files import PageFolder
 from attract.games.page_script import with_first_script
+from attract.games.project import find_project_dir
 
 WEB: Final = Path(__file__).parents[1] / "web"
 PLAYER: Final = WEB / "play" / "agent.js"
@@ -51,14 +53,52 @@ NAMED_PACKAGE: Final = re.compile(rb"node_modules/((?:@[\w.-]+/)?[\w.-]+)")
 class ExportedPage:
     """A page that is ready for any static server."""
 
+    out: Path
+    """The site's folder."""
+    page: str
+    """Its page, as a path below `out`."""
+    source: Path
+    """The page that it was made of."""
+    hidden: frozenset[Path]
+    """Folders that are copied nowhere."""
+    files: PageFolder
+    """What the source's page may ask for, in its folder and above."""
     written: list[Path]
     """Its page, and the module by which the agent is attached."""
     left_out: dict[str, int] = field(default_factory=dict[str, int])
     """What of the page's folder is not in it, by its path there, in bytes; folders end with a slash."""
 
+    def add(self, path: str) -> bool:
+        """Copy what the page asks for at `path`, from the site's root; False: the source has no such file.
+
+        Its folder is copied as well, for what a page asks for later, unless that holds the page's own folder.
+        """
+        file = self.files.find(f"/{path}")
+        target = (self.out / path).resolve()
+        if not isinstance(file, Path) or target.exists() or not target.is_relative_to(self.out.resolve()):
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if self.source.is_relative_to(file.parent):
+            shutil.copyfile(file, target)
+        else:
+            shutil.copytree(file.parent, target.parent, ignore=self._unasked, dirs_exist_ok=True)
+        if not target.exists():
+            shutil.copyfile(file, target)
+        return True
+
+    def _unasked(self, folder: str, names: list[str]) -> set[str]:
+        paths = {name: Path(folder) / name for name in names}
+        return {
+            name
+            for name, path in paths.items()
+            if path.is_symlink() or path.resolve() in self.hidden or not _is_shipped(Path(name), set())
+        }
+
 
 def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedPage:
     """The page that a game lives in, as it is, with the agent attached.
+
+    The site's root stands for the nearest folder that holds what the page names by `../`.
 
     Args:
         out: the site's folder; the policy is in its `AGENT_FOLDER`.
@@ -67,10 +107,15 @@ def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedP
         runs_dir: left out wherever it lies.
     """
     page = source.read_bytes()
-    site = ExportedPage([out / source.name, out / AGENT_FOLDER / "main.js"])
-    named = {name.decode() for name in NAMED_PACKAGE.findall(page)}
+    source = source.resolve()
+    files = PageFolder(source.parent, runs_dir, find_project_dir(source))
+    files.find(f"/{source.name}")
+    place = source.relative_to(files.root)
     # The site may lie in the folder that it is made of.
-    hidden = {out.resolve(), runs_dir.resolve()}
+    hidden = frozenset({out.resolve(), runs_dir.resolve()})
+    written = [out / place, out / AGENT_FOLDER / "main.js"]
+    site = ExportedPage(out, place.as_posix(), source, hidden, files, written)
+    named = {name.decode() for name in NAMED_PACKAGE.findall(page)}
 
     def left_out(folder: str, names: list[str]) -> set[str]:
         found: set[str] = set()
@@ -84,15 +129,17 @@ def write_site(out: Path, game: Path, source: Path, runs_dir: Path) -> ExportedP
                 site.left_out[f"{where}/" if path.is_dir() else where] = _size(path)
         return found
 
-    shutil.copytree(source.parent, out, ignore=left_out, dirs_exist_ok=True)
+    shutil.copytree(source.parent, (out / place).parent, ignore=left_out, dirs_exist_ok=True)
     agent = out / AGENT_FOLDER
     agent.mkdir(exist_ok=True)
     (agent / "main.js").write_text(ATTACH, encoding="utf-8")
     shutil.copyfile(PLAYER, agent / PLAYER.name)
     shutil.copyfile(WEB / "sdk" / "page.js", agent / "page.js")
     shutil.copyfile(game, agent / CODE)
-    tag = f'<script type="module" src="{AGENT_FOLDER}/main.js"></script>'.encode()
-    (out / source.name).write_bytes(with_first_script(page, tag))
+    main = f"{'../' * (len(place.parts) - 1)}{AGENT_FOLDER}/main.js"
+    (out / place).write_bytes(
+        with_first_script(page, f'<script type="module" src="{main}"></script>'.encode())
+    )
     return site
 
 

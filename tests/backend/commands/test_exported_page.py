@@ -78,3 +78,39 @@ def test_packages_that_the_page_names_where_they_are_installed_go_with_it(projec
     packages = {"node_modules/three/three.js", "node_modules/@scope/kit/kit.js"}
     assert files == {"index.html", "game.js", "art/ship.png"} | packages
     assert left_out["node_modules/vite/"] == 1_000_000
+
+
+def test_a_page_that_names_files_above_its_folder_keeps_its_place_below_the_one_that_holds_them(
+    project: Path,
+) -> None:
+    (project / ".git").mkdir(exist_ok=True)
+    folder = project / "games" / "puzzle"
+    folder.mkdir(parents=True)
+    for name in ("style.css", "lib/js/a.js", "lib/js/b.js", "lib/js/b.js.map", "lib/other.js"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(name)
+    (folder / "own.js").write_text("own")
+    (project.parent / "secret.txt").write_text("secret")
+    page = folder / "play.html"
+    page.write_text('<head></head><link href="../../style.css"><script src="own.js"></script>')
+    kept = project.parent / "kept.js"
+    kept.write_text("game")
+    out = project / "site"
+    site = write_site(out, kept, page, project / "trained")
+    assert site.page == "games/puzzle/play.html"
+    assert '<script type="module" src="../../attract/main.js">' in (out / site.page).read_text()
+    assert (out / "games" / "puzzle" / "own.js").is_file()
+
+    assert site.add("style.css")
+    # A file that is asked for once is there; its folder's others may be asked for later.
+    assert [site.add("lib/js/a.js"), site.add("lib/js/a.js")] == [True, False]
+    for path in ("gone.js", "../secret.txt", "secret.txt", ".git/config", "trained/m/policy.onnx"):
+        assert not site.add(path), path
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+    assert {name for name in files if not name.startswith("attract/")} == {
+        "games/puzzle/play.html",
+        "games/puzzle/own.js",
+        "style.css",
+        "lib/js/a.js",
+        "lib/js/b.js",
+    }

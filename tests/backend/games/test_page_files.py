@@ -107,7 +107,7 @@ def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mea
 ) -> None:
     folder = tmp_path / "games" / "my puzzle"
     folder.mkdir(parents=True)
-    text = '<link rel="stylesheet" href="../../style.css"><link href=style.css><script src="../lib/a.js"></script>'
+    text = '<link rel="stylesheet" href="../../style.css"><script src="../lib/a.js"></script>'
     (folder / "index.html").write_text(text)
     (folder / "style.css").write_text("own")
     (tmp_path / "style.css").write_text("of all")
