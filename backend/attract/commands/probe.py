@@ -202,7 +202,8 @@ def found_lines(found: dict[str, Any]) -> list[str]:
 
 def missing(found: dict[str, Any]) -> list[str]:
     """What the adapter does not say yet."""
-    return [WANTED.get(name, name) for name in found["unfinished"]]
+    names: list[str] = found["unfinished"]
+    return [WANTED.get(name, name) for name in names]
 
 
 def write_adapter(path: Path, place: PagePlace, found: dict[str, Any]) -> None:
