@@ -61,6 +61,6 @@ class WaitingForSteps:
             self._is_done = True
             seconds = run.elapsed_seconds - self._since
             self._display.say(
-                f"no step has come for {seconds:.0f} s: its steps take long, or its episodes begin slowly and "
-                f"are over at once; attract check {run.game} measures both"
+                f"no step has come for {seconds:.0f} s: its steps take long, or its episodes begin slowly "
+                f"and are over at once; attract check {run.game} measures both"
             )

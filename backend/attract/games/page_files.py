@@ -12,9 +12,11 @@ ADDRESS: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{
 """A page that a server on this machine gives, such as that of a bundler."""
 PAGE_SUFFIXES: Final = (".html", ".htm")
 NAME_ABOVE: Final = re.compile(
-    r"""\b(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
+    r"""<(?!a\b)\w[^>]*?\s(?:src|href)\s*=\s*["']?\s*(?:\./)?((?:\.\./)+)([^"'\s>?#]+)""", re.IGNORECASE
 )
+"""What a page loads, but for what it leads to."""
 MAX_FOLDERS: Final = 20
+MAX_GIVEN: Final = 10_000
 MAX_PAGE_BYTES: Final = 8 * 2**20
 """Of a page whose text is looked through."""
 FETCH_SECONDS: Final = 30.0
@@ -34,8 +36,11 @@ class FetchedFile:
 class PageFiles(Protocol):
     """Files of one page and of what it loads, by their paths on an origin of its own."""
 
-    def find(self, path: str) -> Path | FetchedFile | None:
-        """The file at `path`, which begins with a slash and may end with a query; None: there is none."""
+    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
+        """The file at `path`, which begins with a slash and may end with a query; None: there is none.
+
+        `is_visitors`: a browser of another machine asks.
+        """
         ...
 
 
@@ -52,17 +57,28 @@ class PageFolder:
         self._hidden = hidden.resolve()
         self._above = _folders_above(folder, top or folder)
         self._page_folders: dict[str, None] = {}
+        self._given: set[Path] = set()
         self.root = folder
         """The nearest folder that holds what the pages asked for so far name by `../`."""
 
-    def find(self, path: str) -> Path | FetchedFile | None:
+    def find(self, path: str, *, is_visitors: bool = False) -> Path | FetchedFile | None:
         """See `PageFiles`: nothing hidden, of the runs', or by a link to elsewhere.
 
         What a page names from the root is looked for beside the page too, with and without the first folder
         of its path: bundlers name a build's files as they are found where it is published. What is not there
         is looked for in each folder above, up to `top`. A page that names files above its folder by `../` is
-        given at its place below `root`, so that those names mean what they say.
+        given at its place below `root`, so that those names mean what they say. Of what lies above the folder
+        visitors get what the page asked for on this machine.
         """
+        file = self._find(path)
+        if isinstance(file, Path) and not file.is_relative_to(self._folder):
+            if is_visitors:
+                return file if file in self._given else None
+            if len(self._given) < MAX_GIVEN:
+                self._given.add(file)
+        return file
+
+    def _find(self, path: str) -> Path | FetchedFile | None:
         path, _, query = path.partition("?")
         path = path.lstrip("/")
         is_placed = self.root != self._folder and path.startswith(
@@ -138,7 +154,7 @@ class PageAddress:
         self._port = parts.port
         self._connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
 
-    def find(self, path: str) -> FetchedFile | None:
+    def find(self, path: str, *, is_visitors: bool = False) -> FetchedFile | None:
         """See `PageFiles`; None also where the server does not answer."""
         connection = self._connect(self._host, self._port, timeout=FETCH_SECONDS)
         try:

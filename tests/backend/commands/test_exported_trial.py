@@ -1,4 +1,4 @@
-"""An exported page is opened once: what it asks for is copied, a step is played, and a dead page is refused."""
+"""An exported page is opened once: it is completed, plays a step, or is refused as dead."""
 
 from pathlib import Path
 

@@ -125,6 +125,27 @@ def test_a_page_that_names_files_above_its_folder_is_given_where_those_names_mea
     assert files.root == tmp_path
 
 
+def test_what_a_page_leads_to_above_its_folder_does_not_move_it(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "index.html").write_text("the list of games")
+    text = '<a href="../index.html">back</a><a class="b" href=../index.html>back</a>'
+    (tmp_path / "one" / "index.html").write_text(text)
+    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
+    assert found(files, "/index.html") == text
+
+
+def test_visitors_get_of_what_lies_above_what_the_page_asked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    for name in ("one/game.js", "lib.js", "notes.txt"):
+        (tmp_path / name).write_text(name)
+    files = PageFolder(tmp_path / "one", tmp_path / "runs", tmp_path)
+    assert files.find("/game.js", is_visitors=True) == tmp_path / "one" / "game.js"
+    assert files.find("/lib.js", is_visitors=True) is None
+    assert files.find("/lib.js") == tmp_path / "lib.js"
+    assert files.find("/lib.js", is_visitors=True) == tmp_path / "lib.js"
+    assert files.find("/notes.txt", is_visitors=True) is None
+
+
 def test_a_page_in_a_folder_below_its_adapter_goes_above_both(tmp_path: Path) -> None:
     folder = tmp_path / "game"
     (folder / "dist").mkdir(parents=True)
